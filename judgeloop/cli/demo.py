@@ -107,7 +107,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     from tempfile import TemporaryDirectory
 
     from judgeloop.core.errors import InputError
-    from judgeloop.formats.shipped import shipped
+    from judgeloop.formats.own_files import shipped
 
     with TemporaryDirectory(prefix="judgeloop-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) if keep is None else keep

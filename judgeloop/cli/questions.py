@@ -6,7 +6,8 @@ the command runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ import click
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.results import Form, form_of, shown_as
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
 from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
@@ -25,7 +25,44 @@ if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
     from judgeloop.engine.state import Interruption
     from judgeloop.report.labels import Texts
+    from judgeloop.report.run_result import RunResult
     from judgeloop.settings.sources import Read
+
+
+class Form(enum.Enum):
+    """How much of a result is printed."""
+
+    WHOLE = "whole"
+    SHORT = "short"  # decision, cost and warnings
+    JSON = "json"
+
+
+def form_of(*, json: bool, quiet: bool) -> Form:
+    """Return the form that the options ask for."""
+    if json:
+        return Form.JSON
+    return Form.SHORT if quiet else Form.WHOLE
+
+
+def shown_as(
+    form: Form,
+    result: RunResult,
+    settings_files: Mapping[str, list[str]],
+    files: Sequence[Path] = (),
+) -> str:
+    """Return what is printed of a result; `files` are its folder and the files of `-o`."""
+    from judgeloop.cli.files import render_json
+    from judgeloop.report.page import render, render_short
+
+    if form is Form.JSON:
+        return render_json(result, settings_files)
+    text = (
+        render_short(result.page, columns())
+        if form is Form.SHORT
+        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
+    )
+    return f"{text}\n"
+
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, {gate}130 interrupted, 141 standard "

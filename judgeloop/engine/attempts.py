@@ -40,9 +40,8 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
-from judgeloop.engine.retrying import Retries
+from judgeloop.engine.retrying import Retries, time_limit
 from judgeloop.engine.state import RunState
-from judgeloop.engine.time_limit import time_limit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5

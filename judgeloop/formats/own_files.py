@@ -1,4 +1,4 @@
-"""Writes judgeloop's own files: whole or not at all, and never through a link.
+"""Judgeloop's own files: finds what it ships, and writes files whole and never through a link.
 
 A repository may hold links at the places where files are written by default. A file that is written
 here replaces such a link, and a folder that leads elsewhere by a link is refused. Does not say what
@@ -11,6 +11,8 @@ import contextlib
 import os
 import secrets
 import stat
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, JudgeloopError
@@ -102,3 +104,13 @@ def check_place(path: Path) -> None:
                 f"{part} is a link, to {part.readlink()}; expected a file or folder of judgeloop's own. "
                 "Remove the link, or name a place of yours (`ledger`, `run_dir`)"
             )
+
+
+def shipped(folder: str) -> Traversable:
+    """Return the shipped folder `folder`, such as `prompts`.
+
+    In an installed package it is inside the package, under a name with an underscore; in a checkout
+    it is beside it.
+    """
+    installed = files("judgeloop") / f"_{folder}"
+    return installed if installed.is_dir() else Path(__file__).parent.parent.parent / folder

@@ -27,7 +27,7 @@ from typing import Any
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Call
-from judgeloop.formats.shipped import shipped
+from judgeloop.formats.own_files import shipped
 from judgeloop.formats.tables import read_text
 
 _FORM = re.compile(

@@ -66,7 +66,7 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 def time_limits(seconds: float) -> httpx2.Timeout:
     """Return the limits in seconds of connecting to a server; reading and writing have none.
 
-    The whole request is limited by `engine/time_limit.py`, which does not count the time in which the
+    The whole request is limited by `engine/retrying.py`, which does not count the time in which the
     process was stopped. httpx2 counts it, and would drop a reply that has arrived meanwhile.
     """
     return httpx2.Timeout(seconds, read=None, write=None)

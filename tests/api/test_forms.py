@@ -208,24 +208,6 @@ def test_a_price_may_be_a_pair_of_numbers(rows, tmp_path):
         judgeloop.compare(first, second, judge_price=(0.15, 0.6), **options)
 
 
-def test_a_system_may_be_named_beside_its_rows(rows, tmp_path):
-    unnamed = {
-        name: [{field: value for field, value in row.items() if field != "model"} for row in found]
-        for name, found in rows.items()
-    }
-    settings = {"judge": shorter, "version": "1", "ledger": tmp_path / "ledger.sqlite"}
-    pairs = [("terse", unnamed["terse"]), ("chatty", unnamed["chatty"])]
-    named = judgeloop.compare(*pairs, **settings)
-    assert str(named).startswith("terse is better than chatty")
-    assert named.setup.run == judgeloop.compare(rows["terse"], rows["chatty"], **settings).setup.run
-    plain = judgeloop.compare(unnamed["terse"], unnamed["chatty"], **settings)
-    assert str(plain).startswith("first is better than second")
-    found = judgeloop.select(pairs, baseline="chatty", **settings)
-    assert found.setup.systems == ("terse", "chatty")
-    rated = judgeloop.estimate(pairs[0], **settings | {"judge": brief})
-    assert rated.setup.systems == ("terse",)
-
-
 def test_a_pair_or_a_key_names_the_system_of_a_file(rows, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = {}

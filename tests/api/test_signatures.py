@@ -164,10 +164,6 @@ def test_an_error_names_the_parameter_and_no_flag(rows):
         judgeloop.estimate(rows["terse"], outputs=rows["terse"], judge="human")
 
 
-def longer(*, first, second):
-    return 0.5 + 0.5 * ((len(first) > len(second)) - (len(first) < len(second)))
-
-
 def test_a_configuration_may_be_passed_in_place_of_everything(files):
     config = judgeloop.compare_config(
         first=files["terse"], second=files["chatty"], judge="metric:exact"
@@ -179,13 +175,3 @@ def test_a_configuration_may_be_passed_in_place_of_everything(files):
         judgeloop.compare(config, seed=3)
     with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
         judgeloop.compare(config, {"JUDGELOOP_MAX_USD": "much"})
-
-
-def test_the_environment_is_given_by_keyword(rows):
-    with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
-        judgeloop.compare(
-            rows["terse"],
-            rows["chatty"],
-            judge=longer,
-            environment={"JUDGELOOP_MAX_USD": "much"},
-        )

@@ -170,11 +170,6 @@ def test_one_comparison_more_than_its_own_threshold_needs(comparisons, enough):
         assert one.instead == (0.0 if enough else 1.0)
 
 
-def test_where_no_run_was_ever_wrong_any_look_is_good_enough():
-    one = calibrated(study_of(with_baseline(10), shared="base", risks=(0.1,)))[0]
-    assert (one.judgments.mean, one.wrong.mean, one.undecided.mean) == (5, 0, 0)
-
-
 def test_comparisons_with_too_few_like_them_go_by_the_default(monkeypatch):
     monkeypatch.setattr(Study, "_like", lambda _, at: np.arange(9 if at else 8))
     study = study_of(with_baseline(12), Limits(1, 200), shared="base", risks=(0.1,))

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from support.text import unwrapped
 
 from judgeloop.cli.app import app
-from judgeloop.questions.compare import selector as comparing
+from judgeloop.questions.compare import run as comparing
 from judgeloop.questions.estimate import selector as estimating
 
 INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"

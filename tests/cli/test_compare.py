@@ -48,22 +48,38 @@ def files(tmp_path):
     return *paths, f"replay:{table}"
 
 
+@pytest.fixture
+def recorded(files):
+    """A comparison by recorded verdicts, as its arguments."""
+    first, second, replay = files
+    return ["compare", first, second, "--judge", replay]
+
+
+@pytest.fixture
+def judged(files, tmp_path):
+    """A comparison by these scores of the items, as its arguments."""
+
+    def by(scores):
+        rows = [f"i{i},good-model,poor-model,{score}\n" for i, score in enumerate(scores)]
+        (tmp_path / "scores.csv").write_text("item_id,model_a,model_b,score\n" + "".join(rows))
+        return ["compare", *files[:2], "--judge", f"replay:{tmp_path / 'scores.csv'}"]
+
+    return by
+
+
 def live(server, *files):
-    return [
-        *files,
-        "--judge",
-        "openai/judge",
-        "--judge-base-url",
-        server.url,
-        "--judge-price",
-        "1,10",
-    ]
+    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
+    return [*files, *judge]
+
+
+def started(server, files):
+    """The same as the command of a process of its own, with four calls at a time."""
+    return [*COMMAND, "compare", *map(str, live(server, *files[:2])), "--concurrency", "4"]
 
 
 @pytest.mark.smoke
-def test_a_decision_is_the_first_line_and_exit_0(files):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay)
+def test_a_decision_is_the_first_line_and_exit_0(recorded):
+    result = judgeloop(*recorded)
     assert result.exit_code == 0, result.output
     first_line, second_line, third_line, *_ = result.stdout.splitlines()
     assert first_line == "good-model is better than poor-model on these 30 items."
@@ -78,20 +94,17 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     ]
 
 
-def test_a_quiet_run_shows_no_progress_and_only_decision_cost_and_warnings(files):
-    first, second, replay = files
-    arguments = ["compare", first, second, "--judge", replay]
-    whole = judgeloop(*arguments).stdout
+def test_a_quiet_run_shows_no_progress_and_only_decision_cost_and_warnings(recorded):
+    whole = judgeloop(*recorded).stdout
     for quiet in ("-q", "--quiet"):
-        result = judgeloop(*arguments, quiet)
+        result = judgeloop(*recorded, quiet)
         assert not result.stderr
         assert result.stdout.rstrip("\n").split("\n") == whole.split("\n\n")[0].split("\n")
 
 
 @pytest.mark.smoke
-def test_json_is_one_object_and_nothing_else(files):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay, "--json")
+def test_json_is_one_object_and_nothing_else(recorded):
+    result = judgeloop(*recorded, "--json")
     outcome = json.loads(result.stdout)
     assert not result.stderr
     assert outcome["winner"] == "good-model"
@@ -108,11 +121,9 @@ def test_json_is_one_object_and_nothing_else(files):
 
 
 @pytest.mark.smoke
-def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
-    first, second, replay = files
-    result = judgeloop(
-        "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001
-    )
+def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
+    limited = [*recorded, "--max-judgments", 6, "--risk", 0.001]
+    result = judgeloop(*limited)
     assert result.exit_code == 3
     assert unwrapped(result.stdout).startswith(
         "No winner yet between good-model and poor-model on these 30 items: the maximum number of judgments is reached."
@@ -121,47 +132,18 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
         r"About \d+ more judgments \(about \$0\.\d+\) would probably be enough\.", result.stdout
     )
     assert "The limit of 6 judgments is reached." in result.stdout
-    result = judgeloop(
-        "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001, "--json"
-    )
-    outcome = json.loads(result.stdout)
+    outcome = json.loads(judgeloop(*limited, "--json").stdout)
     assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")
     assert outcome["more_judgments"] > 0
     assert outcome["more_usd"] == pytest.approx(0.01 * outcome["more_judgments"])
 
 
-def test_a_budget_is_rehearsed_with_recorded_costs(files):
-    first, second, replay = files
-    result = judgeloop(
-        "compare", first, second, "--judge", replay, "--budget", "0.035", "--risk", 0.01, "--json"
-    )
-    outcome = json.loads(result.stdout)
-    assert result.exit_code == 3
-    assert outcome["stop_reason"] == "budget"
-    assert (outcome["asked"], outcome["rehearsed_usd"], outcome["spent_usd"]) == (3, 0.03, 0.0)
-
-
 @pytest.mark.parametrize(("required", "code"), [("good-model", 0), ("poor-model", 5)])
-def test_require_winner_turns_the_winner_into_an_exit_code(files, required, code):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required)
-    assert result.exit_code == code
-    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required,
-                       "--max-judgments", 5, "--risk", "1e-9")  # fmt: skip
-    assert result.exit_code == 3, "undecided is undecided, whoever is required"
-
-
-@pytest.mark.smoke
-def test_a_second_run_asks_the_judge_nothing_and_spends_nothing(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
-    first = json.loads(judgeloop(*arguments).stdout)
-    asked = len(chat_server.requests)
-    second = json.loads(judgeloop(*arguments).stdout)
-    assert asked == first["attempts"] > 0
-    assert len(chat_server.requests) == asked
-    assert first["spent_usd"] == pytest.approx(asked * 0.0006)
-    assert (second["spent_usd"], second["run_spent_usd"]) == (0.0, first["spent_usd"])
-    assert second["winner"] == first["winner"] == "good-model"
+def test_require_winner_turns_the_winner_into_an_exit_code(recorded, required, code):
+    gate = [*recorded, "--require-winner", required]
+    assert judgeloop(*gate).exit_code == code
+    undecided = judgeloop(*gate, "--max-judgments", 5, "--risk", "1e-9")
+    assert undecided.exit_code == 3, "undecided is undecided, whoever is required"
 
 
 @pytest.mark.smoke
@@ -176,24 +158,9 @@ def test_the_true_bill_never_exceeds_the_budget(files, chat_server):
     assert 0.04 - 2 * 0.00861 < bill <= 0.04
 
 
-def test_both_orders_are_asked_and_flips_are_reported(files, chat_server):
-    chat_server.respond = lambda request, number: verdict("A")
-    result = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 8, "--json")
-    outcome = json.loads(result.stdout)
-    assert (outcome["ties"], outcome["flips"], outcome["flip_rate"]) == (8, 8, 1.0)
-    assert len(chat_server.requests) == 16
-
-
 @pytest.mark.smoke
 def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files, chat_server):
-    arguments = [
-        "compare",
-        *files[:2],
-        "--judge",
-        "openai/judge",
-        "--judge-base-url",
-        chat_server.url,
-    ]
+    arguments = ["compare", *live(chat_server, *files[:2])[:-2]]
     result = judgeloop(*arguments)
     assert result.exit_code == 2
     assert "no price is known" in result.stderr
@@ -202,28 +169,6 @@ def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files
     result = judgeloop(*arguments, "--budget", "none", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["spent_usd"] is None, "an unknown price is not zero dollars"
-
-
-def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
-    chat_server.respond = lambda request, number: error(401, "invalid_api_key")
-    result = judgeloop("compare", *live(chat_server, *files[:2]))
-    assert result.exit_code == 4
-    assert not result.stdout, "what failed does not look like a result"
-    _, _, why, judged, how = result.stderr.splitlines()
-    assert why.startswith("judgeloop: no result: the judge failed: HTTP 401")
-    assert "no key was sent; a server set by --judge-base-url gets the one in" in why
-    assert judged.startswith("judgeloop: judged: 0 of 30 items; cost: $0.00 of $5.00")
-    assert how == (
-        "judgeloop: Fix the problem and rerun the command. It resumes and never pays twice."
-    )
-
-
-def test_a_failure_is_json_on_standard_output_and_a_sentence_on_standard_error(files, chat_server):
-    chat_server.respond = lambda request, number: error(401, "invalid_api_key")
-    result = judgeloop("compare", *live(chat_server, *files[:2]), "--json")
-    outcome = json.loads(result.stdout)
-    assert (outcome["exit_code"], outcome["stop_reason"]) == (4, "judge_failed")
-    assert "no result: the judge failed: HTTP 401" in result.stderr
 
 
 def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortened(
@@ -240,30 +185,6 @@ def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortene
     assert why.endswith('y…"')
     assert "secret" not in result.stderr
     assert len(why) < 600
-
-
-def test_too_many_abstentions_exit_4(files, chat_server):
-    chat_server.respond = lambda request, number: verdict("neither")
-    result = judgeloop("compare", *live(chat_server, *files[:2]))
-    assert result.exit_code == 4
-    assert not result.stdout
-    assert "no result: the judge gave no verdict on" in result.stderr
-
-
-@pytest.mark.smoke
-def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run"]
-    result = judgeloop(*arguments)
-    assert result.exit_code == 0
-    assert not chat_server.requests
-    assert result.stdout.startswith("Forecast only")
-    forecast = json.loads(judgeloop(*arguments, "--json").stdout)
-    assert (forecast["about"], forecast["items"]) == ("these_items", 30)
-    for what in ("judgments", "calls", "usd"):
-        assert 0 < forecast[what]["low"] <= forecast[what]["expected"] <= forecast[what]["worst"]
-    assert forecast["calls"]["worst"] == 60
-    official = judgeloop("compare", *files[:2], "--judge", "openai/gpt-4.1-mini", "--dry-run")
-    assert official.exit_code == 0, official.stderr
 
 
 def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_columns(
@@ -326,13 +247,6 @@ def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_serve
     assert json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]["worst"] == 0
 
 
-def test_a_result_that_is_repeated_for_nothing_still_names_the_servers_model(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
-    first, again = (json.loads(judgeloop(*arguments).stdout) for _ in range(2))
-    assert again["attempts"] == 0 < first["attempts"]
-    assert again["judge_models"] == first["judge_models"] == [["judge-2026-01-01"]]
-
-
 def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server):
     arguments = live(chat_server, *files[:2])
     arguments[arguments.index(chat_server.url)] = chat_server.root
@@ -340,17 +254,6 @@ def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server)
     result = judgeloop("compare", *arguments)
     assert result.exit_code == 4
     assert "the address has no path, and most servers want one, such as /v1" in result.stderr
-
-
-def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--risk", "1e-9"]
-    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
-    outcome = json.loads(judgeloop(*arguments, "--json").stdout)
-    assert outcome["asked"] > 20
-    assert outcome["spent_usd"] <= forecast["usd"]["worst"]
-    again = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
-    assert again["calls"]["worst"] == 0
-    assert again["answered_from_ledger"] == outcome["asked"]
 
 
 BAD_INPUT = {
@@ -400,26 +303,27 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["--judge", "metric:bleu"], "unknown metric"),
         (["--judge", "replay:nowhere.csv"], "nowhere.csv: there is no such file"),
         (["--judge", "openai/gpt-4.1"], "set OPENAI_API_KEY"),
-        (["--risk", "0"], "--risk"),
-        (["--risk", "1.5"], "--risk"),
-        (["--budget", "-1"], "--budget"),
-        (["--budget", "five"], "--budget"),
-        (["--concurrency", "0"], "--concurrency"),
-        (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
-        (["--selector", "best"], "--selector"),
-        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
-        (["--rule", "vibes"], "--rule"),
-        (["--order", "backwards"], "--order"),
-        (["--judge-price", "1"], "--judge-price"),
         (["--judge", "openai/m", "--judge-price", "1"], "--judge-price"),
         (["--judge", "openai/m", "--judge-base-url", "localhost:8000"], "--judge-base-url"),
+        (["--judge", "openai/m", "--prompt", "rating.v1"], "rates one answer"),
+        (["--risk", "0"], "--risk"),
+        (["--budget", "five"], "--budget"),
+        (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
+        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
+        (["--give-up", "1"], "--give-up: "),
+        (["--deadline", "soon"], "--deadline"),
+        (["--deadline=-3m"], "--deadline"),
+        (["JUDGELOOP_DECOY_OUTPUTS=first.jsonl"], "say how many decoys to try with JUDGELOOP_DECOYS"),
+        (["--near-tie", "0.1"], "it applies to --rule anytime"),
+        (["--clustering", "kmeans"], "has no effect with --selector random and --rule sequential; it applies to"),
+        (["--selector", "input-cluster", "--combine", "addition"], "--combine addition has no effect with"),
+        (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),
         (["--require-winner", "nobody"], "--require-winner"),
         (["-o", "result.docx"], "expected a file ending in"),
-        (["-o", "nowhere/result.json"], "does not exist"),
         (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--budgets", "5"], "No such option"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_flag_is_named_exit_2_and_nothing_spent(files, tmp_path, arguments, message):
     judge = [] if "--judge" in arguments else ["--judge", files[2]]
     result = judgeloop("compare", *files[:2], *judge, *arguments)
@@ -429,114 +333,28 @@ def test_a_wrong_flag_is_named_exit_2_and_nothing_spent(files, tmp_path, argumen
 
 
 def test_a_metric_without_references_is_refused(files, tmp_path):
-    path = tmp_path / "bare.jsonl"
-    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
-    path.write_text(
-        "".join(json.dumps({k: r[k] for k in ("id", "prompt", "output")}) + "\n" for r in rows)
-    )
-    result = judgeloop("compare", path, files[1], "--judge", "metric:exact")
+    other = tmp_path / "other.jsonl"
+    other.write_text(files[1].read_text().replace("poor-model", "other").replace("answer", "reply"))
+    result = judgeloop("compare", other, files[1], "--judge", "metric:exact")
     assert result.exit_code == 2
     assert "'reference'" in result.stderr
 
 
-def test_systems_that_a_table_does_not_know_are_refused_by_name(files, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("item_id,model,score\ni0,good-model,1\ni0,third,0\n")
-    result = judgeloop("compare", *files[:2], "--judge", f"replay:{table}")
-    assert result.exit_code == 2
-    assert "no verdicts on poor-model; it has good-model, third" in result.stderr
-
-
-def test_flags_come_from_the_environment_and_from_a_file_and_the_nearer_one_wins(files, tmp_path):
-    first, second, replay = files
-
-    def limit(*arguments, **variables):
-        result = judgeloop(
-            "compare", first, second, "--risk", "1e-9", "--json", *arguments, **variables
-        )
-        return json.loads(result.stdout)["asked"]
-
-    (tmp_path / "judgeloop.toml").write_text(
-        f'[compare]\njudge = ["{replay}"]\nmax-judgments = 7\n'
-    )
-    assert limit() == 7
-    (tmp_path / ".env").write_text("JUDGELOOP_MAX_JUDGMENTS=8\n")
-    try:
-        assert limit() == 8
-        assert limit(JUDGELOOP_MAX_JUDGMENTS="9") == 9
-        assert limit("--max-judgments", 10, JUDGELOOP_MAX_JUDGMENTS="9") == 10
-    finally:
-        os.environ.pop("JUDGELOOP_MAX_JUDGMENTS", None)
-
-
-def test_a_broken_settings_file_is_a_clear_error(files, tmp_path):
-    (tmp_path / "judgeloop.toml").write_text("[compare\n")
-    result = judgeloop("compare", *files[:2], "--judge", files[2])
-    assert result.exit_code == 2
-    assert "judgeloop.toml: this is no TOML" in result.stderr
-
-
-def test_a_setting_that_no_flag_has_is_refused(files, tmp_path):
-    (tmp_path / "judgeloop.toml").write_text("[compare]\nbugdet = 1\n")
-    result = judgeloop("compare", *files[:2], "--judge", files[2])
-    assert result.exit_code == 2
-    assert "bugdet" in result.stderr
-
-
-@pytest.mark.parametrize("ending", ["json", "md", "txt"])
-def test_the_result_is_also_written_where_asked(files, tmp_path, ending):
-    path = tmp_path / f"result.{ending}"
-    result = judgeloop(
-        "compare",
-        *files[:2],
-        "--judge",
-        files[2],
-        "-o",
-        path,
-        f"JUDGELOOP_RUN_DIR={tmp_path / 'run'}",
-    )
-    assert result.exit_code == 0
-    assert "good-model" in path.read_text()
-    labels = [
-        json.loads(line) for line in (tmp_path / "run" / "labels.jsonl").read_text().splitlines()
-    ]
-    outcome = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert len(labels) == outcome["asked"]
-    assert {label["item_id"] for label in labels} <= {f"i{i}" for i in range(30)}
-    assert sum(label["winner"] == "good-model" for label in labels) == outcome["wins"]["good-model"]
-
-
-def test_names_that_carry_terminal_codes_are_shown_as_text(files, tmp_path):
-    path = tmp_path / "evil.jsonl"
-    rows = [
-        json.loads(line) | {"model": "evil\x1b[2J\u202e"}
-        for line in files[0].read_text().splitlines()
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "--dry-run")
-    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "-o", "out.md")
-    for text in (result.stdout, (tmp_path / "out.md").read_text()):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert "evil" in text
-
-
-def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(files, tmp_path):
+def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(recorded, tmp_path):
     (tmp_path / "folder").mkdir()
-    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "folder")
+    result = judgeloop(*recorded, "--ledger", "folder")
     assert result.exit_code == 1
-    assert "the ledger folder cannot be opened" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
-    (tmp_path / "bad.sqlite").write_text("no database " * 100)
-    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "bad.sqlite")
-    assert result.exit_code == 2
-    assert (
-        "bad.sqlite is not a ledger, nor any SQLite database; name another file (--ledger)"
-        in result.stderr
+    assert result.stderr.splitlines()[-1].startswith(
+        "judgeloop: the ledger folder cannot be opened"
     )
+
+
+def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path):
+    (tmp_path / "bad.sqlite").write_text("no database " * 100)
+    result = judgeloop(*recorded, "--ledger", "bad.sqlite")
+    assert result.exit_code == 2
+    said = "bad.sqlite is not a ledger, nor any SQLite database; name another file (--ledger)"
+    assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -547,16 +365,8 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
     )
-    arguments = [
-        *COMMAND,
-        "compare",
-        *map(str, live(chat_server, *files[:2])),
-        "--risk",
-        "1e-9",
-        "--concurrency",
-        "4",
-    ]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [*started(chat_server, files), "--risk", "1e-9"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(chat_server.requests) < 8:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -571,9 +381,7 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     assert states.pop("settled") == paid
     assert set(states) <= {"released"}, "what had not been sent was given back"
     chat_server.respond = lambda request, n: verdict(goodness(request))
-    done = subprocess.run(
-        arguments, check=False, capture_output=True, text=True, timeout=PATIENCE_S
-    )
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode in {0, 3}
     assert len(chat_server.requests) <= 60, "nothing was asked twice"
 
@@ -583,10 +391,9 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.1
     )
-    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
     master, slave = pty.openpty()
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=slave, text=True,
-                               env=os.environ | {"TERM": "xterm", "COLUMNS": "120"})  # fmt: skip
+    process = subprocess.Popen(started(chat_server, files), stdout=subprocess.PIPE, stderr=slave,
+                               text=True, env=os.environ | {"TERM": "xterm", "COLUMNS": "120"})  # fmt: skip
     os.close(slave)
     seen = b""
     while True:
@@ -607,53 +414,8 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     assert out.startswith("good-model is better than poor-model")
 
 
-def test_help_tells_the_exit_codes_and_every_flag():
-    text = judgeloop("compare", "--help").output
-    for flag in ("--judge", "--budget", "--risk", "--dry-run", "--json", "--require-winner"):
-        assert flag in text
-    assert "130" in text
-
-
-def test_no_command_shows_the_help():
-    assert "compare" in judgeloop().output
-
-
-def test_a_judge_from_a_file_or_the_environment_may_have_spaces(files, tmp_path):
-    table = tmp_path / "my verdicts.csv"
-    table.write_text((tmp_path / "verdicts.csv").read_text())
-    (tmp_path / "judgeloop.toml").write_text('[compare]\njudge = "metric:exact"\n')
-    from_file = judgeloop("compare", *files[:2], "--json")
-    assert json.loads(from_file.stdout)["judge"] == "metric:exact"
-    from_environment = judgeloop("compare", *files[:2], "--json", JUDGELOOP_JUDGE=f"replay:{table}")
-    assert json.loads(from_environment.stdout)["judge"] == "replay:my verdicts.csv"
-
-
-def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
-    first, second, _ = files
-    null = tmp_path / "null.jsonl"
-    null.write_text(
-        "".join(
-            json.dumps({"id": f"i{i}", "output": "one good constant"}) + "\n" for i in range(30)
-        )
-    )
-    arguments = ["compare", *live(chat_server, first, second), "--json"]
-    result = judgeloop(*arguments, "JUDGELOOP_DECOYS=4", f"JUDGELOOP_DECOY_OUTPUTS={null}")
-    assert result.exit_code in {0, 3}, result.stderr
-    assert sum(json.loads(result.stdout)["decoys"].values()) == 4
-
-
-def test_decoy_outputs_without_decoys_are_refused(files):
-    first, second, replay = files
-    result = judgeloop(
-        "compare", first, second, "--judge", replay, f"JUDGELOOP_DECOY_OUTPUTS={first}"
-    )
-    assert result.exit_code == 2
-    assert "say how many decoys to try with JUDGELOOP_DECOYS" in result.stderr
-
-
 @pytest.mark.processes
 def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
-    first, second, _ = files
     slow, calls = tmp_path / "slow_judge.py", tmp_path / "calls.txt"
     slow.write_text(
         "import asyncio\n"
@@ -663,144 +425,74 @@ def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(
         "    await asyncio.sleep(0.05)\n"
         "    return 'A'\n"
     )
+    command = [*COMMAND, "compare", *map(str, files[:2]), "--judge", "python:slow_judge:judge", "--allow-plugins",
+               "--concurrency", "1", "--order", "fixed", "--budget", "none"]  # fmt: skip
     environment = dict(os.environ, PYTHONPATH=str(tmp_path))
-    arguments = [*COMMAND, "compare", str(first), str(second), "--judge", "python:slow_judge:judge", "--allow-plugins",
-                 "--concurrency", "1", "--order", "fixed", "--budget", "none", "--ledger", str(tmp_path / "l.sqlite")]  # fmt: skip
-    done = subprocess.run(
-        [*arguments, "--deadline", "0.2s"],
-        check=False,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+
+    def run(*more):
+        command_line = [*command, *more]
+        return subprocess.run(
+            command_line, check=False, env=environment, capture_output=True, text=True
+        )
+
+    done = run("--deadline", "0.2s")
     assert done.returncode == 3, done.stderr
     assert "on these 30 items: the time is up." in unwrapped(done.stdout)
     assert "The deadline of 0.2 s is reached." in done.stdout
     assert "Rerun the command to resume." in done.stdout
-    again = subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
+    again = run()
     assert again.returncode == 0, again.stderr
     asked = calls.read_text().splitlines()
     assert len(set(asked)) == len(asked), "what the first command learned is not asked again"
-
-
-@pytest.mark.parametrize("deadline", ["soon", "0", "-3m", "5 d"])
-def test_a_deadline_that_is_no_duration_is_refused(files, deadline):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay, f"--deadline={deadline}")
-    assert result.exit_code == 2
-    assert "--deadline" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
         (["--selector", "diffuse"], "diffuse on lexical vectors"),
-        (["--selector", "diffuse", "--clustering", "kmeans"], "diffuse (clustering kmeans) on lexical vectors"),
         (["--selector", "diffuse", "--combine", "addition", "--representative", "random"],
          "diffuse (combine addition, representative random) on lexical vectors"),
-        (["--selector", "max-norm"], "max-norm on lexical vectors"),
         (["--selector", "input-cluster", "--clustering", "cosine"], "input-cluster (clustering cosine) on lexical"),
     ],
 )  # fmt: skip
 def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant(
-    files, flags, shown
+    recorded, flags, shown
 ):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay, *flags, "--seed", 3)
+    result = judgeloop(*recorded, *flags, "--seed", 3)
     assert result.exit_code in {0, 3}, result.output
     assert shown in unwrapped(result.stdout)
     assert "rule      tie-aware" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (
-            ["--clustering", "kmeans"],
-            "--clustering kmeans has no effect with --selector random and --rule sequential; it applies to",
-        ),
-        (
-            ["--selector", "input-cluster", "--combine", "addition"],
-            "--combine addition has no effect with",
-        ),
-        (
-            ["--selector", "diffuse", "--rule", "anytime"],
-            "use --selector random, or a rule that does not need uniform draws",
-        ),
-        (["--near-tie", "0.1"], "it applies to --rule anytime"),
-    ],
-)
-def test_flags_that_do_not_go_together_are_refused(files, flags, message):
-    first, second, replay = files
-    result = judgeloop("compare", first, second, "--judge", replay, *flags)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(files, tmp_path):
-    first, second, _ = files
-    table = tmp_path / "level.csv"
-    table.write_text(
-        "item_id,model_a,model_b,score\n"
-        + "".join(
-            f"i{i},good-model,poor-model,{[0.5, 1.0, 0.0][i % 3 if i < 3 else 0]}\n"
-            for i in range(30)
-        )
-    )
-    arguments = [
-        "compare",
-        first,
-        second,
-        "--judge",
-        f"replay:{table}",
-        "--rule",
-        "anytime",
-        "--risk",
-        "0.2",
-    ]
-    result = judgeloop(*arguments, "--near-tie", "0.3")
+def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
+    scores = [[0.5, 1.0, 0.0][i % 3 if i < 3 else 0] for i in range(30)]
+    arguments = [*judged(scores), "--rule", "anytime", "--risk", "0.2", "--near-tie", "0.3"]
+    result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(
         "There is no practical difference between good-model and poor-model on these 30 items."
     )
     bound = "(each bound is wrong with probability at most 0.2)"
     assert bound in unwrapped(result.stdout)
-    required = judgeloop(
-        *arguments, "--near-tie", "0.3", "--require-winner", "good-model", "--json"
-    )
+    required = judgeloop(*arguments, "--require-winner", "good-model", "--json")
     assert required.exit_code == 3
     low, high = json.loads(required.stdout)["gap_interval"]
     assert -0.3 < low <= high < 0.3
 
 
-def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files, tmp_path):
-    first, second, _ = files
-    table = tmp_path / "level.csv"
-    rows = [f"i{i},good-model,poor-model,{i % 2}" for i in range(30)]
-    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
-    arguments = [
-        "compare",
-        first,
-        second,
-        "--judge",
-        f"replay:{table}",
-        "JUDGELOOP_MIN_JUDGMENTS=30",
-    ]
+def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged):
+    arguments = [*judged([i % 2 for i in range(30)]), "JUDGELOOP_MIN_JUDGMENTS=30"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    said = "good-model and poor-model are level on these 30 items. Judged by replay:level.csv: all 30 items."
+    said = "good-model and poor-model are level on these 30 items. Judged by replay:scores.csv: all 30 items."
     assert unwrapped(result.stdout).startswith(said)
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 
 
 @pytest.fixture
-def level(files, tmp_path):
+def level(judged):
     """A comparison of two systems that are level, by its arguments."""
-    first, second, _ = files
-    table = tmp_path / "level.csv"
-    rows = [f"i{i},good-model,poor-model,{[1, 0, 0.5][i % 3]}" for i in range(30)]
-    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
-    return ["compare", first, second, "--judge", f"replay:{table}", "--max-judgments", 24]
+    return [*judged([[1, 0, 0.5][i % 3] for i in range(30)]), "--max-judgments", 24]
 
 
 def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
@@ -839,28 +531,15 @@ def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
     assert foretold["worst"] == 24
 
 
-def test_giving_up_is_set_by_the_environment(level):
-    assert "Gave up, as" in judgeloop(*level, JUDGELOOP_GIVE_UP="0.3").stdout
-
-
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
 def test_a_run_by_any_rule_is_given_up(level, rule):
     result = json.loads(judgeloop(*level, "--rule", rule, "--give-up", "0.5", "--json").stdout)
     assert result["stop_reason"] == "futility"
 
 
-@pytest.mark.parametrize("chance", ["0", "1", "1.5", "-0.1"])
-def test_a_chance_to_give_up_at_lies_between_0_and_1(level, chance):
-    result = judgeloop(*level, "--give-up", chance)
-    assert result.exit_code == 2
-    assert "--give-up: " in result.stderr
-
-
-def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
-    first, second, replay = files
-    arguments = ["compare", first, second, "--judge", replay, "--json"]
+def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     plain, faster = (
-        json.loads(judgeloop(*arguments, *more).stdout)
+        json.loads(judgeloop(*recorded, *more, "--json").stdout)
         for more in ([], ["JUDGELOOP_LOOKAHEAD=10", "--ledger", "other.sqlite"])
     )
     same = ("winner", "risk", "judged", "wins", "ties", "stop_reason", "run")
@@ -869,36 +548,9 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
     assert faster["ahead"] > plain["ahead"] == 0
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
-    shown = judgeloop(*arguments[:-1], "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
+    shown = judgeloop(*recorded, "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
     answers = f"{faster['ahead']} unneeded answers (about $"
     assert answers in unwrapped(shown)
-
-
-def test_a_dry_run_counts_decoys(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
-    without = json.loads(judgeloop(*arguments).stdout)
-    with_decoys = json.loads(judgeloop(*arguments, "JUDGELOOP_DECOYS=6").stdout)
-    assert with_decoys["calls"]["worst"] == without["calls"]["worst"] + 12
-    assert with_decoys["usd"]["worst"] > without["usd"]["worst"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--prompt", "pairwise-label.v1"], "--verdict choice or --verdict logprob"),
-        (["--prompt", "rating.v1"], "rates one answer"),
-        (["--prompt", "pairwise.v9"], "one of pairwise-choice.v1"),
-        (["--rubric", "rubrik.md"], "there is no such file"),
-        (["--rubric", " "], "the rubric is empty"),
-        (["--prompt", "pairwise.v1", "--rubric", "be short"], "no place for a rubric"),
-        (["--prompt", "pairwise-rubric.v1"], "give --rubric"),
-    ],
-)
-def test_a_prompt_that_does_not_suit_is_refused(files, chat_server, arguments, message):
-    result = judgeloop("compare", *live(chat_server, *files[:2]), *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert not chat_server.requests
 
 
 def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_server):
@@ -912,17 +564,12 @@ def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_se
 
 @pytest.mark.processes
 def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(
-    files, chat_server, tmp_path
+    files, chat_server
 ):
     chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=20)
-    arguments = [
-        *COMMAND,
-        "compare",
-        *map(str, live(chat_server, *files[:2])),
-        "--concurrency",
-        "4",
-    ]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        started(chat_server, files), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     while len(chat_server.requests) < 4:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -945,12 +592,12 @@ def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_serve
         return verdict(goodness(request))
 
     chat_server.respond = respond
-    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
-    first = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = started(chat_server, files)
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not chat_server.requests:
         time.sleep(0.01)
     second = subprocess.run(
-        arguments, check=False, capture_output=True, text=True, timeout=PATIENCE_S
+        command, check=False, capture_output=True, text=True, timeout=PATIENCE_S
     )
     second_ended.set()
     first.communicate(timeout=PATIENCE_S)
@@ -967,97 +614,53 @@ def test_a_result_file_never_overwrites_an_input(files):
     assert copy.read_bytes() == before
 
 
-def test_the_guaranteed_rule_says_so_and_refuses_a_selector_that_picks(files):
-    result = judgeloop("compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--json")
-    outcome = json.loads(result.stdout)
-    assert "random draws" in outcome["guarantee"]
-    result = judgeloop(
-        "compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--selector", "diffuse"
-    )
-    assert result.exit_code == 2
-    assert "random draws" in result.stderr
-
-
-@pytest.mark.parametrize("ending", ["html", "csv"])
-def test_pages_and_tables_hold_strangers_text_as_text(files, tmp_path, ending):
-    rows = [
-        json.loads(line) | {"model": "=cmd|<script>alert(1)</script>"}
-        for line in files[0].read_text().splitlines()
-    ]
-    evil = tmp_path / "evil.jsonl"
-    evil.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    path = tmp_path / f"out.{ending}"
-    judgeloop("compare", evil, files[1], "--judge", "metric:token-f1", "-o", path)
-    text = path.read_text()
-    assert "alert(1)" in text
-    if ending == "html":
-        assert "<script>" not in text
-    else:
-        assert not re.search(r"(^|,)=", text, re.MULTILINE)
-
-
 @pytest.mark.smoke
-def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
+def test_doctor_finds_a_fit_judge_fit_with_one_call(doctor, chat_server):
     chat_server.respond = lambda request, n: verdict("A")
-    arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]
-    result = judgeloop(*arguments, "--judge-price", "1,10")
+    result = judgeloop(*doctor)
     assert result.exit_code == 0, result.output
     assert len(chat_server.requests) == 1
     assert "the right answer was preferred" in result.stdout
     chat_server.respond = lambda request, n: error(401, "invalid_api_key")
-    result = judgeloop(*arguments, "--judge-price", "1,10", "--prompt", "pairwise-reference.v1")
+    result = judgeloop(*doctor, "--prompt", "pairwise-reference.v1")
     assert (result.exit_code, len(chat_server.requests)) == (4, 2)
     assert "no key was sent" in unwrapped(result.stdout)
-    result = judgeloop(*arguments)
-    assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
-        "an unpriced judge is not asked under a budget"
-    )
+    result = judgeloop(*doctor[:-2])
+    unpriced = "an unpriced judge is not asked under a budget"
+    assert (result.exit_code, len(chat_server.requests)) == (4, 2), unpriced
 
 
-def test_doctor_shows_what_the_ledger_is_kept_by_and_on(chat_server):
+def test_doctor_shows_what_the_ledger_is_kept_by_and_on(doctor, chat_server):
     chat_server.respond = lambda request, n: verdict("A")
-    arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]
     for calls in (1, 2):  # a verdict of before is not taken for an answer of today
-        result = judgeloop(*arguments, "--judge-price", "1,10")
+        result = judgeloop(*doctor)
         assert len(chat_server.requests) == calls
     assert f"SQLite {sqlite3.sqlite_version}, .judgeloop/ledger.sqlite on " in result.stdout
 
 
 def test_a_budget_that_had_a_ledger_and_finds_none_says_so(chat_server, files):
     """Two runs of one command, with the ledger lost in between."""
-    first = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
-    assert "had a ledger" not in first.stderr
-    again = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
-    assert "had a ledger" not in again.stderr
+    command = ["compare", *live(chat_server, *files[:2]), "--max-judgments", 5]
+    for _ in range(2):
+        assert "had a ledger" not in judgeloop(*command).stderr
     Path(".judgeloop/ledger.sqlite").unlink()
-    lost = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
+    lost = judgeloop(*command)
     assert "judgeloop: this run had a ledger and was charged $" in lost.stderr
     assert "its budget counts from zero" in lost.stderr
 
 
-def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):
-    arguments = [
-        "doctor",
-        "--judge",
-        "openai/judge",
-        "--judge-base-url",
-        chat_server.url,
-        "--judge-price",
-        "1,10",
-        "--rating",
-    ]
-    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "10"}')
-    result = judgeloop(*arguments)
+def test_doctor_has_a_judge_rate_where_it_is_to_rate(doctor, chat_server, tmp_path):
+    def rated(said, ledger):
+        chat_server.respond = lambda request, n: said
+        return judgeloop(*doctor, "--rating", "--ledger", tmp_path / ledger)
+
+    result = rated(completion('{"reason": "so", "rating": "10"}'), "1.sqlite")
     assert result.exit_code == 0, result.output
     assert "the right answer was rated 1.00 of 1" in result.stdout
     assert candidates(chat_server.requests[0]).keys() == {"task", "reference", "answer"}
-    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "2"}')
-    assert (
-        "it rated the right answer (Paris) 0.11 of 1"
-        in judgeloop(*arguments, "--ledger", tmp_path / "2.sqlite").stdout
-    )
-    chat_server.respond = lambda request, n: verdict("A")
-    refused = judgeloop(*arguments, "--ledger", tmp_path / "3.sqlite")
+    low = rated(completion('{"reason": "so", "rating": "2"}'), "2.sqlite")
+    assert "it rated the right answer (Paris) 0.11 of 1" in low.stdout
+    refused = rated(verdict("A"), "3.sqlite")
     assert refused.exit_code == 4
     assert "the reply is no verdict" in refused.stdout
 
@@ -1071,3 +674,9 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
     assert result.exit_code == 130
     assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"
+
+
+@pytest.fixture
+def doctor(chat_server):
+    """The command `doctor` for a judge that answers as the test says."""
+    return ["doctor", *live(chat_server)]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.chat_server import candidates, completion, error, used
+from support.chat_server import candidates, completion, used
 from support.commandline import judgeloop
 from support.text import unwrapped
-
-from judgeloop.api.questions import estimate
-from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.settings.validation import checked
 
 ITEMS = 60
 GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth
@@ -57,18 +52,46 @@ TRUTH = (40 * GOOD + 20 * POOR) / 60
 
 
 def live(server, outputs, *more):
-    return ["estimate", outputs, "--judge", "openai/judge", "--judge-base-url", server.url,
-            "--judge-price", "1,10", *more]  # fmt: skip
+    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
+    return ["estimate", outputs, *judge, *more]
 
 
-def result_of(done, *codes):
-    assert done.exit_code in (codes or {0, 3}), done.output
+def result_of(*arguments):
+    done = judgeloop(*arguments, "--json")
+    assert done.exit_code in {0, 3}, done.output
     return json.loads(done.stdout)
 
 
+@pytest.fixture
+def drawing(server, outputs):
+    """An estimate from random draws, as its arguments."""
+    return live(server, outputs, "--selector", "random")
+
+
+@pytest.fixture
+def proxied(drawing, monkeypatch, server, tmp_path):
+    """The same with another model as its proxy, at a price in dollars per million tokens."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def by(model, dollars):
+        prices = {"openai/judge": 1.0, f"openai/{model}": dollars}
+        path = tmp_path / "prices.toml"
+        path.write_text(
+            "".join(
+                f'["{name}"]\ninput_per_mtok = {price}\noutput_per_mtok = {10 * price}\n'
+                for name, price in prices.items()
+            )
+        )
+        judge = ["--judge", "openai/judge", "--proxy", f"openai/{model}", "--judge-price", path]
+        return [*drawing[:2], *judge, "--selector", "random"]
+
+    return by
+
+
 @pytest.mark.smoke
-def test_the_score_comes_first_with_its_interval(server, outputs):
-    done = judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 40))
+def test_the_score_comes_first_with_its_interval(drawing):
+    done = judgeloop(*drawing, "--max-judgments", 40)
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
     assert re.fullmatch(
@@ -81,8 +104,8 @@ def test_the_score_comes_first_with_its_interval(server, outputs):
     assert "measured, not proved" in unwrapped(done.stdout)
 
 
-def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
-    judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20))
+def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
+    judgeloop(*drawing, "--max-judgments", 20)
     assert len(server.requests) == 20
     for request in server.requests:
         assert candidates(request).keys() == {"task", "reference", "answer"}
@@ -91,19 +114,14 @@ def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
 
 @pytest.mark.parametrize("selector", DRAWING + PICKING)
 def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing(
-    server, outputs, selector, tmp_path
+    drawing, selector, tmp_path
 ):
-    results = [
-        result_of(
-            judgeloop(
-                *live(server, outputs, "--selector", selector, "--max-judgments", 40, "--concurrency", n),
-                "--json", "--ledger", tmp_path / f"{n}.sqlite",
-            )
-        )
+    command = [*drawing, "--selector", selector, "--max-judgments", 40]
+    first, second = (
+        result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite")
         for n in (1, 16)
-    ]  # fmt: skip
-    first, second = ({k: v for k, v in one.items() if k != "rounds"} for one in results)
-    assert first == second
+    )
+    assert first | {"rounds": 0} == second | {"rounds": 0}
     assert first["judged"] == 40
     assert abs(first["mean"] - TRUTH) < 0.15
     assert (first["interval"] is not None) == (selector in DRAWING)
@@ -113,87 +131,50 @@ def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing
         assert low < first["mean"] < high
 
 
-def test_a_picked_sample_has_no_interval_and_says_so(server, outputs):
-    done = judgeloop(
-        *live(server, outputs, "--selector", "confidence-systematic", "--max-judgments", 30)
-    )
+def test_a_picked_sample_has_no_interval_and_says_so(drawing):
+    done = judgeloop(*drawing, "--selector", "confidence-systematic", "--max-judgments", 30)
     unknown = "error unknown, as the items were not drawn at random"
     assert unknown in unwrapped(done.stdout)
     assert "--selector random draws them" in unwrapped(done.stdout)
     assert "What the interval means" not in done.stdout
 
 
-def test_calls_fly_side_by_side(server, outputs):
-    server.respond = lambda request, number: _slow(honest(request, number))
-    judgeloop(
-        *live(server, outputs, "--selector", "random", "--max-judgments", 24, "--concurrency", 8)
-    )
-    assert server.most_in_flight >= 6
-
-
-def _slow(response):
-    response.delay_s = 0.05
-    return response
-
-
-def test_a_second_run_asks_nothing_and_another_selector_reuses_what_is_known(server, outputs):
-    arguments = live(server, outputs, "--selector", "random", "--max-judgments", 40, "--json")
-    once = result_of(judgeloop(*arguments))
-    asked = len(server.requests)
-    again = result_of(judgeloop(*arguments))
-    assert len(server.requests) == asked
-    assert (again["mean"], again["interval"], again["spent_usd"]) == (
-        once["mean"],
-        once["interval"],
-        0,
-    )
-    other = result_of(
-        judgeloop(*live(server, outputs, "--selector", "confidence-systematic", "--json"))
-    )
-    assert other["remembered"] > 0
-
-
-def test_all_items_judged_is_certain(server, outputs):
-    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--json")))
+def test_all_items_judged_is_certain(drawing):
+    result = result_of(*drawing)
     assert result["stop_reason"] == "all_judged"
     assert result["mean"] == pytest.approx(TRUTH, abs=1e-6)
     assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
-    text = judgeloop(*live(server, outputs, "--selector", "random")).stdout
+    text = judgeloop(*drawing).stdout
     assert "Judged by openai/judge: all 60 items, so the score is exact." in text
     assert "probably" not in text
 
 
-def test_it_ends_once_the_interval_is_narrow_enough(server, outputs):
-    result = result_of(
-        judgeloop(*live(server, outputs, "--selector", "random", "--half-width", "0.1", "--json"))
-    )
+def test_it_ends_once_the_interval_is_narrow_enough(drawing):
+    result = result_of(*drawing, "--half-width", "0.1")
     low, high = result["interval"]
     assert result["stop_reason"] == "precise_enough"
     assert max(high - result["mean"], result["mean"] - low) <= 0.1
     assert result["judged"] < ITEMS
 
 
-def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, outputs):
-    arguments = live(server, outputs, "--selector", "random", "--half-width", "0.01")
-    done = judgeloop(*arguments, "--budget", "0.03", "--json")
-    result = result_of(done)
+def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
+    narrow = [*drawing, "--half-width", "0.01"]
+    done = judgeloop(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
+    assert done.stdout.startswith(
+        "No estimate yet of mine on these 60 items: the budget does not cover another judgment.\n"
+    )
+    assert " Score so far: 0." in done.stdout
+    assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
+    result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
     assert result["more_judgments"] > 0
-    text = judgeloop(*arguments, "--budget", "0.03").stdout
-    assert text.startswith(
-        "No estimate yet of mine on these 60 items: the budget does not cover another judgment.\n"
-    )
-    assert " Score so far: 0." in text
-    assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(text))
-    assert result_of(judgeloop(*arguments, "--json"))["judged"] > result["judged"], (
-        "the same command goes on"
-    )
+    assert result_of(*narrow)["judged"] > result["judged"], "the same command goes on"
 
 
-def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(server, outputs):
-    done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", "0.03"))
+def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(drawing):
+    done = judgeloop(*drawing, "--budget", "0.03")
     assert done.exit_code == 0
     assert done.stdout.startswith("mine scores 0.")
     assert "The run ended early: the budget does not cover another judgment." in done.stdout
@@ -201,10 +182,8 @@ def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(server, out
 
 
 @pytest.mark.parametrize("budget", ["0.002", "0.008"])
-def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(
-    server, outputs, budget
-):
-    done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", budget))
+def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(drawing, budget):
+    done = judgeloop(*drawing, "--budget", budget)
     assert done.exit_code == 3
     assert done.stdout.startswith(
         "No estimate yet of mine on these 60 items: the budget does not cover"
@@ -212,29 +191,8 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(
     assert "Too few items are judged." in done.stdout
 
 
-def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(server, outputs):
-    arguments = (
-        "--selector",
-        "stratified",
-        "--clusters",
-        "25",
-        "--max-judgments",
-        "60",
-        "--budget",
-        "0.022",
-        "--json",
-    )
-    result = result_of(judgeloop(*live(server, outputs, *arguments)))
-    assert result["stop_reason"] == "budget"
-    assert 20 <= result["judged"] < 50
-    low, high = result["interval"]
-    assert low < TRUTH < high
-
-
-def test_the_values_of_a_contest_are_not_in_the_result(server, outputs):
-    result = result_of(
-        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 30, "--json"))
-    )
+def test_the_values_of_a_contest_are_not_in_the_result(drawing):
+    result = result_of(*drawing, "--max-judgments", 30)
     assert not {"winner", "leader", "risk", "flips"} & result.keys()
     low, high = result["interval"]
     assert result["decided"] is True
@@ -243,60 +201,25 @@ def test_the_values_of_a_contest_are_not_in_the_result(server, outputs):
 
 
 @pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
-def test_a_required_score_decides_the_exit_code(server, outputs, required, code, said):
-    done = judgeloop(
-        *live(
-            server,
-            outputs,
-            "--selector",
-            "random",
-            "--max-judgments",
-            40,
-            "--require-score",
-            required,
-        )
-    )
+def test_a_required_score_decides_the_exit_code(drawing, required, code, said):
+    done = judgeloop(*drawing, "--max-judgments", 40, "--require-score", required)
     assert done.exit_code == code, done.output
     assert said in unwrapped(done.stdout.partition("\nJudged")[0])
 
 
-def test_a_free_proxy_judges_everything_and_narrows_the_interval(server, outputs):
-    arguments = ("--selector", "random", "--max-judgments", 30, "--json")
-    plain = result_of(judgeloop(*live(server, outputs, *arguments)))
-    helped = result_of(judgeloop(*live(server, outputs, *arguments, "--proxy", "metric:token-f1")))
+@pytest.mark.parametrize(("proxy", "share"), [("metric:token-f1", 0.8), ("confidence", 1)])
+def test_a_free_proxy_judges_everything_and_narrows_the_interval(drawing, proxy, share):
+    plain = result_of(*drawing, "--max-judgments", 30)
+    helped = result_of(*drawing, "--max-judgments", 30, "--proxy", proxy)
     width, narrower = (np.diff(one["interval"])[0] for one in (plain, helped))
-    assert narrower < 0.8 * width
-    assert helped["attempts"] == ITEMS, "what the judge said before is remembered"
-    assert helped["proxy"] == "metric:token-f1"
-    assert helped["spent_usd"] == 0
+    assert narrower < share * width
+    assert (helped["proxy"], helped["spent_usd"]) == (proxy, 0)
+    asked_anew = 0 if proxy == "confidence" else ITEMS
+    assert helped["attempts"] == asked_anew, "what the judge said before is remembered"
 
 
-def test_the_systems_own_confidence_may_be_the_proxy(server, outputs):
-    arguments = ("--selector", "random", "--max-judgments", 30, "--json")
-    plain = result_of(judgeloop(*live(server, outputs, *arguments)))
-    helped = result_of(judgeloop(*live(server, outputs, *arguments, "--proxy", "confidence")))
-    assert np.diff(helped["interval"])[0] < np.diff(plain["interval"])[0]
-
-
-def prices(tmp_path, *, cheap):
-    """A file with the prices of both models, in dollars per million tokens; and where they are
-    served."""
-    path = tmp_path / "prices.toml"
-    rows = {"openai/judge": 1.0, "openai/cheap": cheap}
-    path.write_text(
-        "".join(
-            f'["{name}"]\ninput_per_mtok = {price}\noutput_per_mtok = {10 * price}\n'
-            for name, price in rows.items()
-        )
-    )
-    return path
-
-
-def test_a_paid_proxy_and_the_judge_share_one_budget(server, outputs, tmp_path):
-    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
-                 prices(tmp_path, cheap=0.1), "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
-    result = result_of(judgeloop(*arguments, **env))
+def test_a_paid_proxy_and_the_judge_share_one_budget(server, proxied):
+    result = result_of(*proxied("cheap", 0.1), "--max-judgments", 30)
     models = [request["model"] for request in server.requests]
     assert models[:ITEMS] == ["cheap"] * ITEMS, "the proxy is asked about everything, first"
     assert models[ITEMS:] == ["judge"] * 30
@@ -305,7 +228,7 @@ def test_a_paid_proxy_and_the_judge_share_one_budget(server, outputs, tmp_path):
     assert result["attempts"] == ITEMS + 30
 
 
-def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, outputs, tmp_path):
+def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, proxied, tmp_path):
     def thoughtful(request, number):
         response = honest(request, number)
         body = json.loads(response.body)
@@ -316,152 +239,58 @@ def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, outpu
         return replace(response, body=json.dumps(body).encode())
 
     server.respond = thoughtful
-    own = prices(tmp_path, cheap=1.0)
-    own.write_text(own.read_text().replace("\n[", "\ncache_read_per_mtok = 0.5\n["))
-    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/cheap", "--proxy", "openai/judge", "--judge-price", own,
-                 "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
-    result = result_of(judgeloop(*arguments, **env))
+    command = proxied("cheap", 1.0)
+    own = tmp_path / "prices.toml"
+    own.write_text(own.read_text().replace('["openai/cheap"]', '["openai/cheap"]\ncache_read_per_mtok = 0.5'))  # fmt: skip
+    result = result_of(*command, "--max-judgments", 30)
     assert result["tokens"]["reasoning_tokens"] == 10 * (ITEMS + 30)
     assert result["cached_usd_saved"] == pytest.approx(ITEMS * 100 * 0.5 / 1e6)
 
 
-def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server, outputs, tmp_path):
-    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    done = judgeloop("estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
-                     prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03", **env)  # fmt: skip
+def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_for(proxied):
+    command = [*proxied("cheap", 1.0), "--budget", "0.03"]
+    forecast = result_of(*command, "--dry-run")
+    assert forecast["budget_pays_for"] == 0
+    assert "after other calls for about $" in unwrapped(judgeloop(*command, "--dry-run").stdout)
+    done = judgeloop(*command)
     assert done.exit_code == 3
     why = "The proxy has not rated every item: what is left of the budget"
     assert why in unwrapped(done.stdout)
-    assert {request["model"] for request in server.requests} == {"cheap"}
-
-
-def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_for(
-    server, outputs, tmp_path
-):
-    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
-                 prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03"]  # fmt: skip
-    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json", **env).stdout)
-    assert forecast["budget_pays_for"] == 0
-    assert "after other calls for about $" in unwrapped(
-        judgeloop(*arguments, "--dry-run", **env).stdout
-    )
-    done = json.loads(judgeloop(*arguments, "--json", **env).stdout)
-    assert (done["judged"], done["attempts"] > 10) == (0, True)
-    rest = json.loads(judgeloop(*arguments, "--dry-run", "--json", **env).stdout)
-    assert rest["calls"]["worst"] == forecast["calls"]["worst"] - done["attempts"]
-
-
-def test_a_judge_that_fails_is_said_and_what_was_paid_for_is_kept(server, outputs):
-    server.respond = lambda request, number: honest(request, number) if number < 12 else error(401)
-    done = judgeloop(*live(server, outputs, "--selector", "random", "--concurrency", 1))
-    assert done.exit_code == 4
-    assert not done.stdout
-    assert "no result: the judge failed: HTTP 401" in done.stderr
-    server.respond = honest
-    assert judgeloop(*live(server, outputs, "--selector", "random")).exit_code == 0
-    assert len(server.requests) <= ITEMS + 2
+    values = result_of(*command)
+    assert values["judged"] == 0
+    rest = result_of(*command, "--dry-run")
+    assert 10 < forecast["calls"]["worst"] - rest["calls"]["worst"] < ITEMS
 
 
 @pytest.mark.parametrize("allowed", ["0.2", "1"])
 def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
-    server, outputs, allowed
+    server, drawing, allowed
 ):
     server.respond = lambda request, number: completion("certainly", usage=used(request))
-    arguments = live(
-        server, outputs, "--selector", "random", f"JUDGELOOP_MAX_ABSTENTIONS={allowed}"
-    )
-    done = judgeloop(*arguments, "--max-judgments", "30")
+    done = judgeloop(*drawing, f"JUDGELOOP_MAX_ABSTENTIONS={allowed}", "--max-judgments", "30")
     assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
     assert isinstance(done.exception, SystemExit | None)
     assert "nothing has been judged" in done.stdout or "no result" in done.stderr
     assert "% interval" not in done.stdout
 
 
-def test_decoys_are_rated_alone(server, outputs):
-    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20, "JUDGELOOP_DECOYS=6", "--json")))  # fmt: skip
-    assert result["decoys"] == {"won": 0, "tied": 0, "lost": 6, "abstained": 0}
-    text = judgeloop(
-        *live(server, outputs, "--selector", "random", "--max-judgments", 20, "JUDGELOOP_DECOYS=6")
-    ).stdout
-    assert "0 of 6 empty or constant answers were rated over one half" in text
-
-
-def test_a_limit_below_the_usual_first_look_is_no_error(server, outputs):
-    result = result_of(
-        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 8, "--json"))
-    )
-    assert result["judged"] == 8
-    assert (
-        judgeloop(
-            *live(server, outputs, "--max-judgments", 8, "JUDGELOOP_MIN_JUDGMENTS=9")
-        ).exit_code
-        == 2
-    )
-
-
-def test_every_form_of_the_result_holds_the_score(server, outputs, tmp_path):
-    for suffix in ("json", "md", "txt", "html", "csv"):
-        path = tmp_path / f"result.{suffix}"
-        done = judgeloop(
-            *live(server, outputs, "--selector", "random", "--max-judgments", 20, "-o", path)
-        )
-        assert done.exit_code == 0, done.output
-        assert path.exists()
-    assert "mine scores" in (tmp_path / "result.md").read_text()
-    assert "mine scores" in (tmp_path / "result.html").read_text()
-    rows = list(csv.DictReader((tmp_path / "result.csv").read_text().splitlines()))
-    assert len(rows) == 20
-    assert {row["against"] for row in rows} == {""}
-    assert {round(float(row["score"]), 3) for row in rows} == {0.889, 0.111}
-
-
-def test_a_dry_run_asks_nobody(server, outputs):
-    done = judgeloop(
-        *live(server, outputs, "--selector", "random", "--half-width", "0.1", "--dry-run")
-    )
-    assert done.exit_code == 0
-    assert "scores of 0 and 1, as many of each" in done.stdout
-    assert not server.requests
-    plan = json.loads(
-        judgeloop(*live(server, outputs, "--selector", "random", "--dry-run", "--json")).stdout
-    )
-    assert plan["judgments"] == {"low": 60, "expected": 60, "worst": 60}
+def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
+    assert result_of(*drawing, "--max-judgments", 8)["judged"] == 8
+    refused = judgeloop(*drawing, "--max-judgments", 8, "JUDGELOOP_MIN_JUDGMENTS=9")
+    assert refused.exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
         (["--half-width", "0.1", "--selector", "actracer"], "--selector actracer picks its items"),
-        (
-            ["--require-score", "0.5", "--selector", "diffuse"],
-            "--require-score: --selector diffuse picks its items",
-        ),
-        (
-            ["--interval", "anytime", "--selector", "mmd-critic"],
-            "--interval: --selector mmd-critic picks",
-        ),
-        (
-            ["--proxy", "confidence", "--selector", "confidence-systematic"],
-            "--proxy: --selector confidence-systematic",
-        ),
-        (
-            ["--selector", "random", "--clusters", "4"],
-            "--clusters 4 has no effect with",
-        ),
-        (
-            ["--selector", "random", "--represent", "minilm"],
-            "--represent minilm has no effect with",
-        ),
-        (
-            ["--represent", "hidden:model", "--selector", "diffuse"],
-            "--represent hidden:model: --selector diffuse clusters the outputs",
-        ),
-        (
-            ["--layer", "last", "--selector", "stratified"],
-            "only --represent hidden:MODEL has layers",
-        ),
+        (["--require-score", "0.5", "--selector", "diffuse"], "--require-score: --selector diffuse picks its items"),
+        (["--interval", "anytime", "--selector", "mmd-critic"], "--interval: --selector mmd-critic picks"),
+        (["--proxy", "confidence", "--selector", "confidence-systematic"], "--proxy: --selector confidence-systematic"),
+        (["--selector", "random", "--clusters", "4"], "--clusters 4 has no effect with"),
+        (["--selector", "random", "--represent", "minilm"], "--represent minilm has no effect with"),
+        (["--represent", "hidden:model", "--selector", "diffuse"], "--represent hidden:model: --selector diffuse clusters the outputs"),
+        (["--layer", "last", "--selector", "stratified"], "only --represent hidden:MODEL has layers"),
         (["--clusters", "30", "--max-judgments", "40", "--selector", "stratified"], "at most 20"),
         (["--confidence", "sure"], "does not use confidence"),
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
@@ -470,20 +299,14 @@ def test_a_dry_run_asks_nobody(server, outputs):
         (["--proxy", "nobody"], "there is no such judge"),
         (["--half-width", "0.6"], "--half-width"),
         (["--layer", "foo"], "--layer: expected middle, last, auto or a number, found 'foo'"),
-        (
-            ["--represent", "foo"],
-            "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'",
-        ),
+        (["--represent", "foo"], "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'"),
         (["--risk", "1"], "--risk"),
         (["--interval", "exact"], "--interval"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
         (["JUDGELOOP_MIN_JUDGMENTS=50", "--max-judgments", "40"], "JUDGELOOP_MIN_JUDGMENTS"),
-        (
-            ["--represent", "hidden:nowhere", "--selector", "stratified"],
-            "--represent hidden:nowhere",
-        ),
+        (["--represent", "hidden:nowhere", "--selector", "stratified"], "--represent hidden:nowhere"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense_is_refused_before_anything_is_asked(server, outputs, flags, said):
     done = judgeloop(*live(server, outputs, *flags))
     assert done.exit_code == 2, done.output
@@ -491,32 +314,33 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(server, outputs
     assert not server.requests
 
 
-def test_scores_that_are_all_the_same_have_an_answer(server, outputs):
+@pytest.mark.parametrize("selector", DRAWING + PICKING)
+def test_scores_that_are_all_the_same_have_an_answer(server, drawing, selector):
     server.respond = lambda request, number: completion(json.dumps({"reason": "", "rating": "10"}))
-    for selector in DRAWING + PICKING:
-        result = result_of(judgeloop(*live(server, outputs, "--selector", selector, "--max-judgments", 30, "--json")))  # fmt: skip
-        assert result["mean"] == pytest.approx(1.0)
-        if result["interval"]:
-            assert result["interval"][0] < 0.99, "thirty of sixty do not make certain"
+    result = result_of(*drawing, "--selector", selector, "--max-judgments", 30)
+    assert result["mean"] == pytest.approx(1.0)
+    if result["interval"]:
+        assert result["interval"][0] < 0.99, "thirty of sixty do not make certain"
 
 
 @pytest.mark.parametrize("selector", DRAWING + PICKING)
 @pytest.mark.parametrize("items", [1, 2, 5])
-def test_few_items_have_an_answer(server, outputs, selector, items, tmp_path):
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(outputs.read_text().splitlines(keepends=True)[:items]))
-    result = result_of(judgeloop(*live(server, few, "--selector", selector, "--json")))
+def test_few_items_have_an_answer(drawing, outputs, selector, items):
+    outputs.write_text("".join(outputs.read_text().splitlines(keepends=True)[:items]))
+    result = result_of(*drawing, "--selector", selector)
     assert (result["judged"], result["stop_reason"]) == (items, "all_judged")
 
 
-def test_a_program_gets_the_same_as_the_command(server, outputs, tmp_path):
-    command = result_of(
-        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 30, "--json"))
-    )
-    config = checked(
-        EstimateConfig,
-        {"outputs": outputs, "judge": "openai/judge", "judge_base_url": server.url, "judge_price": "1,10",
-         "selector": "random", "max_judgments": 30, "ledger": tmp_path / "other.sqlite"},
-    )  # fmt: skip
-    result = estimate(config, {})
-    assert (result.mean, list(result.interval)) == (command["mean"], command["interval"])
+def test_decoys_are_rated_alone(drawing):
+    command = [*drawing, "--max-judgments", 20, "JUDGELOOP_DECOYS=6"]
+    assert result_of(*command)["decoys"] == {"won": 0, "tied": 0, "lost": 6, "abstained": 0}
+    text = judgeloop(*command).stdout
+    assert "0 of 6 empty or constant answers were rated over one half" in text
+
+
+def test_a_dry_run_says_what_it_assumes(drawing, server):
+    done = judgeloop(*drawing, "--half-width", "0.1", "--dry-run")
+    assert "scores of 0 and 1, as many of each" in done.stdout
+    plan = result_of(*drawing, "--dry-run")
+    assert plan["judgments"] == {"low": 60, "expected": 60, "worst": 60}
+    assert not server.requests

@@ -16,13 +16,15 @@ from judgeloop.formats.own_files import write_whole
 EVERY = [f"result{ending}" for ending in FORMS]
 
 
-@pytest.fixture(params=["compare", "estimate", "compare recorded scores"])
+@pytest.fixture(params=["compare", "select", "estimate", "compare recorded scores"])
 def command(request, incidents):
     """A run that needs no server, of each command that can have one."""
     lead, central = incidents / "lead.jsonl", incidents / "central.jsonl"
     judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge2"]
     if request.param == "compare":
         return ["compare", lead, central, *judged]
+    if request.param == "select":
+        return ["select", lead, central, "--baseline", "lead-2", *judged]
     if request.param == "estimate":
         return ["estimate", lead, *judged]
     for name, score in (("a", 1.0), ("b", 0.0)):

@@ -1,4 +1,4 @@
-"""What every selector for two systems or for one promises (`protocols.Selector`)."""
+"""What every selector promises (`protocols.Selector`), for one system, for two and for many."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import pickle
 import numpy as np
 import pytest
 from support.pools import differences, known_beforehand
-from support.selectors import make_selector, steps_of
-from support.walking import all_steps
+from support.selectors import PICKERS, make_picker, make_selector, steps_of
 
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, REPRESENTATIVES
 from judgeloop.methods.selectors.confidence_systematic import ConfidenceSystematic
+from judgeloop.methods.selectors.credible import Credible
 from judgeloop.methods.selectors.cross_entropy import CrossEntropy
 from judgeloop.methods.selectors.diffuse import DiffUse
+from judgeloop.methods.selectors.halving import Halving
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.selectors.mmd_critic import MMDCritic
+from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats.diffuse_variants import combined
@@ -82,16 +85,70 @@ SELECTORS |= {
 }
 SIZES = [1, 2, 3, 5, 29, 30, 31, 53]
 
+SYSTEMS, BASELINE, RISK = 5, 2, 0.1
+OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 
-@pytest.fixture(params=SELECTORS)
+
+def opinions_of(items):
+    opinions = (
+        np.random.default_rng(items).integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
+    )
+    opinions[:, :, BASELINE] = 0
+    return opinions
+
+
+def picker(name):
+    return lambda items: make_picker(name, opinions_of(items), BASELINE, (0.2, 0.3))
+
+
+AMONG_MANY = {
+    "race": lambda items: Racing(SYSTEMS, BASELINE, RISK),
+    "credible": lambda items: Credible(SYSTEMS, BASELINE),
+    "random": lambda items: Random(tuple((one, BASELINE) for one in OTHERS)),
+    "halving": lambda items: Halving(
+        np.random.default_rng(items).integers(1, 999, (SYSTEMS, items)), BASELINE, 3 * items
+    ),
+    **{name: picker(name) for name in PICKERS},
+}
+WHOLE_POOL = ("random", *PICKERS)
+EVERY = SELECTORS | {f"{name}, of many": made for name, made in AMONG_MANY.items()}
+
+
+def answer(choice):
+    """Scores by item and system, and an abstention now and then."""
+    number = 7 * choice.position + 3 * choice.systems[0]
+    return Abstention("no") if number % 19 == 0 else Verdict(number % 5 / 4)
+
+
+def told(steps, answer=answer):
+    return [Label(choice, answer(choice)) for step in steps for choice in step.choices]
+
+
+def all_steps(selector, items, *, at_a_time=1, seed=1, answer=answer):
+    """Ask until nothing is left; answers are told whenever the selector waits for them."""
+    rng = np.random.default_rng(seed)
+    state, steps, waiting = selector.init(items, rng), [], []
+    while True:
+        more, state = steps_of(selector, state, at_a_time, rng)
+        assert len(more) <= at_a_time
+        if not more and not waiting:
+            return steps
+        steps += more
+        waiting += more
+        if not more:
+            state, waiting = selector.tell(state, told(waiting, answer)), []
+
+
+@pytest.fixture(params=EVERY)
 def make(request):
-    return SELECTORS[request.param]
+    return EVERY[request.param]
 
 
 @pytest.mark.parametrize("items", SIZES)
-def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(make, items):
+@pytest.mark.parametrize("name", SELECTORS)
+def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(name, items):
     active = set()
-    for step in all_steps(make(items), items):
+    for step in all_steps(SELECTORS[name](items), items):
         assert set(step.leave) <= active, "only what entered may leave"
         active -= set(step.leave)
         entering = {choice.position for choice in step.choices}
@@ -101,16 +158,38 @@ def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(make, items)
 
 
 @pytest.mark.parametrize("items", SIZES)
-def test_no_step_is_empty_and_none_names_a_position_twice(make, items):
-    for step in all_steps(make(items), items):
+@pytest.mark.parametrize("name", AMONG_MANY)
+def test_of_many_a_step_is_one_query_for_systems_in_order_and_none_comes_twice(name, items):
+    seen = set()
+    for step in all_steps(AMONG_MANY[name](items), items):
+        assert step.choices
+        assert step.leave == ()
+        assert len({choice.position for choice in step.choices}) == 1
+        systems = [choice.systems[0] for choice in step.choices]
+        assert systems == sorted(set(systems) & set(OTHERS))
+        assert {choice.systems[1] for choice in step.choices} == {BASELINE}
+        keys = {choice.key for choice in step.choices}
+        assert not keys & seen
+        seen |= keys
+    if name in WHOLE_POOL:
+        assert len(seen) == items * len(OTHERS)
+
+
+@pytest.mark.parametrize("items", SIZES)
+@pytest.mark.parametrize("name", ["race", "credible"])
+def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
+    steps = all_steps(AMONG_MANY[name](items), items, answer=lambda choice: Verdict(0.5))
+    assert len({choice.key for step in steps for choice in step.choices}) == items * len(OTHERS)
+
+
+@pytest.mark.parametrize("items", SIZES)
+@pytest.mark.parametrize("name", SELECTORS)
+def test_no_step_is_empty_and_none_names_a_position_twice(name, items):
+    for step in all_steps(SELECTORS[name](items), items):
         positions = [choice.position for choice in step.choices]
         assert positions
         assert len(set(positions)) == len(positions)
         assert not set(positions) & set(step.leave)
-
-
-def test_the_same_generator_gives_the_same_steps(make):
-    assert all_steps(make(53), 53, seed=3) == all_steps(make(53), 53, seed=3)
 
 
 @pytest.mark.parametrize("at_a_time", [2, 7, 33, 1000])
@@ -129,26 +208,26 @@ def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
                 assert choice.propensity is None
 
 
-@pytest.mark.parametrize("asked", [0, 5, 37])
-def test_asking_leaves_the_state_it_was_given_alone(make, asked):
-    rng = np.random.default_rng(0)
-    selector = make(53)
-    _, state = steps_of(selector, selector.init(53, rng), asked, rng)
-    before = pickle.dumps(state)
-    steps_of(selector, state, 11, rng)
-    assert pickle.dumps(state) == before
+def test_asking_and_telling_leave_the_state_they_were_given_alone(make):
+    rng, selector = np.random.default_rng(0), make(53)
+    state = selector.init(53, rng)
+    for most in (5, 32, 11):
+        before = pickle.dumps(state)
+        steps, asked = steps_of(selector, state, most, rng)
+        assert pickle.dumps(state) == before
+        before = pickle.dumps(asked)
+        state = selector.tell(asked, told(steps))
+        assert pickle.dumps(asked) == before
 
 
 @pytest.mark.parametrize("asked", [0, 6, 37])
 def test_its_state_survives_pickling(make, asked):
-    rng = np.random.default_rng(0)
-    selector = make(53)
-    _, state = steps_of(selector, selector.init(53, rng), asked, rng)
+    rng, selector = np.random.default_rng(0), make(53)
+    steps, state = steps_of(selector, selector.init(53, rng), asked, rng)
+    state = selector.tell(state, told(steps))
     again = pickle.loads(pickle.dumps(state))
-    assert (
-        steps_of(selector, again, 11, copy.deepcopy(rng))[0]
-        == steps_of(selector, state, 11, rng)[0]
-    )
+    further = steps_of(selector, again, 11, copy.deepcopy(rng))[0]
+    assert further == steps_of(selector, state, 11, rng)[0]
 
 
 def test_a_selector_serves_several_runs(make):
@@ -158,8 +237,8 @@ def test_a_selector_serves_several_runs(make):
     assert all_steps(selector, 53, seed=1) == first
 
 
-def test_positions_are_plain_integers(make):
+def test_positions_and_systems_are_plain_integers(make):
     # NumPy's own would break JSON and compare as arrays.
     for step in all_steps(make(5), 5):
-        assert all(type(choice.position) is int for choice in step.choices)
-        assert all(type(position) is int for position in step.leave)
+        numbers = [number for choice in step.choices for number in choice.key]
+        assert {type(number) for number in (*numbers, *step.leave)} == {int}

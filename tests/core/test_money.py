@@ -79,10 +79,8 @@ def test_the_dearest_tier_need_not_be_the_last():
     [
         Usage(1, 1, 2),
         Usage(3, 1, 2, 2),
-        Usage(-1, 1),
         Usage(1, -1),
         Usage(1, 1, -1),
-        Usage(1, 1, 0, -1),
     ],
 )
 def test_token_counts_that_contradict_each_other_are_refused(usage):
@@ -106,7 +104,6 @@ def test_amounts_are_rounded_up_to_the_next_picodollar(dollars, per):
     ("dollars", "pico"),
     [
         ("0", 0),
-        ("5", 5 * 10**12),
         ("0.0000000000001", 1),
         ("1e-12", 1),
         (Decimal("0.1"), 10**11),
@@ -132,9 +129,7 @@ def test_what_is_no_amount_is_refused(dollars):
     [
         "-0.01",
         "1000000.000000000001",
-        "1e5000",
         "1e999999",
-        Decimal("1e7"),
     ],
 )
 def test_an_amount_below_nothing_or_beyond_a_million_dollars_is_refused(dollars):
@@ -150,14 +145,11 @@ def test_an_amount_below_nothing_or_beyond_a_million_dollars_is_refused(dollars)
     [
         ("0", "$0.00"),
         ("0.000000000001", "$0.0000000000010"),
-        ("0.0042", "$0.0042"),
         ("0.004249", "$0.0042"),
         ("0.01", "$0.010"),
-        ("0.1", "$0.10"),
         ("0.123", "$0.12"),
         ("0.999", "$1.00"),
         ("1", "$1.00"),
-        ("12.345678", "$12.35"),
         ("1234.5", "$1234.50"),
     ],
 )

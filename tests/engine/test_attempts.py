@@ -54,14 +54,8 @@ def test_a_call_that_fails_at_its_last_attempt_abstains_until_the_next_run(tmp_p
 def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
     now, seen = 0, []
 
-    class Crowded:
+    class Crowded(ScriptedJudge):
         """Bears two calls at a time."""
-
-        inner = ScriptedJudge(script_from([1.0] * 40))
-        identity, order_matters, blind, priced = inner.identity, True, True, True
-
-        def quote(self, call):
-            return self.inner.quote(call)
 
         async def judge(self, call):
             nonlocal now
@@ -71,14 +65,14 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
                 await asyncio.sleep(0.001)
                 if len(seen) < 60:
                     raise JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
-                return await self.inner.judge(call)
+                return await super().judge(call)
             finally:
                 now -= 1
 
     policy = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.01)
     told = []
     finished = run(
-        Crowded(),
+        Crowded(script_from([1.0] * 40)),
         terms=Terms("run", concurrency=10, policy=policy),
         limits=Limits(10, 10),
         observe=told.append,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from dataclasses import replace
 
 import pytest
 from support.driving import failing, run, script_from
@@ -121,21 +122,15 @@ def at_call(number, act, delay_s):
 
 @pytest.mark.parametrize("how", [StopKind.INTERRUPTED, StopKind.DEADLINE])
 def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how, tmp_path):
-    async def story():
-        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
-        if how is StopKind.DEADLINE:
-            terms, delay_s = Terms("run", concurrency=4, deadline_s=2.0), lambda call: 0.3
-        else:
-            terms, delay_s = Terms("run", concurrency=4), at_call(20, interruption.request, 0.03)
-        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
-        finished = await drive(
-            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book, terms,
-            interruption=interruption,
-        )  # fmt: skip
-        await book.aclose()
-        return finished, judge
-
-    finished, judge = asyncio.run(story())
+    interruption = Interruption()
+    terms, delay_s = Terms("run", concurrency=4), at_call(20, interruption.request, 0.03)
+    if how is StopKind.DEADLINE:
+        terms, delay_s = replace(terms, deadline_s=2.0), lambda call: 0.3
+    judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
+    finished = run(
+        judge, limits=Limits(40, 40), terms=terms, interruption=interruption,
+        ledger=tmp_path / "l.sqlite",
+    )  # fmt: skip
     assert finished.outcome.stop.kind is how
     if how is StopKind.DEADLINE:
         assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
@@ -144,47 +139,32 @@ def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how
     assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
 
 
+@pytest.mark.timeout(30)
 def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(tmp_path):
-    async def story():
-        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
-        loop = asyncio.get_running_loop()
+    interruption = Interruption()
 
-        def twice():
-            interruption.request()
-            loop.call_later(0.05, interruption.request)
+    def twice():
+        interruption.request()
+        asyncio.get_running_loop().call_later(0.05, interruption.request)
 
-        delay_s = at_call(4, twice, 60)
-        judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
-        finished = await drive(
-            make_session(40),
-            make_pool(40),
-            judge,
-            book,
-            Terms("run", concurrency=4),
-            interruption=interruption,
-        )
-        await book.aclose()
-        return finished, judge
-
-    finished, judge = asyncio.run(asyncio.wait_for(story(), 10))
+    delay_s = at_call(4, twice, 60)
+    judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
+    terms = Terms("run", concurrency=4)
+    finished = run(judge, terms=terms, interruption=interruption, ledger=tmp_path / "l.sqlite")
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
     assert finished.outcome.asked == 0
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
 
 
+@pytest.mark.timeout(30)
 def test_an_interruption_ends_the_wait_for_another_attempt():
-    async def story():
-        interruption, book = Interruption(), SqliteLedger(":memory:")
-        error = JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=50)
-        asyncio.get_running_loop().call_later(0.05, interruption.request)
-        finished = await drive(
-            make_session(40), make_pool(40), ScriptedJudge(failing(9, error)), book, Terms("run"),
-            interruption=interruption,
-        )  # fmt: skip
-        await book.aclose()
-        return finished
+    interruption = Interruption()
 
-    finished = asyncio.run(asyncio.wait_for(story(), 10))
+    def script(call):
+        asyncio.get_running_loop().call_later(0.05, interruption.request)
+        raise JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=50)
+
+    finished = run(ScriptedJudge(script), terms=Terms("run"), interruption=interruption)
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 
 import pytest
 from support.driving import AT_ONCE, run, script_from
 from support.pools import make_pool
+from support.tables import write
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Item, Query
@@ -59,22 +59,16 @@ def test_the_size_is_in_bytes_of_prompt_reference_and_outputs():
     [(2_000_000, {}, 1), (90_000, {}, 0), (90_000, {"max_item_bytes": 90_000}, 1)],
 )
 def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit, abstentions):
-    for name in "ab":
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": name * (size if n == 3 else 5)}
+    rows = {
+        name: [
+            {"id": f"i{n}", "prompt": f"p{n}", "reference": "aaaaa", "output": name * (size if n == 3 else 5)}
             for n in range(6)
         ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    items = [{"id": f"i{n}", "prompt": f"p{n}", "reference": "aaaaa"} for n in range(6)]
-    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
-    ready = comparing.prepare(
-        compare_config(
-            first=tmp_path / "a.jsonl", second=tmp_path / "b.jsonl", items=tmp_path / "items.jsonl",
-            judge="metric:exact", max_abstentions=0.5, min_judgments=6, **limit,
-        ),
-        {},
-    )  # fmt: skip
-    result = asyncio.run(compare_run.run(ready))
+        for name in "ab"
+    }  # fmt: skip
+    files, more = write(tmp_path, rows), {"max_abstentions": 0.5, "min_judgments": 6, **limit}
+    config = compare_config(first=files["a"], second=files["b"], judge="metric:exact", **more)
+    result = asyncio.run(compare_run.run(comparing.prepare(config, {})))
     assert (result.asked, result.counts.abstentions, result.judged) == (
         6,
         abstentions,

@@ -136,21 +136,17 @@ def test_items_with_the_same_texts_are_asked_about_once(concurrency):
 def test_no_more_calls_are_in_flight_than_allowed(concurrency):
     now, most = 0, 0
 
-    class Counting:
-        def __init__(self):
-            self.inner = ScriptedJudge(script_from([1.0, 0.0] * 20))
-            self.identity, self.order_matters = self.inner.identity, True
-            self.blind, self.priced, self.quote = True, True, self.inner.quote
-
+    class Counting(ScriptedJudge):
         async def judge(self, call):
             nonlocal now, most
             now += 1
             most = max(most, now)
             await asyncio.sleep(0.001)
             now -= 1
-            return await self.inner.judge(call)
+            return await super().judge(call)
 
-    run(Counting(), limits=Limits(20, 20), terms=Terms("run", concurrency=concurrency))
+    judge = Counting(script_from([1.0, 0.0] * 20))
+    run(judge, limits=Limits(20, 20), terms=Terms("run", concurrency=concurrency))
     assert most == concurrency
 
 

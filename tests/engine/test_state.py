@@ -75,18 +75,3 @@ def test_a_change_between_looking_and_waiting_is_not_missed():
         await changes.after(seen)
 
     asyncio.run(asyncio.wait_for(story(), 5))
-
-
-def test_whoever_waits_for_more_changes_than_one_is_not_over_at_the_first():
-    async def story():
-        changes = Changes()
-        waiting = asyncio.create_task(changes.after(1))
-        done = []
-        for _ in range(2):
-            await turns()
-            changes.notify()
-            await turns()
-            done.append(waiting.done())
-        return done
-
-    assert asyncio.run(story()) == [False, True]

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from judgeloop.engine.time_limit import TICKS, time_limit
+from judgeloop.engine.retrying import TICKS, time_limit
 
 
 def run(story):
@@ -100,3 +100,7 @@ def test_a_loop_that_is_always_late_does_not_put_the_end_off_for_ever():
     with pytest.raises(TimeoutError):
         run(limited(0.08, late()))
     assert len(pauses) <= 6 * TICKS
+
+
+def test_without_a_limit_nothing_ends():
+    assert run(limited(None, asyncio.sleep(0.1, "done"))) == "done"

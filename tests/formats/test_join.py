@@ -244,12 +244,6 @@ def test_a_partial_join_is_refused_with_its_three_counts():
         joined([q(1), q(2), q(3)], [q(4), q(1)])
 
 
-def test_an_allowed_partial_join_says_what_it_left_out():
-    partial = joined([q(1), q(2), q(3)], [q(4), q(1)], allow_partial=True)
-    assert [item.id for item in partial.pool.items] == ["q1"]
-    assert partial.left_out == "1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4')"
-
-
 def test_items_that_nobody_answers_make_the_join_partial():
     items = [q(1), q(2)]
     with pytest.raises(InputError, match=re.escape("1 only in the items file ('q2')")):

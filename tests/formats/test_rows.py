@@ -85,6 +85,7 @@ def test_a_map_goes_before_every_name():
 def test_a_map_puts_columns_together():
     fields = {"task": "Sum up.", "text": "A story.", "output": "a"}
     assert one(fields, "prompt=task+text").prompt == "Sum up.\n\nA story."
+    assert one(fields | {"task": None}, "prompt=task+text").prompt == "A story."
 
 
 def test_a_map_leaves_a_file_alone_that_lacks_its_columns():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import shutil
 import subprocess
 import sys
 
@@ -44,14 +43,6 @@ def test_another_model_has_vectors_of_its_own(tmp_path, counted):
     for model in ("m", "n"):
         cached(embed, model=model, folder=tmp_path)(["a"])
     assert asked == ["a", "a"]
-
-
-@needs_diskcache
-def test_losing_the_folder_costs_nothing_but_time(tmp_path, counted):
-    embed, _ = counted
-    before = cached(embed, model="m", folder=tmp_path / "c")(["a"])
-    shutil.rmtree(tmp_path / "c")
-    assert np.array_equal(cached(embed, model="m", folder=tmp_path / "c")(["a"]), before)
 
 
 class Bomb:

@@ -88,15 +88,6 @@ def test_a_layer_of_another_name_is_refused_before_anything_is_loaded(layer):
         hidden_states(["a"], "/no/where", layer=layer)
 
 
-def test_no_prompts_have_no_states(tmp_path):
-    for run in (
-        lambda: hidden_states([], "m", layer=1),
-        lambda: hidden_vectors([], "m", "auto", tmp_path),
-    ):
-        with pytest.raises(ValueError, match="at least one prompt"):
-            run()
-
-
 @pytest.mark.skipif(HAS_EXTRA, reason="the extra is installed")
 @pytest.mark.parametrize("local", [True, False])
 def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, local):
@@ -344,22 +335,6 @@ def test_order_and_repetition_of_prompts_do_not_move_the_layer(tiny, tmp_path, m
     assert len(seen) == 2
     assert seen[0] == seen[1]
     assert seen[0][0] == ["a", "b"]
-
-
-@embed
-def test_only_what_is_new_is_read(tiny, tmp_path, monkeypatch):
-    asked = []
-    read = hidden._read
-    monkeypatch.setattr(
-        hidden,
-        "_read",
-        lambda model, prompts, *more: asked.extend(prompts) or read(model, prompts, *more),
-    )
-    hidden_vectors(["a", "b"], tiny, 2, tmp_path)
-    hidden_vectors(["b", "c", "c"], tiny, 2, tmp_path)
-    assert asked == ["a", "b", "c"]
-    hidden_vectors(["a"], tiny, 3, tmp_path)
-    assert asked == ["a", "b", "c", "a"]
 
 
 @embed

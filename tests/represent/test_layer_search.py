@@ -121,13 +121,6 @@ def test_layers_that_add_nothing_leave_the_elbow_before_them(tmp_path):
     )
 
 
-@embed
-def test_the_search_leaves_nothing_behind(tiny):
-    before = divergences(tiny, PROMPTS)
-    assert np.array_equal(divergences(tiny, PROMPTS), before)
-    assert not any(block._forward_pre_hooks for block in tiny.blocks)
-
-
 def test_of_many_prompts_some_are_drawn(monkeypatch):
     seen = []
 

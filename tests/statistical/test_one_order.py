@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from support.promises import check_risk
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth
@@ -18,7 +18,6 @@ from judgeloop.methods.stats.spending import Spending, first_crossing
 
 RUNS = 2000
 RISKS = np.array([0.05, 0.1, 0.2])
-LEAST_CHANCE = 1e-3
 # Numbers of items with these verdicts, one in each order: 1 for the first system, -1 the second.
 LEVEL = {
     "agreed": {(1, 1): 60, (-1, -1): 60, (0, 0): 80},
@@ -53,13 +52,8 @@ def test_between_level_pairs_a_system_is_named_with_at_most_the_risk(kind, named
     rng = np.random.default_rng(len(kind))
     walks = [drawn(LEVEL[kind], rng) for _ in range(RUNS)]
     named = named_by(walks, min(200, sum(LEVEL[kind].values())))
-    chances = [
-        binomtest(int(count), RUNS, risk, alternative="greater").pvalue
-        for count, risk in zip(named, RISKS, strict=True)
-    ]
-    with capsys.disabled():
-        print(f"\n{named_by.__name__}, {kind}: named in {named} of {RUNS} at {RISKS}", end="")
-    assert min(chances) > LEAST_CHANCE
+    for count, risk in zip(named, RISKS, strict=True):
+        check_risk(f"{named_by.__name__}, {kind}, named", count, RUNS, risk, capsys)
 
 
 def test_what_single_calls_prefer_can_be_the_other_system_than_both_orders_prefer():

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from support.promises import check_risk
+from support.selectors import oracle
 
-from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -19,8 +19,6 @@ from judgeloop.methods.stopping.best_of_many import Separated
 
 RUNS, MORE_RUNS, SESSIONS = 2000, 20_000, 150
 RISKS = (0.01, 0.05, 0.1, 0.2, 0.5)
-# That a race which keeps its risk fails here; the seeds are fixed, so it never will again.
-LEAST_CHANCE = 1e-3
 TOO_RICH = 1e200  # long out
 
 
@@ -135,16 +133,6 @@ def test_many_races_at_once_are_the_race_run_one_by_one(field, dropped_at):
         np.testing.assert_allclose(race.evidence, np.log(wealth), atol=1e-9)
 
 
-def check(title, dropped, runs, risk, capsys):
-    chance = binomtest(int(dropped), runs, risk, alternative="greater").pvalue
-    with capsys.disabled():
-        print(
-            f"\n{title}, risk {risk}: the best dropped in {dropped} of {runs}, binomial p {chance:.3f}",
-            end="",
-        )
-    assert chance > LEAST_CHANCE
-
-
 def check_all(field, systems, items, runs, capsys, risks=(0.1, 0.3)):
     """In the field every system is the best; those with a role of their own are looked at, first
     with nobody dropped."""
@@ -156,7 +144,7 @@ def check_all(field, systems, items, runs, capsys, risks=(0.1, 0.3)):
         best = (0,) if field == "hidden" else (0, 1, systems - 1)
         for risk in RISKS if dropped_at is None else (dropped_at,):
             dropped = max((richest[:, one] >= 1 / risk).sum() for one in best)
-            check(
+            check_risk(
                 f"{title}, {'race' if dropped_at else 'nobody dropped'}",
                 dropped,
                 runs,
@@ -197,11 +185,7 @@ def outcome_of(scores, seed, selector, *, risk, near_best=None):
         rng=np.random.default_rng(seed),
     )
 
-    def judge(choice):
-        score = scores[choice.systems[0], choice.position]
-        return Abstention("no") if np.isnan(score) else Verdict(float(score))
-
-    return replay(session, judge)
+    return replay(session, oracle(scores))
 
 
 def the_first_by_a_hair(field, items, rng):
@@ -223,7 +207,7 @@ def test_a_session_names_a_system_that_is_not_the_best_with_at_most_the_risk(
         outcome_of(scores, seed, selector, risk=0.2).winner not in {0, None}
         for seed in range(SESSIONS)
     )
-    check(f"{field}, a session with {selector}, wrongly named", wrong, SESSIONS, 0.2, capsys)
+    check_risk(f"{field}, a session with {selector}, wrongly named", wrong, SESSIONS, 0.2, capsys)
 
 
 @pytest.mark.parametrize("selector", ["race", "random"])
@@ -240,7 +224,7 @@ def test_a_system_too_far_below_the_best_is_named_with_at_most_the_risk(selector
         for seed in range(SESSIONS)
     ]
     wrong = sum(winner not in {0, None} for winner in named)
-    check(f"near the best, {selector}, wrongly named", wrong, SESSIONS, 0.5, capsys)
+    check_risk(f"near the best, {selector}, wrongly named", wrong, SESSIONS, 0.5, capsys)
     assert named.count(0) > SESSIONS / 4, "a rule that names nobody would keep any promise"
 
 

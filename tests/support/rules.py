@@ -10,7 +10,6 @@ from judgeloop.run.prepared import check_idle_settings
 
 RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
 RULES_AMONG_MANY = rule_names("select")
-GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed and not row.recorded}
 
 
 def make_rule(

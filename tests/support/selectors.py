@@ -1,10 +1,13 @@
-"""Selectors by name, as the catalogue makes them; and their steps, several at a time."""
+"""Selectors by name, as the catalogue makes them; and their steps, several at a time, with
+answers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from judgeloop.core.records import Step
+import numpy as np
+
+from judgeloop.core.records import Abstention, Answer, Label, Step, Verdict
 from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row, selectors_of
 from judgeloop.methods.selectors.ingredients import ForMany, ForTwo, Variant
 
@@ -33,3 +36,18 @@ def steps_of(selector, state, most, rng) -> tuple[list[Step], Any]:
             break
         steps.append(step)
     return steps, state
+
+
+def oracle(scores):
+    """Answers from a table, shape (systems, items); NaN for an abstention."""
+
+    def answer(choice) -> Answer:
+        score = scores[choice.systems[0], choice.position]
+        return Abstention("no") if np.isnan(score) else Verdict(float(score))
+
+    return answer
+
+
+def answered(steps, answer) -> list[Label]:
+    """A label for every choice of the steps."""
+    return [Label(choice, answer(choice)) for step in steps for choice in step.choices]

@@ -4,37 +4,25 @@ is asked."""
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tallies import labels_of_rows
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.win_rates import WinRates
 
 NO, UNASKED = np.nan, None
 BASELINE = 1
-
-
-def labels_of(rows, *, drawn=True, baseline=BASELINE, first=0):
-    """A label for each score of each row but the baseline's; none where not asked."""
-    return [
-        Label(
-            Choice(position, 0.5 if drawn else None, (system, baseline)),
-            Abstention("no") if np.isnan(score) else Verdict(score),
-        )
-        for position, row in enumerate(rows, first)
-        for system, score in enumerate(row)
-        if system != baseline and score is not UNASKED
-    ]
+labels_of = partial(labels_of_rows, baseline=BASELINE)
 
 
 def tally(rows, items=10, **how):
-    return WinRates(len(rows[0]), how.get("baseline", BASELINE)).tally(
-        labels_of(rows, **how), items
-    )
+    return WinRates(len(rows[0]), BASELINE).tally(labels_of(rows, **how), items)
 
 
 ROWS = [[1.0, 0.5, 0.0, 0.5], [1.0, 0.5, NO, 0.0], [NO, 0.5, 0.0, 0.5]]

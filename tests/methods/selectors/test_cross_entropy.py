@@ -24,18 +24,6 @@ def divergence(selector, positions):
     )[0]
 
 
-def test_a_dimension_is_cut_between_its_least_and_largest_value():
-    # Five intervals of width 2 from 0 to 10; a dimension that never varies has all in the first.
-    vectors = np.array([[0.0, 7.0], [1.9, 7.0], [2.0, 7.0], [9.9, 7.0], [10.0, 7.0]])
-    assert CrossEntropy(vectors, sections=5)._intervals.tolist() == [
-        [0, 0],
-        [0, 0],
-        [1, 0],
-        [4, 0],
-        [4, 0],
-    ]
-
-
 def test_the_divergence_is_summed_over_dimensions():
     # The pool has 3 of 4 in the lower half of the first dimension, 2 of 4 in that of the second. Of
     # the sample of 2 it is 1 and 2:

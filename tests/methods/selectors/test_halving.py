@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.selectors import steps_of
+from support.selectors import answered, oracle, steps_of
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -21,20 +21,6 @@ def lengths_of(systems, items, seed=0):
     return np.random.default_rng(seed).integers(1, 5000, size=(systems, items))
 
 
-def verdicts(steps, scores):
-    """Labels by a table, shape (systems, items); NaN for an abstention."""
-    return [
-        Label(
-            choice,
-            Abstention("no")
-            if np.isnan(scores[choice.systems[0], choice.position])
-            else Verdict(float(scores[choice.systems[0], choice.position])),
-        )
-        for step in steps
-        for choice in step.choices
-    ]
-
-
 def rounds_of(selector, items, scores, *, at_a_time=1000, seed=0):
     """Steps and the states before and after them, round by round, until nothing is asked."""
     rng = np.random.default_rng(seed)
@@ -43,7 +29,7 @@ def rounds_of(selector, items, scores, *, at_a_time=1000, seed=0):
         steps, asked = steps_of(selector, state, at_a_time, rng)
         if not steps:
             return
-        told = selector.tell(asked, verdicts(steps, scores))
+        told = selector.tell(asked, answered(steps, oracle(scores)))
         yield steps, state, told
         state = told
 
@@ -151,16 +137,6 @@ def test_an_abstention_is_no_loss():
     scores = np.array([[1, np.nan, np.nan], [1, 1, 0], [0.5, 0.5, 0.5]])
     ((_, _, after),) = rounds_of(Halving(lengths_of(3, 3), 2, 6), 3, scores)
     assert after.systems == (0,)
-
-
-def test_no_further_round_while_answers_are_out():
-    selector, rng = Halving(lengths_of(5, 40), 4, 80), np.random.default_rng(0)
-    steps, state = steps_of(selector, selector.init(40, rng), 1000, rng)
-    assert steps_of(selector, state, 5, rng)[0] == []
-    state = selector.tell(state, verdicts(steps[:-1], np.full((5, 40), 1.0)))
-    assert steps_of(selector, state, 5, rng)[0] == []
-    state = selector.tell(state, verdicts(steps[-1:], np.full((5, 40), 1.0)))
-    assert len(steps_of(selector, state, 5, rng)[0]) == 5
 
 
 @pytest.mark.parametrize("limit", [8, 60, 200, 10_000])

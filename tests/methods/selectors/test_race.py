@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.selectors import steps_of
+from support.selectors import answered, oracle, steps_of
 
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.core.records import Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -50,14 +50,6 @@ def session_of(
         rng=np.random.default_rng(seed),
         **settings,
     )
-
-
-def oracle(scores):
-    def judge(choice):
-        score = scores[choice.systems[0], choice.position]
-        return Abstention("no") if np.isnan(score) else Verdict(float(score))
-
-    return judge
 
 
 def one_at_a_time(session, scores):
@@ -153,7 +145,7 @@ def test_it_asks_side_by_side_exactly_as_long_as_nobody_could_leave(seed, risk):
         assert steps_of(selector, asked, 1, rng)[0] == []
         state = selector.tell(
             asked,
-            [Label(choice, oracle(scores)(choice)) for step in steps for choice in step.choices],
+            answered(steps, oracle(scores)),
         )
     assert state.drawn == 60 or (state.race.running & ~state.race.out(risk)).sum() <= 1
 
@@ -194,15 +186,6 @@ def test_a_limit_of_judgments_is_never_exceeded_and_cuts_no_query():
         )
         assert outcome.asked <= limit
         assert len(outcome.deciding) == outcome.asked
-
-
-def test_level_systems_are_never_told_apart():
-    scores = np.full((3, 40), 0.5)
-    scores[1, :20], scores[1, 20:], scores[2] = 1.0, 0.0, 0.0
-    outcome = replay(session_of(scores, risk=0.02), oracle(scores))
-    assert outcome.winner is None
-    assert outcome.stop.kind is StopKind.POOL_EXHAUSTED
-    assert outcome.estimate.tally.best == [0, 1]
 
 
 def clear():

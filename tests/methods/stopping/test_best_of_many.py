@@ -5,35 +5,25 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import check_settings, make_rule_among
+from support.tallies import labels_of_rows
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.stats.betting import BETS, STAKES
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import SelectConfig
 
 BASELINE, ITEMS = 0, 20
+labels_of = partial(labels_of_rows, baseline=BASELINE)
 NO = np.nan
-
-
-def labels_of(rows, *, drawn=True, first=0):
-    return [
-        Label(
-            Choice(position, 0.1 if drawn else None, (system, BASELINE)),
-            Abstention("no") if np.isnan(score) else Verdict(score),
-        )
-        for position, row in enumerate(rows, first)
-        for system, score in enumerate(row)
-        if system != BASELINE
-    ]
 
 
 def tally(rows, items=ITEMS, **how):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tallies import labels_of_scores
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
@@ -20,14 +21,7 @@ SCORES = (np.random.default_rng(0).random(ITEMS) < 0.3).astype(float)
 
 
 def tally_of(scores, *, items=ITEMS, drawn=True):
-    labels = [
-        Label(
-            Choice(i, 0.1 if drawn else None, (0,)),
-            Abstention("no") if score is None else Verdict(float(score)),
-        )
-        for i, score in enumerate(scores)
-    ]
-    return MeanScore(Strata.single(items)).tally(labels, items)
+    return MeanScore(Strata.single(items)).tally(labels_of_scores(scores, drawn=drawn), items)
 
 
 def run(rule, *, limit=1000, scores=SCORES, concurrent=False):
@@ -93,7 +87,8 @@ def test_with_a_width_the_end_of_the_budget_decides_nothing():
     assert not AT_THE_END & Precise(0.1, ITEMS, 0.01).decides_at
 
 
-def test_picked_items_have_no_interval():
+def test_picked_items_and_a_single_one_have_no_interval():
+    assert Precise(0.1, ITEMS).interval(tally_of([1.0])) is None
     assert Precise(0.1, ITEMS).interval(tally_of(SCORES[:50], drawn=False)) is None
     assert Precise(0.1, ITEMS).risk(tally_of(SCORES[:50], drawn=False)) == 1.0
     assert not Precise(0.1, ITEMS, 0.4).is_met(tally_of(SCORES[:50], drawn=False))
