@@ -264,13 +264,11 @@ def _folder(ready: Any) -> Path:
 
 def _note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.ledger.opening import open_ledger
     from judgeloop.run.folder import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
     for sentence in sentences_about(ledger, folder, ready.run_id):
         say(visible(as_flags(sentence)))
-    open_ledger(ledger).close()  # made now if it is missing, so that the folder remembers its id
     remember(ledger, folder, ready.run_id)
 
 
