@@ -181,9 +181,15 @@ def _frame(data: object) -> Any:
         return None
     import narwhals
 
-    frame: Any = narwhals.from_native(data, pass_through=True)
-    if isinstance(frame, narwhals.LazyFrame):
-        return frame.collect()
+    try:
+        frame: Any = narwhals.from_native(data, pass_through=True)
+        if isinstance(frame, narwhals.LazyFrame):
+            return frame.collect()
+    except (TypeError, ValueError, narwhals.exceptions.NarwhalsError) as error:
+        said = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"this data frame cannot be read: {said}; give each column one name"
+        ) from None
     return frame if isinstance(frame, narwhals.DataFrame) else None
 
 
@@ -191,7 +197,7 @@ def _columns(frame: Any) -> dict[str, list[Any]]:
     """Return a data frame's columns by name, with None for what the library counts as missing."""
     found = {}
     for name in frame.columns:
-        column = frame[name]
+        column = frame.get_column(name)
         pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
         found[str(name)] = [None if missing else value for value, missing in pairs]
     return found

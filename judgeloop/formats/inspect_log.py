@@ -2,7 +2,7 @@
 
 Each sample gives a row: the input, the target, the output, and a score for each scorer. Long texts
 that a log keeps apart as attachments are put back. Members of an archive are stored, deflated, or
-compressed with Zstandard, which takes the extra `zstd`; at most `tables.MOST_BYTES` are read.
+compressed with Zstandard, which takes the extra `zstd`; at most `tables.most_unpacked` are read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Row]:
     """Yield a row for each sample."""
-    members = Members(source) if source.is_zip else None
+    members = members_of(source) if source.is_zip else None
     header = _header(source, members)
     empty = True
     for number, sample in enumerate(_samples(source, members), start=1):
@@ -57,12 +57,8 @@ def read(source: Source) -> Iterator[Row]:
 def _header(source: Source, members: Members | None) -> Any:
     if members is None:
         return source.document
-    if HEADER not in members.names:
-        what = (
-            "this log is not finished"
-            if "_journal/start.json" in members.names
-            else "this is no log"
-        )
+    if HEADER not in members:
+        what = "this log is not finished" if "_journal/start.json" in members else "this is no log"
         raise source.wrong(f"{what}: the archive has no {HEADER}")
     return _parsed(source, members, HEADER)
 
@@ -71,7 +67,7 @@ def _samples(source: Source, members: Members | None) -> Iterator[Any]:
     if members is None:
         yield from within(source.document, "samples") or ()
         return
-    for name in members.names:
+    for name in members:
         if name.startswith(SAMPLES) and name.endswith(".json"):
             yield _parsed(source, members, name)
 
@@ -130,23 +126,18 @@ def _restored(value: Any, attachments: Fields) -> Any:
 class Members:
     """The members of an archive, by name, in the order of the archive."""
 
-    def __init__(self, source: Source) -> None:
-        """Open the archive.
+    def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
+        """Keep the archive open for reading."""
+        self._source, self._archive = source, archive
+        self._most = self._left = tables.most_unpacked(len(source.data))
 
-        Raises:
-            DataError: it is damaged, or a workbook of Excel.
-        """
-        try:
-            self._archive = zipfile.ZipFile(io.BytesIO(source.data))
-        except zipfile.BadZipFile as error:
-            raise source.wrong(f"this zip archive cannot be read: {error}") from None
-        self._source, self._left = source, tables.MOST_BYTES
-        self.names = self._archive.namelist()
-        if WORKBOOK in self.names:
-            raise source.wrong(
-                "this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that "
-                "file"
-            )
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._archive.namelist())
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is such a member."""
+        return name in self._archive.NameToInfo
 
     def read(self, name: str) -> bytes:
         """Return the content of a member.
@@ -163,7 +154,7 @@ class Members:
             raise self._source.wrong(f"its member {name} cannot be read: {error}") from None
         self._left -= len(content)
         if self._left < 0:
-            raise tables.too_large(self._source.path)
+            raise tables.too_large(self._source.path, self._most)
         return content
 
     def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:
@@ -185,6 +176,24 @@ class Members:
         name, extra = LOCAL_HEADER.unpack_from(data, begin)
         start = begin + LOCAL_HEADER.size + name + extra
         return data[start : start + info.compress_size]
+
+
+def members_of(source: Source) -> Members:
+    """Open an archive.
+
+    Raises:
+        DataError: it is damaged, or a workbook of Excel.
+    """
+    try:
+        members = Members(source, zipfile.ZipFile(io.BytesIO(source.data)))
+    except zipfile.BadZipFile as error:
+        raise source.wrong(f"this zip archive cannot be read: {error}") from None
+    if WORKBOOK in members:
+        raise source.wrong(
+            "this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that "
+            "file"
+        )
+    return members
 
 
 def _zstandard(source: Source) -> Any:
