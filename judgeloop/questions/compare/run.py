@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.core.outcomes import Finished, Spend, StopKind, Tally
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
-from judgeloop.engine.loop import Finished
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
@@ -151,14 +150,11 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
     result = result_of(
-        outcome,
-        finished.spend,
+        finished,
         _setup(comparison),
         _options(comparison),
         _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         more_judgments=more,
         scores=comparison.recorded and comparison.recorded.scores,
     )

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeloop.core.outcomes import Spend, StopKind, StopReason
+from judgeloop.core.outcomes import Finished, Spend, StopKind, StopReason
 from judgeloop.core.protocols import Estimator, Judge
 from judgeloop.core.records import ONE_SYSTEM
-from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
@@ -206,8 +205,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
     config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
     tally = finished.outcome.estimate.tally
     result = estimated_of(
-        finished.outcome,
-        finished.spend,
+        finished,
         setup_of(
             estimation,
             estimation.rule,
@@ -225,8 +223,6 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         ),
         data_notes(estimation),
         item_ids=[item.id for item in estimation.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
         more_judgments=more_to_know(estimation.rule, tally)
         if finished.outcome.winner is None

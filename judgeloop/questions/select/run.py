@@ -11,8 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import StopKind
-from judgeloop.engine.loop import Finished
+from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
@@ -122,8 +121,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
         tally = outcome.estimate.tally
         more = more_to_separate(tally, level, shrinking=_shrinks(selection))
     result = selected_of(
-        outcome,
-        finished.spend,
+        finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
             baseline=config.baseline,
@@ -132,8 +130,6 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
         ),
         data_notes(selection),
         item_ids=[item.id for item in selection.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         level=config.risk if level is None else level,
         more_judgments=more,
     )
