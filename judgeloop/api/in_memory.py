@@ -189,9 +189,15 @@ def _frame(data: object) -> Any:
         return None
     import narwhals
 
-    frame: Any = narwhals.from_native(data, pass_through=True)
-    if isinstance(frame, narwhals.LazyFrame):
-        return frame.collect()
+    try:
+        frame: Any = narwhals.from_native(data, pass_through=True)
+        if isinstance(frame, narwhals.LazyFrame):
+            return frame.collect()
+    except (TypeError, ValueError, narwhals.exceptions.NarwhalsError) as error:
+        said = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"this data frame cannot be read: {said}; give each column one name"
+        ) from None
     return frame if isinstance(frame, narwhals.DataFrame) else None
 
 
@@ -201,7 +207,9 @@ def _columns(frame: Any) -> dict[str, list[Any]]:
         str(name): [
             None if missing else value
             for value, missing in zip(
-                frame[name].to_list(), frame[name].is_null().to_list(), strict=True
+                frame.get_column(name).to_list(),
+                frame.get_column(name).is_null().to_list(),
+                strict=True,
             )
         ]
         for name in frame.columns

@@ -12,6 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -322,9 +323,11 @@ class RowReader:
         if is_messages(value):
             return mended(str(self._said(conversation, value)))
         number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
-        if not number or not math.isfinite(value):  # type: ignore[arg-type]  # checked before
-            raise self._wrong(name, value)
-        return str(value)
+        # A whole number of thousands of digits is no float, and Python does not write it.
+        with suppress(OverflowError, ValueError):
+            if number and math.isfinite(value):  # type: ignore[arg-type]  # checked before
+                return str(value)
+        raise self._wrong(name, value)
 
     def _said(self, function: Callable[[Messages], T], messages: Messages) -> T:
         try:

@@ -133,6 +133,12 @@ class PluginJudge(BaseJudge):
                 returned = await in_own_thread(self._function, **material)
             if inspect.isawaitable(returned):
                 returned = await returned
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            why = f"python:{self._name} raised CancelledError, though nobody had cancelled it"
+            raise JudgeError(ErrorKind.REJECTED, why, billed=False) from error
         except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
             raise JudgeError(
                 ErrorKind.REJECTED,

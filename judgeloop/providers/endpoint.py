@@ -206,7 +206,8 @@ def _check_url(url: str) -> None:
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         complete = False
-    if not complete:
+    # What reads the address would leave out a tab or a line feed in it.
+    if not complete or any(sign.isspace() or not sign.isprintable() for sign in url):
         raise InputError(f"`judge_base_url`: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 

@@ -129,6 +129,16 @@ class JudgeSettings(Configuration):
     budget: Budget = Decimal("5.00")
     ledger_budget: LedgerBudget = None
     ledger: Ledger = HOME / "ledger.sqlite"
+    ledger_must_exist: Annotated[
+        bool,
+        Setting(
+            "Refuse to run without a ledger, in place of making one.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            file_only=True,
+        ),
+    ] = False
 
     @property
     def budget_p(self) -> int | None:
