@@ -227,11 +227,11 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
     worst = forecast["usd"]["worst"] / forecast["judgments"]["worst"]
     for budget, pays in ((worst / 2, 0), (worst * 1.05, 1)):
         more = ["--budget", f"{budget:.6f}"]
-        foretold = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
+        forecast = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
         text = unwrapped(judgeloop(*arguments, *more, "--dry-run").stdout)
         assert ("covers no further judgment" in text) == (not pays)
         judged = json.loads(judgeloop(*arguments, *more, "--json").stdout)["judged"]
-        assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
+        assert min(1, forecast["budget_pays_for"]) == min(1, judged) == pays
 
 
 def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_server):
@@ -523,12 +523,12 @@ def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
 
 
 def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
-    foretold, without = (
+    forecast, without = (
         json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
         for more in (["--give-up", "0.3"], [])
     )
-    assert foretold == without
-    assert foretold["worst"] == 24
+    assert forecast == without
+    assert forecast["worst"] == 24
 
 
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])

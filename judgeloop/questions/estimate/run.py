@@ -114,7 +114,7 @@ def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Rating
 
 
 def _forecast(estimation: Estimation) -> Forecast | None:
-    return None if estimation.foretold is None else estimation.foretold.forecast
+    return None if estimation.ratings_forecast is None else estimation.ratings_forecast.forecast
 
 
 def _draws(estimation: Estimation) -> np.random.Generator:
@@ -202,7 +202,7 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
 
 
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
-    config, finished = estimation.config, ran.finished
+    config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
     tally = finished.outcome.estimate.tally
     result = estimated_of(
         finished,
@@ -211,7 +211,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             estimation.rule,
             config.selector,
             represent=config.represent if config.selector_row.looks_at_vectors else None,
-            history=None if estimation.foretold is None else estimation.foretold.source,
+            history=None if forecast is None else forecast.source,
         ),
         EstimateOptions(
             layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
