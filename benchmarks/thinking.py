@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from judgeloop.core.money import PICO_PER_DOLLAR, cost, show_usd, to_pico
+from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Usage
-from judgeloop.engine.loop import Finished, drive
+from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec

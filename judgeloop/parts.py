@@ -6,6 +6,7 @@ here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, 
 
 from judgeloop.core.ledger import Ledger as Ledger
 from judgeloop.core.outcomes import Estimate as Estimate
+from judgeloop.core.outcomes import Finished as Finished
 from judgeloop.core.outcomes import Outcome as Outcome
 from judgeloop.core.outcomes import StopKind as StopKind
 from judgeloop.core.outcomes import StopReason as StopReason
@@ -27,7 +28,6 @@ from judgeloop.core.records import Quote as Quote
 from judgeloop.core.records import Reply as Reply
 from judgeloop.core.records import Step as Step
 from judgeloop.core.records import Verdict as Verdict
-from judgeloop.engine.loop import Finished as Finished
 from judgeloop.engine.loop import drive as drive
 from judgeloop.engine.recorded import replay as replay
 from judgeloop.engine.session import Limits as Limits

@@ -73,6 +73,7 @@ class RunArguments(CallArguments, total=False):
     budget: Dollars | None
     ledger_budget: Dollars | None
     ledger: File | None
+    ledger_must_exist: bool | None
     items: Data | None
     allow_partial: bool | None
     as_published: bool | None

@@ -19,6 +19,7 @@ from judgeloop.settings.shared import (
     MinJudgments,
     Seed,
     Share,
+    run_setting,
 )
 from judgeloop.settings.validation import Configuration
 
@@ -52,22 +53,17 @@ class CalibrateConfig(Configuration):
     tie_margin: Annotated[
         float,
         Ge(0),
-        Setting(
-            "Scores in a FILE that differ by no more than this (0 or more) are a tie.",
-            PAST,
-            Part.RUN,
-            Found,
+        run_setting(
+            "Scores in a FILE that differ by no more than this (0 or more) are a tie.", PAST
         ),
     ] = 0.0
     risk: Annotated[
         tuple[Share, ...],
         Parse(shares),
         MinLen(1),
-        Setting(
+        run_setting(
             "Stated risks to try, between 0 and 1, separated by commas.",
             STOPPING,
-            Part.RUN,
-            Found,
             metavar="RISK,...",
         ),
     ] = (0.1, 0.2)

@@ -225,6 +225,7 @@ COMMANDS = (
             Command("show", configs=_LEDGER, switches=(JSON,)),
             Command("export", configs=_LEDGER),
             Command("explain", configs=_LEDGER),
+            Command("create", configs=_LEDGER),
             Command("verify", configs=_LEDGER),
             Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
             Command("reconcile", configs=(_class("diagnostics.config:ReconcileConfig"),)),

@@ -15,7 +15,7 @@ from typing import Any
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
-from judgeloop.formats.own_files import make_folder, write_whole
+from judgeloop.formats.own_files import check_writable, make_folder, write_whole
 from judgeloop.report.junit import render_junit
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
@@ -86,6 +86,7 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
     if path.is_dir():
         raise InputError(f"-o {path}: this is a folder")
+    check_writable(path)
 
 
 def check_run_folder(folder: Path) -> None:
@@ -99,6 +100,7 @@ def check_run_folder(folder: Path) -> None:
     )
     if not existing.is_dir():
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
+    check_writable(existing / RESULT_JSON)
 
 
 def write_outputs(paths: Iterable[Path], result: RunResult) -> None:

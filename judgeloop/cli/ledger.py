@@ -50,6 +50,10 @@ def ledger() -> click.Command:
             run, item,
         ),
         _command(
+            _create,
+            "Make a new ledger, with nothing in it.",
+        ),
+        _command(
             _verify,
             "Check whether the ledger is sound.\n\nChecks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is "
             "set, tables and sums. Changes nothing.\n\nExit codes: 0 the ledger is sound, 1 it is damaged.",
@@ -158,6 +162,16 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
 
     with explained():
         print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
+
+
+def _create(**given: Any) -> None:
+    from judgeloop.ledger.opening import create_ledger
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        config = LedgerConfig.of(**given)
+        create_ledger(config.ledger)
+        print(f"the new ledger is {visible(str(config.ledger))}")
 
 
 def _verify(**given: Any) -> None:

@@ -115,6 +115,8 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        from judgeloop.ledger.opening import is_ledger
+
         read: Read = click.get_current_context().obj
         with explained():
             if dry_run:
@@ -122,6 +124,7 @@ class Asking:
                 output = ()
             config = self.question.settings().of(**given)
             check_places(config, output)
+            new = not is_ledger(config.ledger)
             with kept_for_the_result():
                 answering = self.question.load()
                 ready = answering.prepare(config, read.environment, offline=dry_run)
@@ -131,6 +134,8 @@ class Asking:
                 self._forecast(ready, read, as_json=json)
                 return
             form = form_of(json=json, quiet=quiet)
+            if new and ready.booked and form is Form.WHOLE:
+                say(f"ledger: new, at {visible(str(config.ledger))}")
             result = self._run(ready, watched=form is Form.WHOLE)
             self._show(ready, result, read, form=form, output=output)
             raise click.exceptions.Exit(result.exit_code)

@@ -321,3 +321,16 @@ class Outcome(Generic[T_co]):
     def asked(self) -> int:
         """Number of distinct choices that the judge was asked about."""
         return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Finished(Generic[T_co]):
+    """A run's outcome, its cost, and the results of its decoys.
+
+    `models` holds for each judge the model names that its server reported, in the order seen.
+    """
+
+    outcome: Outcome[T_co]
+    spend: Spend
+    models: tuple[tuple[str, ...], ...]
+    decoys: DecoyTally | None

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from judgeloop.core.errors import DataError
+from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.ledger import RecordedAttempt, Settlement
 from judgeloop.core.money import Price, cost, to_pico
 from judgeloop.core.records import Usage
@@ -27,6 +27,20 @@ from judgeloop.providers.prices import price_from_text
 
 CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
 LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+def _count(value: object) -> object:
+    """Refuse digits that Python would read and no provider writes, such as `1_0`.
+
+    Raises:
+        ValueError: the text is not of digits alone.
+    """
+    if isinstance(value, str) and value and not (value.isascii() and value.isdecimal()):
+        raise ValueError("expected a number of tokens")
+    return value
+
+
+Tokens = Annotated[int | None, BeforeValidator(_count), Field(ge=0)]
 
 
 class _Exported(BaseModel):
@@ -44,10 +58,10 @@ class _Exported(BaseModel):
     cost: str | float | None = Field(
         None, validation_alias=AliasChoices("cost", "cost_usd", "spend")
     )
-    input_tokens: NonNegativeInt | None = Field(
+    input_tokens: Tokens = Field(
         None, validation_alias=AliasChoices("input_tokens", "prompt_tokens")
     )
-    output_tokens: NonNegativeInt | None = Field(
+    output_tokens: Tokens = Field(
         None, validation_alias=AliasChoices("output_tokens", "completion_tokens")
     )
 
@@ -89,10 +103,34 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
         unknown, known = ledger.unknown(), reader.request_ids()
         found, left = matched(unknown, [request for request in requests if request.id not in known])
         settled = [_billed(each, found[each.number]) for each in unknown if each.number in found]
+        if config.complete:
+            _check_period(config, unknown, requests)
         if config.complete and not left:  # else one of those left may be that of an attempt
             settled += [_unbilled(each) for each in unknown if each.number not in found]
         ledger.reconcile(settled)
         return Reconciled(tuple(unknown), tuple(settled), left)
+
+
+def _check_period(
+    config: ReconcileConfig, unknown: Sequence[RecordedAttempt], requests: Sequence[Request]
+) -> None:
+    """Refuse an export whose first and last requests do not enclose the attempts.
+
+    Raises:
+        InputError: says which period is missing.
+    """
+    began = sorted(datetime.fromisoformat(each.began_at) for each in unknown)
+    times = sorted(request.time for request in requests)
+    if not began:
+        return
+    covered = times and times[0] <= began[0] + CLOCKS and began[-1] - CLOCKS <= times[-1]
+    if not covered:
+        found = f"from {times[0]:%F %R} to {times[-1]:%F %R} UTC" if times else "of no time"
+        raise InputError(
+            f"`complete`: the export {config.usage} has requests {found}, and the calls of unknown "
+            f"cost began from {began[0]:%F %R} to {began[-1]:%F %R} UTC; nothing is settled. Export "
+            "all requests of a longer time, or leave out `complete`"
+        )
 
 
 def merged(requests: Iterable[Request]) -> list[Request]:

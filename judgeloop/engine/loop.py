@@ -7,13 +7,12 @@ until the session is over. The session decides what to ask and when to stop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Generic
+from dataclasses import replace
 
 import numpy as np
 
 from judgeloop.core.ledger import Ledger
-from judgeloop.core.outcomes import DecoyTally, Outcome, Spend
+from judgeloop.core.outcomes import DecoyTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query
@@ -22,19 +21,6 @@ from judgeloop.engine.decoys import decoy_queries, tally
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
-
-
-@dataclass(frozen=True)
-class Finished(Generic[T]):
-    """A run's outcome, its cost, and the results of its decoys.
-
-    `models` holds for each judge the model names that its server reported, in the order seen.
-    """
-
-    outcome: Outcome[T]
-    spend: Spend
-    models: tuple[tuple[str, ...], ...]
-    decoys: DecoyTally | None
 
 
 async def drive(

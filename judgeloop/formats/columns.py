@@ -12,6 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -159,7 +160,8 @@ def parse_map(value: object) -> dict[str, tuple[str, ...]]:
     >>> parse_map("prompt=instruction+input,output=answer")
     {'prompt': ('instruction', 'input'), 'output': ('answer',)}
     """
-    pairs = value.items() if isinstance(value, Mapping) else map(_pair, _listed(value))
+    listed = (part for part in str(value or "").split(",") if part.strip())
+    pairs = value.items() if isinstance(value, Mapping) else map(_pair, listed)
     found: dict[str, tuple[str, ...]] = {}
     for field, text in pairs:
         columns = tuple(part.strip() for part in str(text).split(JOINER))
@@ -181,10 +183,6 @@ def map_text(value: object) -> str | None:
         return None
     found = parse_map(value)
     return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
-
-
-def _listed(value: object) -> list[str]:
-    return [part for part in str(value or "").split(",") if part.strip()]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -322,9 +320,11 @@ class RowReader:
         if is_messages(value):
             return mended(str(self._said(conversation, value)))
         number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
-        if not number or not math.isfinite(value):  # type: ignore[arg-type]  # checked before
-            raise self._wrong(name, value)
-        return str(value)
+        # A whole number of thousands of digits is no float, and Python does not write it.
+        with suppress(OverflowError, ValueError):
+            if number and math.isfinite(value):  # type: ignore[arg-type]  # checked before
+                return str(value)
+        raise self._wrong(name, value)
 
     def _said(self, function: Callable[[Messages], T], messages: Messages) -> T:
         try:

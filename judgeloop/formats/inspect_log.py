@@ -2,7 +2,7 @@
 
 Each sample gives a row: the input, the target, the output, and a score for each scorer. Long texts
 that a log keeps apart as attachments are put back. Members of an archive are stored, deflated, or
-compressed with Zstandard, which takes the extra `zstd`; at most `tables.MOST_BYTES` are read.
+compressed with Zstandard, which takes the extra `zstd`; at most `tables.most_unpacked` are read.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Members:
     def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
         """Keep the archive open for reading."""
         self._source, self._archive = source, archive
-        self._left = tables.MOST_BYTES
+        self._most = self._left = tables.most_unpacked(len(source.data))
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names."""
@@ -154,7 +154,7 @@ class Members:
             raise self._source.wrong(f"its member {name} cannot be read: {error}") from None
         self._left -= len(content)
         if self._left < 0:
-            raise tables.too_large(self._source.path)
+            raise tables.too_large(self._source.path, self._most)
         return content
 
     def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:

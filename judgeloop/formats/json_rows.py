@@ -138,5 +138,8 @@ def _after_space(text: str, position: int) -> int:
 
 def shown(value: object) -> str:
     """Return a value for a message, shortened."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write a number of thousands of digits
+        text = "a number of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -42,6 +42,20 @@ def write_whole(path: Path, text: str) -> None:
         raise JudgeloopError(f"{path} cannot be written: {error}") from error
 
 
+def check_writable(path: Path) -> None:
+    """Try whether a file can be written, by a draft beside it that is removed.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    try:
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        draft.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
 def read_own(path: Path) -> str:
     """Return the text of a file that judgeloop wrote; one that is a link was not.
 

@@ -45,7 +45,8 @@ def _batches(source: Source) -> Iterator[list[dict[str, Any]]]:
         _check_size(source, (meta.row_group(n).total_byte_size for n in range(meta.num_row_groups)))
         for batch in file.iter_batches():
             yield batch.to_pylist()
-    except (OSError, ValueError) as error:  # pyarrow's own errors are these
+    except (OSError, ValueError, ArithmeticError, NotImplementedError) as error:
+        # Pyarrow's own errors are of these kinds. A date may be one that Python has no value for.
         raise source.wrong(f"this Parquet file cannot be read: {error}") from None
 
 
@@ -64,5 +65,6 @@ def _by_fastparquet(source: Source) -> list[dict[str, Any]]:
 
 
 def _check_size(source: Source, sizes: Iterator[int]) -> None:
-    if sum(sizes) > tables.MOST_BYTES:
-        raise tables.too_large(source.path)
+    most = tables.most_unpacked(len(source.data))
+    if sum(sizes) > most:
+        raise tables.too_large(source.path, most)

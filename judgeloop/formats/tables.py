@@ -3,7 +3,8 @@
 The text is UTF-8, or UTF-16 with its byte order mark. `json_rows.py` reads JSON. The columns of a
 table are parted by the delimiter of which the header has most, or the one that the first line
 names, as in Excel's `sep=;`; rows without any text are skipped, columns without a name left out. A
-gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line on which it
+file may have at most `MOST_BYTES`, and a compressed one only `EXPANDED` times its size when
+decompressed. Each row has the line on which it
 begins, for error messages. Which column is what is not known here.
 """
 
@@ -30,7 +31,10 @@ LONGEST_FIELD = 1 << 30  # characters
 _HINT = re.compile(r'"?sep=(\t|[^\w\s"])"?\r?(\n|$)', re.IGNORECASE)
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 GZIP_MAGIC = b"\x1f\x8b"
-MOST_BYTES = 1 << 30  # of a compressed file when decompressed: a small file can fill a disk
+MOST_BYTES = 1 << 30  # of a file as it is read, and when decompressed
+# A small file can fill the memory. Texts shrink to a tenth, and seldom to less than a fiftieth.
+EXPANDED, ALWAYS_BYTES = 50, 1 << 26
+DEVICES = ("/dev/", "/proc/")  # what a shell puts in the place of a pipe
 LINES, ARRAY = "JSON lines", "a JSON array"
 READERS = {LINES: json_lines, ARRAY: json_array}  # tables of any delimiter have one reader
 TABLES = {",": "CSV", "\t": "TSV"}
@@ -55,40 +59,62 @@ class Row:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of a file, decompressed if gzipped.
 
+    It must be a regular file, or a link to one. A pipe is read only where its name says so, such
+    as `/dev/stdin`.
+
     Raises:
-        InputError: the file does not exist or cannot be read.
+        InputError: the file does not exist, cannot be read, or is too large.
     """
     try:
-        data = path.read_bytes()
+        if path.exists() and not (path.is_file() or path.is_dir() or _is_typed_pipe(path)):
+            raise InputError(
+                f"{path}: expected a file, found a pipe or a device; to read from a pipe, give "
+                "/dev/stdin"
+            )
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise DataError(path, f"this file has more than {MOST_BYTES >> 20:,} MiB; split it")
         return decompressed(path, data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
         near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
         raise InputError(f"{path}: there is no such file{near}") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; expected a file") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _is_typed_pipe(path: Path) -> bool:
+    """Return whether a path leads to a pipe and is itself one of the system, not a link to it."""
+    return str(path).startswith(DEVICES) and path.is_fifo()
+
+
+def most_unpacked(packed: int) -> int:
+    """Return how many bytes may be in a compressed file of `packed` bytes."""
+    return min(MOST_BYTES, max(ALWAYS_BYTES, EXPANDED * packed))
 
 
 def decompressed(path: Path, data: bytes) -> bytes:
     """Return the content of gzipped data.
 
     Raises:
-        DataError: it is longer than `MOST_BYTES`.
+        DataError: it is longer than `most_unpacked` allows.
         OSError, EOFError, zlib.error: the data is damaged.
     """
+    most = most_unpacked(len(data))
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise too_large(path)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise too_large(path, most)
     return content
 
 
-def too_large(path: Path) -> DataError:
+def too_large(path: Path, most: int) -> DataError:
     """Return the error for a file that is too large when decompressed."""
     return DataError(
         path,
-        f"this compressed file has more than {MOST_BYTES >> 20:,} MiB when decompressed; if that is "
+        f"this compressed file has more than {most >> 20:,} MiB when decompressed; if that is "
         "what it should have, decompress it first",
     )
 
@@ -130,12 +156,7 @@ def read_rows(path: Path) -> list[Row]:
         DataError: the file is empty or malformed; names the line if known.
         InputError: the file does not exist or cannot be read.
     """
-    return list(each_row(path))
-
-
-def each_row(path: Path) -> Iterator[Row]:
-    """Yield what `read_rows` returns, so that the rows need not be in memory together."""
-    yield from rows_in(path, read_text(path))
+    return list(rows_in(path, read_text(path)))
 
 
 def rows_in(path: Path, text: str) -> Iterator[Row]:
@@ -179,16 +200,13 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
-            problem = f"the field {field!r} is missing; found {_names(row.fields)}"
+            names = ", ".join(map(repr, list(row.fields)[:8])) or "none"
+            problem = f"the field {field!r} is missing; found {names}"
         elif field:
             problem = f"the field {field!r} is wrong: {first['msg']}, found {shown(first['input'])}"
         else:
             problem = first["msg"].removeprefix("Value error, ")
         raise DataError(path, problem, line=row.line) from None
-
-
-def _names(fields: dict[str, Any]) -> str:
-    return ", ".join(repr(name) for name in list(fields)[:8]) or "none"
 
 
 def delimited(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -235,16 +253,12 @@ def _cells_of(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     begins = before + 1
     try:
         for cells in reader:
-            if not _is_blank(cells):
+            # A row without text is skipped; a single cell in quotes is an empty text by intent.
+            if cells == [""] or any(cell.strip() for cell in cells):
                 yield begins, cells
             begins = before + reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, f"this is no CSV: {error}", line=begins) from None
-
-
-def _is_blank(cells: Sequence[str]) -> bool:
-    """Return whether a row has no text; a single cell in quotes is an empty text by intent."""
-    return cells != [""] and not any(cell.strip() for cell in cells)
 
 
 def _named_columns(path: Path, header: Sequence[str], line: int) -> list[int]:

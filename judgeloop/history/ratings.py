@@ -25,14 +25,16 @@ from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class RatingsForecast:
     """The forecast from earlier ratings, if they give a forecast, and their source in words."""
 
     forecast: Forecast | None
     source: str
 
 
-def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> Foretold:
+def find_ratings(
+    given: str, about: About, ledger: Path, run: str, *, begin: bool
+) -> RatingsForecast:
     """Return the forecast from other systems' ratings in `given` (auto, none, runs or a file).
 
     Ratings in a ledger count only if the same judge gave them with the same prompt. With `begin`
@@ -42,9 +44,9 @@ def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: boo
         InputError: there is no such file or run, or it has no ratings on these items.
     """
     if given == NONE:
-        return Foretold(None, "no history")
+        return RatingsForecast(None, "no history")
     if Path(given).is_file():
-        return _foretold(_ratings_of_file(Path(given), about), Path(given).name)
+        return _forecast_of(_ratings_of_file(Path(given), about), Path(given).name)
     runs = named_runs(given, ledger)
     scores = _rated(
         _ratings(
@@ -58,16 +60,16 @@ def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: boo
             f"`history={given}`: found no ratings by this judge on these items in these runs, "
             "apart from those of the very outputs that are rated now"
         )
-    return _foretold(scores, where_of(runs))
+    return _forecast_of(scores, where_of(runs))
 
 
-def _foretold(scores: Floats, where: str) -> Foretold:
+def _forecast_of(scores: Floats, where: str) -> RatingsForecast:
     """Return the forecast from `scores`, shape (systems, items)."""
     if not len(scores):
-        return Foretold(None, f"no other ratings by this judge on these items in {where}")
+        return RatingsForecast(None, f"no other ratings by this judge on these items in {where}")
     ratings, found = int((~np.isnan(scores)).sum()), forecast_scores(scores)
     said = f"{count(ratings, 'rating')} of {count(len(scores), 'system')} in {where}"
-    return Foretold(
+    return RatingsForecast(
         found, said if found is not None else f"{said}, which do not distinguish the items"
     )
 

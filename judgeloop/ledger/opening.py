@@ -35,6 +35,18 @@ def open_ledger(address: Address, budget_p: int | None = None) -> Ledger:
     return SqliteLedger(address, budget_p)
 
 
+def create_ledger(address: Address) -> None:
+    """Make a new ledger, with nothing in it.
+
+    Raises:
+        InputError: there is a file already.
+        LedgerError: it cannot be created.
+    """
+    if Path(address).exists():
+        raise InputError(f"`ledger={address}`: there is a file already; expected a new path")
+    open_ledger(address).close()
+
+
 @contextmanager
 def open_reader(address: Address) -> Iterator[LedgerReader]:
     """Open a ledger to look into it, as a context manager; nothing is created.

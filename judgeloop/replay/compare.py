@@ -21,13 +21,13 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import selector_row
-from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.ingredients import ForTwo, Variant
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.questions.compare.selector import make_selector
 
 QUESTION = "compare"
 Row = dict[str, Any]
@@ -156,11 +156,6 @@ class Recordings:
         first, second = (self.outputs[system][contest.positions] for system in contest.pair)
         return first, second
 
-    def prompt_vectors(self, contest: Contest) -> NDArray[np.floating]:
-        """Return the vectors of the prompts, shape (items of the contest, dimensions)."""
-        assert self.inputs is not None, "read for every selector that uses prompts"
-        return self.inputs[contest.positions]
-
     def _common(self, pair: tuple[int, int]) -> NDArray[np.int64]:
         return np.flatnonzero(~np.isnan(self.scores[list(pair)]).any(axis=0))
 
@@ -219,39 +214,32 @@ def selector_for(
     name: str, recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
 ) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
+    row, variant = selector_row(QUESTION, name), protocol.variant
     start = protocol.sizes[0] if protocol.sizes else protocol.limits.min_judgments
-    material = RecordedMaterial(recordings, contest, seed, protocol)
-    row = selector_row(QUESTION, name)
-    return make_selector(row, material, start=start, variant=protocol.variant)
+    vectors = None
+    if Need.OUTPUT_VECTORS in row.needs:
+        vectors = combined(variant.combine, *recordings.output_vectors(contest))
+    elif Need.PROMPT_VECTORS in row.needs:
+        assert recordings.inputs is not None, "read for every selector that uses prompts"
+        vectors = recordings.inputs[contest.positions]
+    known = None
+    if Need.HISTORY in row.needs:
+        known = prospects_for(recordings, contest, seed, protocol.history)
+    selector: Selector[Any] = row.make(ForTwo(start, variant, vectors, known))
+    return selector
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedMaterial:
-    """The data for selectors in a replay: recorded vectors, and a history of other systems."""
+def prospects_for(
+    recordings: Recordings, contest: Contest, seed: int, history: int
+) -> Prospects | None:
+    """Return what a random history says of the items, with the distances of the output lengths.
 
-    recordings: Recordings
-    contest: Contest
-    seed: int
-    protocol: Protocol
-
-    def outputs(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
-        return self.recordings.output_vectors(self.contest)
-
-    def prompts(self) -> NDArray[np.floating]:
-        """Return the vectors of the prompts, shape (items, dimensions)."""
-        return self.recordings.prompt_vectors(self.contest)
-
-    def prospects(self) -> Prospects | None:
-        """Return what a random history says of the items, with the distances of the output lengths.
-
-        The history is drawn among the other systems, anew for each pair and repetition. None if it
-        prefers no item.
-        """
-        rng = np.random.default_rng([*self.contest.pair, self.seed, 2])
-        past = self.recordings.past(self.contest, self.protocol.history, rng)
-        known = prospects_of(past, ())
-        return known and known._replace(distances=self.recordings.distances(self.contest))
+    The history is drawn among the other systems, anew for each pair and repetition. None if it
+    prefers no item.
+    """
+    rng = np.random.default_rng([*contest.pair, seed, 2])
+    known = prospects_of(recordings.past(contest, history, rng), ())
+    return known and known._replace(distances=recordings.distances(contest))
 
 
 def _at_sizes(

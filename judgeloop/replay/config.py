@@ -61,15 +61,11 @@ from judgeloop.settings.shared import (
     RepresentOne,
     Seed,
     Share,
+    run_setting,
 )
 from judgeloop.settings.validation import Configuration
 
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
-
-
-def _run(help_: str, panel: str, **more: Any) -> Setting:
-    """Return the setting of what the rows depend on, which a settings file may hold."""
-    return Setting(help_, panel, Part.RUN, Found, **more)
 
 
 # Settings of several questions.
@@ -83,7 +79,7 @@ VectorsFile = Annotated[
     ),
 ]
 TieMargin = Annotated[
-    float, Ge(0), _run("Scores that differ by no more than this are a tie.", PROTOCOL)
+    float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)
 ]
 
 # A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
@@ -126,7 +122,7 @@ class ReplaySettings(Configuration):
     leave_out: Annotated[
         tuple[str, ...],
         Parse(listed),
-        _run("Systems to leave out, separated by commas.", DATA, metavar="NAME,..."),
+        run_setting("Systems to leave out, separated by commas.", DATA, metavar="NAME,..."),
     ] = ()
     output: Annotated[
         Path,
@@ -176,7 +172,7 @@ class ReplayConfig(ReplaySettings):
         tuple[str, ...],
         some_of(names_of("compare")),
         MinLen(1),
-        _run(
+        run_setting(
             f"For compare: {', '.join(names_of('compare'))}. For select and estimate: the selectors of "
             "that command, by default all.",
             SELECTION,
@@ -201,7 +197,7 @@ class ReplayConfig(ReplaySettings):
         int,
         Ge(0),
         Parse(_not_one),
-        _run(
+        run_setting(
             "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy "
             "history.",
             SELECTION,
@@ -211,20 +207,20 @@ class ReplayConfig(ReplaySettings):
         tuple[Count, ...],
         Parse(numbers),
         MinLen(1),
-        _run(
+        run_setting(
             "Numbers of items judged: FIRST:LAST:STEP, or separated by commas.",
             PROTOCOL,
             metavar="NUMBERS",
         ),
     ] = tuple(range(5, 201, 5))
     iterative: Annotated[
-        bool, _run("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)
+        bool, run_setting("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)
     ] = False
     rules: Annotated[
         tuple[str, ...],
         some_of(REPLAYED_RULES),
         MinLen(1),
-        _run(
+        run_setting(
             f"Stopping rules of iterative runs: {', '.join(REPLAYED_RULES)}.",
             PROTOCOL,
             metavar="NAME,...",
@@ -234,19 +230,19 @@ class ReplayConfig(ReplaySettings):
         tuple[Annotated[float, Gt(0), Le(1)], ...],
         Parse(listed),
         MinLen(1),
-        _run("Stated risks, separated by commas.", PROTOCOL, metavar="RISK,..."),
+        run_setting("Stated risks, separated by commas.", PROTOCOL, metavar="RISK,..."),
     ] = (0.1, 0.2)
-    pairs: Annotated[int, Ge(1), _run("Maximum number of pairs of systems.", PROTOCOL)] = 300
-    seeds: Annotated[int, Ge(1), _run("Number of repetitions.", PROTOCOL)] = 10
+    pairs: Annotated[int, Ge(1), run_setting("Maximum number of pairs of systems.", PROTOCOL)] = 300
+    seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10
     subset: Annotated[
-        float, Gt(0), Le(1), _run("Share of the items in a repetition, up to 1.", PROTOCOL)
+        float, Gt(0), Le(1), run_setting("Share of the items in a repetition, up to 1.", PROTOCOL)
     ] = 0.8
     tie_margin: TieMargin = 0.0
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
     give_up: Annotated[
         Share | None,
-        _run(
+        run_setting(
             "Stop undecided once the probability of a decision within the maximum number of judgments "
             "is below this.",
             STOPPING,
@@ -273,40 +269,42 @@ class ReplaySelectConfig(ReplaySettings):
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
     baseline: Annotated[
-        str, _run("System that all others are compared with.", MANY, metavar="NAME")
+        str, run_setting("System that all others are compared with.", MANY, metavar="NAME")
     ]
     selectors: Annotated[
         tuple[str, ...],
         some_of(names_of("select")),
         MinLen(1),
-        _run(f"Selectors: {', '.join(names_of('select'))}.", SELECTION, metavar="NAME,..."),
+        run_setting(f"Selectors: {', '.join(names_of('select'))}.", SELECTION, metavar="NAME,..."),
     ] = names_of("select")
     pool: Annotated[
-        int, Ge(1), _run("Number of items in the random pool of a realisation.", MANY)
+        int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
     ] = 400
     calls: Annotated[
         tuple[Count, ...],
         Parse(numbers),
-        _run(
+        run_setting(
             "Numbers of judgments for halving: FIRST:LAST:STEP, or separated by commas.",
             MANY,
             metavar="NUMBERS",
         ),
     ] = ()
     weak_judges: Annotated[
-        int, Ge(1), _run("Number of weak judges (word-sequence models).", MANY)
+        int, Ge(1), run_setting("Number of weak judges (word-sequence models).", MANY)
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
         Parse(epsilons, EPSILONS),
-        _run(
+        run_setting(
             "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             MANY,
             metavar="E1,E2",
         ),
     ] = None
-    risk: Annotated[float, Gt(0), Lt(1), _run("Stated risk at which a race stops.", PROTOCOL)] = 0.1
-    seeds: Annotated[int, Ge(1), _run("Number of realisations.", PROTOCOL)] = 100
+    risk: Annotated[
+        float, Gt(0), Lt(1), run_setting("Stated risk at which a race stops.", PROTOCOL)
+    ] = 0.1
+    seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
 
@@ -325,7 +323,7 @@ class ReplayEstimateConfig(ReplaySettings):
     selectors: Annotated[
         tuple[str, ...],
         some_of(names_of("estimate", ablations=True)),
-        _run(
+        run_setting(
             f"Selectors: {', '.join(names_of('estimate', ablations=True))}.",
             SELECTION,
             metavar="NAME,...",
@@ -343,13 +341,13 @@ class ReplayEstimateConfig(ReplaySettings):
     ] = "lexical"
     vectors: VectorsFile = None
     history_systems: Annotated[
-        int, Ge(0), _run("Number of other systems in the history.", SELECTION)
+        int, Ge(0), run_setting("Number of other systems in the history.", SELECTION)
     ] = 0
     shares: Annotated[
         tuple[Annotated[int, Ge(1), Le(100)], ...],
         Parse(numbers),
         MinLen(1),
-        _run(
+        run_setting(
             "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.",
             ONE,
             metavar="NUMBERS",
@@ -357,7 +355,7 @@ class ReplayEstimateConfig(ReplaySettings):
     ] = tuple(range(5, 51))
     layer: Annotated[
         Layer | None,
-        _run(
+        run_setting(
             "Layer of the hidden states: middle, last, auto or a number. Default: middle. "
             "cross-entropy and mmd-critic always use the last.",
             ONE,
@@ -373,7 +371,7 @@ class ReplayEstimateConfig(ReplaySettings):
     confidence_by: Annotated[
         str,
         one_of(CONFIDENCES),
-        _run(
+        run_setting(
             "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
             ONE,
         ),
@@ -381,12 +379,14 @@ class ReplayEstimateConfig(ReplaySettings):
     proxy: Annotated[
         str | None,
         one_of((BY_CONFIDENCE, BY_HISTORY)),
-        _run(
+        run_setting(
             "Guess at every item's score, for the selectors that draw: confidence or history.", ONE
         ),
     ] = None
-    risk: Annotated[float, Gt(0), Lt(1), _run("Stated risk of the intervals.", PROTOCOL)] = 0.1
-    seeds: Annotated[int, Ge(1), _run("Number of repetitions.", PROTOCOL)] = 10
+    risk: Annotated[float, Gt(0), Lt(1), run_setting("Stated risk of the intervals.", PROTOCOL)] = (
+        0.1
+    )
+    seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10
 
     def __post_init__(self) -> None:
         """Sort `shares` and drop duplicates."""

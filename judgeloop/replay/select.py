@@ -20,11 +20,11 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons
 from judgeloop.methods.stats.racing import Flags, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
-from judgeloop.questions.select.selector import make_selector
 from judgeloop.replay.compare import Row
 
 
@@ -111,57 +111,23 @@ def _session(
         for rule in rules_of(QUESTION)
         if rule.guaranteed is dropping
     )
-    made = make_selector(
-        row, RecordedMaterial(field, items, plan), level=plan.risk if dropping else None, limit=most
+    given = ForMany(
+        systems,
+        field.baseline,
+        plan.risk if dropping else None,
+        most,
+        None if field.lengths is None else field.lengths[:, items],
+        None if field.opinions is None else field.opinions[:, items],
+        plan.epsilons,
     )
     return Session(
         items=len(items),
-        selector=made.selector,
+        selector=row.make(given),
         estimator=WinRates(systems, field.baseline),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedMaterial:
-    """The data for selectors in a replay: the recordings on the items of a pool."""
-
-    field: Field
-    positions: NDArray[np.int64]
-    plan: Realisations
-
-    @property
-    def sampled(self) -> bool:
-        """Whether the result is about more than the pool: a replay's is not."""
-        return False
-
-    @property
-    def systems(self) -> int:
-        """Number of systems."""
-        return len(self.field.systems)
-
-    @property
-    def baseline(self) -> int:
-        """Number of the baseline."""
-        return self.field.baseline
-
-    def lengths(self) -> NDArray[np.int64]:
-        """Return the lengths of the outputs, shape (systems, items)."""
-        assert self.field.lengths is not None, "read for every selector that uses lengths"
-        return self.field.lengths[:, self.positions]
-
-    def opinions(self) -> NDArray[np.int8]:
-        """Return the opinions of the weak judges, shape (judges, items, systems)."""
-        assert self.field.opinions is not None, "read for every selector that uses opinions"
-        return self.field.opinions[:, self.positions]
-
-    def epsilons(self, opinions: NDArray[np.int8]) -> Epsilons:
-        """Return the epsilons of the plan, the same for all pools."""
-        del opinions
-        assert self.plan.epsilons is not None, "chosen for every selector that uses them"
-        return self.plan.epsilons
 
 
 def _gaps(scores: Floats) -> Floats:

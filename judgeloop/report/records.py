@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import About, DecoyTally, Outcome
+from judgeloop.core.outcomes import About, DecoyTally, Finished
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -195,15 +195,9 @@ def _is_fooled(decoys: DecoyTally) -> bool:
     return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
 
 
-def counts_of(
-    outcome: Outcome[Any],
-    models: tuple[tuple[str, ...], ...],
-    decoys: DecoyTally | None,
-    *,
-    both_orders: int = 0,
-    flips: int = 0,
-) -> Counts:
+def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
     """Return the counts of a run."""
+    outcome = finished.outcome
     return Counts(
         judged=outcome.estimate.tally.judged,
         asked=outcome.asked,
@@ -212,9 +206,9 @@ def counts_of(
         rounds=outcome.rounds,
         both_orders=both_orders,
         flips=flips,
-        judge_models=models,
+        judge_models=finished.models,
         agreement=agreement_of(outcome.labels),
-        decoys=decoys,
+        decoys=finished.decoys,
     )
 
 

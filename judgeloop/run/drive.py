@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
-from judgeloop.engine.loop import Finished, decoys_of, drive
+from judgeloop.engine.loop import decoys_of, drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved

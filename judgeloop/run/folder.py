@@ -26,7 +26,8 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
     """
     known, found = _remembered(folder, run), _id_of(ledger)
     said = place_of(ledger)[1] if found is not None else []
-    if known.get("ledger", found) != found:
+    # A run that broke off before its ledger was made remembers none.
+    if (known.get("ledger") or found) != found:
         charged_p = known.get("charged_p")
         amount = "" if charged_p is None else f" and was charged {show_usd(charged_p)} there"
         lost = "is missing" if found is None else "is another one"
@@ -40,7 +41,7 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
 
 def is_of_another(folder: Path, run: str, ledger: str) -> bool:
     """Return whether the folder holds a run of another ledger than the one with this id."""
-    return bool(_remembered(folder, run).get("ledger", ledger) != ledger)
+    return bool((_remembered(folder, run).get("ledger") or ledger) != ledger)
 
 
 def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None) -> None:

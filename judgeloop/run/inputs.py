@@ -27,6 +27,7 @@ from judgeloop.history.past import About
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
+from judgeloop.ledger.opening import is_ledger
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
@@ -145,6 +146,11 @@ def read_inputs(
     _check_audit(config)
     for place in (config.ledger, config.cache_dir):
         check_place(place)
+    if config.ledger_must_exist and not is_ledger(config.ledger):
+        raise InputError(
+            f"`ledger={config.ledger}`: there is no ledger there, and `ledger_must_exist` is set. "
+            "Correct the path, or make a new ledger with `judgeloop ledger create`"
+        )
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
     outputs = [

@@ -61,6 +61,7 @@ from judgeloop.settings.shared import (
     SystemNames,
     TieMargin,
     Tier,
+    run_setting,
 )
 from judgeloop.settings.validation import Configuration
 
@@ -128,6 +129,16 @@ class JudgeSettings(Configuration):
     budget: Budget = Decimal("5.00")
     ledger_budget: LedgerBudget = None
     ledger: Ledger = HOME / "ledger.sqlite"
+    ledger_must_exist: Annotated[
+        bool,
+        Setting(
+            "Refuse to run without a ledger, in place of making one.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            file_only=True,
+        ),
+    ] = False
 
     @property
     def budget_p(self) -> int | None:
@@ -175,9 +186,7 @@ class RunSettings(JudgeSettings):
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        Setting(
-            "Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, file_only=True
-        ),
+        run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
     ] = 1_000_000
     as_published: AsPublished = False
     seed: Seed = 0
@@ -185,12 +194,10 @@ class RunSettings(JudgeSettings):
         float,
         Gt(0),
         Le(1),
-        Setting(
+        run_setting(
             "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
             "1).",
             STOPPING,
-            Part.RUN,
-            Found,
             common=True,
         ),
     ] = 0.1
@@ -200,20 +207,16 @@ class RunSettings(JudgeSettings):
         float,
         Ge(0),
         Le(1),
-        Setting(
+        run_setting(
             "Stop once the share of items without a verdict exceeds this (0 to 1).",
             STOPPING,
-            Part.RUN,
-            Found,
             file_only=True,
         ),
     ] = 0.05
     decoys: Annotated[
         int,
         Ge(0),
-        Setting(
-            "Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found, file_only=True
-        ),
+        run_setting("Number of decoys: empty or constant answers.", JUDGE, file_only=True),
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
@@ -359,25 +362,17 @@ class ContestSettings(RunSettings):
     ] = None
     order: Annotated[
         Order,
-        Setting(
+        run_setting(
             "Order in which the two outputs are shown: both, random, audited (random, and some "
             "items in both) or fixed.",
             JUDGE,
-            Part.RUN,
-            Found,
             common=True,
         ),
     ] = Order.BOTH
     audit_share: AuditShare = AUDIT_SHARE
     vote: Annotated[
         Vote,
-        Setting(
-            "How a panel decides: majority, mean or unanimous.",
-            JUDGE,
-            Part.RUN,
-            Found,
-            file_only=True,
-        ),
+        run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
 
     @property

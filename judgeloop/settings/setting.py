@@ -163,6 +163,12 @@ class Declared:
         return float in {self.type, *get_args(self.type)}
 
     @property
+    def takes_numbers(self) -> bool:
+        """Whether it takes numbers, and no text but these."""
+        kinds = {self.type, *get_args(self.type)}
+        return bool({int, float} & kinds) and str not in kinds
+
+    @property
     def is_path(self) -> bool:
         """Whether it takes paths only."""
         return Path in {self.type, *get_args(self.type)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
 
@@ -43,6 +43,12 @@ Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a nu
 CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
+
+def run_setting(help_: str, panel: str, **more: Any) -> Setting:
+    """Return the setting of what the outcome depends on, which a settings file may hold."""
+    return Setting(help_, panel, Part.RUN, Found, **more)
+
+
 ColumnMap = Annotated[
     str | None,
     Parse(map_text, matching(".+=.+", 'text such as "prompt=question"')),
@@ -78,12 +84,12 @@ SystemNames = Annotated[
 ]
 
 # Settings of several configurations that do not inherit them from each other.
-Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
+Seed = Annotated[int, Ge(0), run_setting("Seed of all random numbers.", SELECTION)]
 MinJudgments = Annotated[
-    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found, file_only=True)
+    int, Ge(1), run_setting("Minimum number of judgments.", STOPPING, file_only=True)
 ]
 MaxJudgments = Annotated[
-    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found, common=True)
+    int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
 AsPublished = Annotated[
@@ -202,9 +208,7 @@ Effort = Annotated[
 TieMargin = Annotated[
     float,
     Ge(0),
-    Setting(
-        "Scores that differ by no more than this (0 or more) are a tie.", JUDGE, Part.RUN, Found
-    ),
+    run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE),
 ]
 JUDGES = Setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
@@ -218,11 +222,9 @@ JUDGES = Setting(
 AUDIT_SHARE = 0.1
 AuditShare = Annotated[
     Share,
-    Setting(
+    run_setting(
         "Share of items whose other order is asked, too, with `order=audited`.",
         JUDGE,
-        Part.RUN,
-        Found,
         file_only=True,
     ),
 ]

@@ -218,5 +218,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(path, f"the settings file cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise DataError(path, "this is no settings file: its values are nested too deep") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise DataError(path, f"this is no TOML: {error}") from None

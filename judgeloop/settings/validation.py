@@ -6,8 +6,10 @@ when a configuration is made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
@@ -16,6 +18,7 @@ from judgeloop.settings.setting import Declared, declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
+LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 
 
 class Configuration:
@@ -53,6 +56,8 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
 
     given = {name: value for name, value in values.items() if value is not None}
     _check_names(config, given)
+    for field, said in given.items():
+        _check_text(declared(config)[field], said)
     given |= {name: per_cent(given[name]) for name in given if declared(config)[name].is_number}
     given |= {
         name: (value,)
@@ -96,6 +101,25 @@ def _check_names(config: Any, given: Mapping[str, object]) -> None:
         if name not in known:
             nearest = did_you_mean(name, known)
             raise InputError(f"`{name}`: there is no such setting{nearest}")
+
+
+def _check_text(field: Declared, value: object) -> None:
+    """Refuse texts that no setting can take, and of which messages would say less.
+
+    Python reads `1_0` as 10.
+    """
+    for text in map(str, value if isinstance(value, list | tuple) else [value]):
+        if "\0" in text:
+            raise InputError(f"`{field.name}`: expected a text without NUL, found {text!r:.60}")
+        if field.is_path and any(
+            len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts
+        ):
+            raise InputError(
+                f"`{field.name}`: expected a path of names of at most {LONGEST_NAME} bytes, found "
+                f"{text[:40]!r}…"
+            )
+        if field.takes_numbers and isinstance(value, str) and "_" in text:
+            raise InputError(f"`{field.name}`: expected a number, found {text!r}")
 
 
 def _adapter_of(config: Any) -> Any:

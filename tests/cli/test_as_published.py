@@ -6,20 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 from support.text import unwrapped
 
-from judgeloop.cli.app import app
-from judgeloop.questions.compare import selector as comparing
+from judgeloop.questions.compare import run as comparing
 from judgeloop.questions.estimate import selector as estimating
 
 INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"
 SYSTEMS = sorted((INCIDENTS / "systems").glob("*.jsonl"))
 JUDGED = ["--items", INCIDENTS / "items.jsonl", "--judge", "metric:rouge2"]
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(autouse=True)

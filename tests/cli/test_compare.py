@@ -89,7 +89,8 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     )
     assert third_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
-        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00"
+        "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
+        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00",
     ]
 
 
@@ -226,11 +227,11 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
     worst = forecast["usd"]["worst"] / forecast["judgments"]["worst"]
     for budget, pays in ((worst / 2, 0), (worst * 1.05, 1)):
         more = ["--budget", f"{budget:.6f}"]
-        foretold = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
+        forecast = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
         text = unwrapped(judgeloop(*arguments, *more, "--dry-run").stdout)
         assert ("covers no further judgment" in text) == (not pays)
         judged = json.loads(judgeloop(*arguments, *more, "--json").stdout)["judged"]
-        assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
+        assert min(1, forecast["budget_pays_for"]) == min(1, judged) == pays
 
 
 def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_server):
@@ -522,12 +523,12 @@ def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
 
 
 def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
-    foretold, without = (
+    forecast, without = (
         json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
         for more in (["--give-up", "0.3"], [])
     )
-    assert foretold == without
-    assert foretold["worst"] == 24
+    assert forecast == without
+    assert forecast["worst"] == 24
 
 
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
@@ -679,3 +680,14 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
 def doctor(chat_server):
     """The command `doctor` for a judge that answers as the test says."""
     return ["doctor", *live(chat_server)]
+
+
+def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
+    first, second, _ = files
+    rows = [{"id": f"i{i}", "output": "one good constant"} for i in range(30)]
+    null = tmp_path / "null.jsonl"
+    null.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["compare", *live(chat_server, first, second), "--json"]
+    result = judgeloop(*arguments, "JUDGELOOP_DECOYS=4", f"JUDGELOOP_DECOY_OUTPUTS={null}")
+    assert result.exit_code in {0, 3}, result.stderr
+    assert sum(json.loads(result.stdout)["decoys"].values()) == 4

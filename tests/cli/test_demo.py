@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.outputs import write_outputs
 
 from judgeloop.cli.app import app
 from judgeloop.cli.demo import FILES
@@ -127,11 +128,7 @@ def test_a_folder_to_keep_that_is_not_empty_or_cannot_be_made_is_refused(empty, 
 def own_systems(folder, **more):
     """Two files of the shape that the demo shows: the first system answers well."""
     for name, answer in (("a", "a good answer {}"), ("b", "an answer {}")):
-        rows = (
-            {"id": str(n), "prompt": f"Question {n}?", "output": answer.format(n), **more}
-            for n in range(60)
-        )
-        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        write_outputs(folder / f"{name}.jsonl", [answer.format(n) for n in range(60)], **more)
 
 
 def test_the_line_that_it_shows_is_a_line_of_a_file_of_outputs(empty):

@@ -7,17 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
+from support.outputs import write_outputs
 
-from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
 from judgeloop.settings.trust import found_settings_file, searched
 
 STRANGER = 4321  # a user id
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -29,11 +25,7 @@ def repository(tmp_path, monkeypatch):
     (top / ".git").mkdir()
     monkeypatch.chdir(deep)
     for name in ("a", "b"):
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} good", "reference": "a good"}
-            for n in range(6)
-        ]
-        (deep / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_outputs(deep / f"{name}.jsonl", [f"{name} good"] * 6, reference="a good")
     return top
 
 
@@ -94,11 +86,6 @@ def test_the_search_ends_at_the_home_folder(repository, monkeypatch):
 def test_a_folder_above_the_home_folder_is_not_searched_from_beside_it(repository, monkeypatch):
     monkeypatch.setenv("HOME", str(repository / "home" / "somebody"))
     assert searched(Path.cwd()) == [Path.cwd()]
-
-
-def test_an_env_file_above_is_not_read(repository):
-    (repository / ".env").write_text("JUDGELOOP_SEED=1\n")
-    assert compared()["settings_files"] == {}
 
 
 def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from support.outputs import write_outputs
 
 from judgeloop.cli.app import app
 
@@ -22,8 +23,7 @@ def compare(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     for name in "ab":
-        rows = [{"id": n, "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(30)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_outputs(tmp_path / f"{name}.jsonl", [f"{name} {n}" for n in range(30)])
 
     def arguments(body, top=""):
         monkeypatch.delitem(sys.modules, "its_judge", raising=False)

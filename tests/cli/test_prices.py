@@ -6,12 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from support.chat_server import completion, goodness, used, verdict
+from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
 from support.text import unwrapped
-
-from judgeloop.cli.app import app
 
 PRICES = """
 ["openai/judge"]
@@ -38,10 +36,6 @@ def given(tmp_path, monkeypatch, chat_server):
         "--judge-price",
         "prices.toml",
     ]
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
 
 
 def compare(given, *more):

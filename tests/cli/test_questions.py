@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
 from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 import judgeloop as library
 
@@ -34,11 +35,8 @@ def honest(request, number):
 def server(chat_server, tmp_path):
     """A judge on loopback, and outputs of three systems in the working folder."""
     for name, good in SYSTEMS.items():
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{'good ' * (n % 10 < good)}{n} {name}"}
-            for n in range(ITEMS)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        texts = [f"{'good ' * (n % 10 < good)}{n} {name}" for n in range(ITEMS)]
+        write_outputs(tmp_path / f"{name}.jsonl", texts)
     chat_server.respond = honest
     return chat_server
 

@@ -16,6 +16,7 @@ import pytest
 from support.commandline import judgeloop
 
 ITEMS, SYSTEMS = 30, 4
+NAMES = [f"s{number}" for number in range(SYSTEMS)]
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "diffuse_pictures.py"
 
 
@@ -79,18 +80,8 @@ def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
 
 def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     out = tmp_path / "out"
-    result = replay(
-        *data,
-        *SHORT,
-        "--iterative",
-        "--rules",
-        "sequential,tie-aware",
-        "--risk",
-        "0.2",
-        "-o",
-        out,
-        "--json",
-    )
+    by_rule = ["--iterative", "--rules", "sequential,tie-aware", "--risk", "0.2"]
+    result = replay(*data, *SHORT, *by_rule, "-o", out, "--json")
     table = json.loads(result.stdout)
     assert [(row["rule"], row["selector"]) for row in table] == [
         ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
@@ -100,35 +91,19 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
 
 
 def test_runs_may_be_given_up_and_then_make_fewer_judgments_and_name_no_more(data, tmp_path):
-    by_rule = [
-        "--iterative",
-        "--rules",
-        "sequential",
-        "--selectors",
-        "random",
-        "--max-judgments",
-        22,
-    ]
+    rules = ["--iterative", "--rules", "sequential", "--selectors", "random"]
     plain, ending = (
-        json.loads(replay(*data, *SHORT, *by_rule, *more, "-o", tmp_path / name, "--json").stdout)
+        json.loads(
+            replay(
+                *data, *SHORT, *rules, "--max-judgments", 22, *more, "-o", tmp_path / name, "--json"
+            ).stdout
+        )
         for name, more in (("plain", []), ("ending", ["--give-up", "0.4"]))
     )
     for without, with_ in zip(plain, ending, strict=True):
         assert with_["judgments"] < without["judgments"]
         assert with_["inconclusive"] >= without["inconclusive"]
         assert with_["error"] <= without["error"]
-
-
-def test_a_journal_from_before_there_was_giving_up_is_resumed(data, tmp_path):
-    whole = replay(*data, *SHORT, "-o", tmp_path, "--json")
-    journal = tmp_path / "runs.jsonl"
-    head, *rows = journal.read_text().splitlines()
-    settings = json.loads(head)["settings"]
-    assert settings.pop("give_up") is None
-    journal.write_text("\n".join([json.dumps({"settings": settings}), *rows]) + "\n")
-    assert replay(*data, *SHORT, "-o", tmp_path, "--json", "--resume").stdout == whole.stdout
-    refused = replay(*data, *SHORT, "-o", tmp_path, "--resume", "--iterative", "--give-up", "0.2")
-    assert "other settings (give_up, iterative)" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -159,12 +134,10 @@ def test_two_processes_give_what_one_gives(data, tmp_path):
     assert one.stdout == two.stdout
 
 
-def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path):
-    vectors = tmp_path / "vectors.npz"
-    embeddings = np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3))
-    np.savez(vectors, models=np.array([f"s{i}" for i in range(SYSTEMS)]), embeddings=embeddings)
+def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path, vectors):
+    given = vectors(NAMES, np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3)))
     result = replay(
-        tmp_path / "nothing", *data[1:], *SHORT, "--vectors", vectors, "-o", tmp_path / "out"
+        tmp_path / "nothing", *data[1:], *SHORT, "--vectors", given, "-o", tmp_path / "out"
     )
     assert result.exit_code == 0, result.output
 
@@ -214,23 +187,11 @@ def test_a_script_draws_what_diffuse_picked_in_a_finished_replay(data, tmp_path)
     assert any(f">s{number}<" in pairs for number in range(SYSTEMS))
 
 
-def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tmp_path):
-    vectors = tmp_path / "vectors.npz"
-    names = [f"s{number}" for number in range(SYSTEMS)]
+def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tmp_path, vectors):
     numbers = np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 5))
-    np.savez(vectors, models=np.array(names), embeddings=numbers)
-    given = [
-        *data,
-        "--vectors",
-        vectors,
-        "--iterative",
-        "--seeds",
-        2,
-        "--jobs",
-        1,
-        "--as-published",
-    ]
-    result = replay(*given, "-o", tmp_path / "out")
+    command = [*data, "--vectors", vectors(NAMES, numbers), "--iterative", "--seeds", 2, "--jobs", 1,
+               "--as-published", "-o", tmp_path / "out"]  # fmt: skip
+    result = replay(*command)
     assert result.exit_code == 0, result.output
     head, columns, *lines = result.stdout.splitlines()
     assert head.startswith(
@@ -243,7 +204,7 @@ def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tm
     }
     rows = json.loads((tmp_path / "out" / "rules.json").read_text())
     assert {row["published"] for row in rows} == {head.removeprefix("as published: ")}
-    again = replay(*given, "--json", "--resume", "-o", tmp_path / "out")
+    again = replay(*command, "--json", "--resume")
     assert json.loads(again.stdout) == rows
 
 
@@ -267,18 +228,6 @@ def test_what_is_wrong_is_said_in_a_line(data, tmp_path, flags, message):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_vectors_that_name_no_system_of_the_table_are_blamed_themselves(data, tmp_path):
-    vectors = tmp_path / "vectors.npz"
-    ids = [json.loads(line)["id"] for line in data[2].read_text().splitlines()]
-    np.savez(vectors, models=["other"], embeddings=np.zeros((1, len(ids), 2)))
-    flags = ["--selectors", "diffuse", "--vectors", vectors, "--sizes", "4", "--seeds", 1]
-    result = replay(*data, *flags, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    message = f"--vectors: {vectors} has vectors of none of the 4 systems with verdicts"
-    assert message in result.stderr
-    assert "it names other, and the verdicts s0, s1, s2 and 1 more" in result.stderr
-
-
 def test_a_system_without_outputs_is_named(data, tmp_path):
     (data[0] / "s2.jsonl").unlink()
     result = replay(*data, *SHORT, "-o", tmp_path / "out")
@@ -286,9 +235,30 @@ def test_a_system_without_outputs_is_named(data, tmp_path):
     assert "no outputs of 's2'" in result.stderr
 
 
-def test_vectors_of_another_shape_are_refused(data, tmp_path):
-    vectors = tmp_path / "vectors.npz"
-    np.savez(vectors, models=np.array(["s0", "s1"]), embeddings=np.zeros((2, ITEMS + 1, 3)))
-    result = replay(*data, *SHORT, "--vectors", vectors, "-o", tmp_path / "out")
+@pytest.fixture
+def vectors(tmp_path):
+    """Writes a file of vectors, and returns its path."""
+
+    def written(names, numbers):
+        path = tmp_path / "vectors.npz"
+        np.savez(path, models=np.array(names), embeddings=numbers)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("names", "shape", "said"),
+    [
+        (["other"], (1, ITEMS, 2), "vectors.npz has vectors of none of the 4 systems with verdicts"),
+        (["other"], (1, ITEMS, 2), "it names other, and the verdicts s0, s1, s2 and 1 more"),
+        (["s0", "s1"], (2, ITEMS + 1, 3), f"expected embeddings of the shape (2, {ITEMS}, …)"),
+    ],
+)  # fmt: skip
+def test_vectors_that_do_not_fit_the_verdicts_are_refused(
+    data, tmp_path, vectors, names, shape, said
+):
+    given = ["--vectors", vectors(names, np.zeros(shape)), "-o", tmp_path / "out"]
+    result = replay(*data, *SHORT, *given)
     assert result.exit_code == 2
-    assert f"expected embeddings of the shape (2, {ITEMS}, …)" in result.stderr
+    assert said in result.stderr

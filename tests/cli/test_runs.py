@@ -10,20 +10,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from support.chat_server import goodness, verdict
+from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
 
-from judgeloop.cli.app import app
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.ledger.sqlite import SqliteLedger
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
-
-
-def judgeloop(*arguments):
-    """Run the command in this process."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

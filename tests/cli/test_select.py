@@ -61,6 +61,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     assert any("the baseline itself" in line for line in rest)
     assert any("poor" in line and "not the best" in line for line in rest)
     assert result.stderr == (
+        "judgeloop: ledger: new, at .judgeloop/ledger.sqlite\n"
         "judgeloop: select: 5 systems, 40 items, at most 160 judgments and $5.00\n"
     )
 

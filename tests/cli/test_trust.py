@@ -10,10 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from support.chat_server import ChatServer
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 PLUGIN = """
 from pathlib import Path
@@ -31,17 +30,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Two systems' outputs in the working folder, by relative names; and a stranger's code."""
     monkeypatch.delitem(sys.modules, "evil", raising=False)
     for name in ("a", "b"):
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} good", "reference": "a good"}
-            for n in range(6)
-        ]
-        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_outputs(Path(f"{name}.jsonl"), [f"{name} good"] * 6, reference="a good")
     Path("evil.py").write_text(PLUGIN)
     return ["a.jsonl", "b.jsonl"]
-
-
-def judgeloop(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)), env=environment)
 
 
 def found(text: str, table: str = "compare") -> None:

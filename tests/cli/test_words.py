@@ -6,12 +6,10 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 from support.chat_server import goodness, used, verdict
+from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
 from support.text import unwrapped
-
-from judgeloop.cli.app import app
 
 PRICES = '["openai/judge"]\ninput_per_mtok = 1\noutput_per_mtok = 10\n'
 
@@ -34,10 +32,6 @@ def judged_at(server):
         "--judge-price",
         "prices.toml",
     ]
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
 
 
 def answers(server, *, usage=used):

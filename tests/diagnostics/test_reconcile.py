@@ -92,6 +92,28 @@ def test_a_complete_export_settles_all(path, tmp_path):
     assert charged(path) == to_pico("0.009"), "twice is once"
 
 
+@pytest.mark.parametrize("days", [[-12_000], [-2, -1], [1, 2], []])
+def test_a_complete_export_of_another_time_is_refused(path, tmp_path, days):
+    settled(path)
+    before = charged(path)
+    rows = [(f"r{day}", (NOW + timedelta(days=day)).isoformat(), "m", "1") for day in days]
+    usage = export(tmp_path / "u.csv", *rows)
+    with pytest.raises(InputError, match="`complete`: the export" if days else "no rows"):
+        settled(path, usage, complete=True)
+    assert charged(path) == before
+
+
+@pytest.mark.parametrize(
+    "row", ["r,{},m,1_0,,", "r,{},m,\u0661,,", "r,{},m,,1_0,1", "r,{},m,,1,\u0661"]
+)
+def test_numbers_in_forms_that_no_provider_writes_are_refused(path, tmp_path, row):
+    usage = tmp_path / "u.csv"
+    columns = "request_id,time,model,cost,input_tokens,output_tokens"
+    usage.write_text(f"{columns}\n{row.format(NOW.isoformat())}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2"):
+        settled(path, usage, judge_price="1,10")
+
+
 def test_one_request_settles_one_attempt_though_the_export_has_it_twice(path, tmp_path):
     row = ("r1", NOW.isoformat(), "m", "0.003")
     settled(path, export(tmp_path / "u.csv", row, row))

@@ -138,7 +138,7 @@ def test_a_price_is_published_where_the_page_says_so(model, url, known):
 @pytest.mark.processes
 def test_a_named_server_is_not_asked_again_as_the_page_says(server, tmp_path):
     text = section(OPEN, "A server whose address changes")
-    first, second = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].strip().splitlines()
+    named, first, second = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].strip().splitlines()
     for name in ("old", "new"):
         rows = [{"id": n, "prompt": f"{n}?", "output": f"{name} good"} for n in range(8)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -148,7 +148,7 @@ def test_a_named_server_is_not_asked_again_as_the_page_says(server, tmp_path):
         outputs = []
         for command, at in ((first, server), (second, moved)):
             done = subprocess.run(
-                ["bash", "-c", ADDRESS.sub(at.root, command)],
+                ["bash", "-c", f"{named}\n{ADDRESS.sub(at.root, command)}"],
                 cwd=tmp_path,
                 env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
                 check=False,

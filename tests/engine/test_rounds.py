@@ -108,6 +108,7 @@ def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
     async def abandon():
         while len(judge.calls) < 9:  # noqa: ASYNC110 - the judge runs in threads
             await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # until the last reply is on its way to the ledger
         interruption.request()
         interruption.request()
 
@@ -119,7 +120,8 @@ def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
                 interruption=interruption,
             )  # fmt: skip
         finally:
-            await abandoning
+            abandoning.cancel()  # done already, unless the run failed
+            await asyncio.gather(abandoning, return_exceptions=True)
             await book.aclose()
 
     finished = asyncio.run(story())

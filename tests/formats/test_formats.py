@@ -217,7 +217,8 @@ def test_a_workbook_of_excel_is_refused_with_the_form_to_save_it_in(write):
     ],
 )
 def test_a_file_that_is_too_large_when_decompressed_is_refused(write, content, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_BYTES", 50)
+    monkeypatch.setattr(tables, "ALWAYS_BYTES", 50)
+    monkeypatch.setattr(tables, "EXPANDED", 0)
     with pytest.raises(DataError, match="when decompressed; if that is what it should have"):
         read_outputs(write(content))
 

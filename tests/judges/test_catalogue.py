@@ -90,26 +90,6 @@ def test_a_judge_without_what_belongs_behind_its_name_is_refused(spec):
         judge(spec)
 
 
-def test_a_metric_is_named_by_its_spec():
-    assert judge("metric:rouge2", {}, tie_margin=0.25).identity.name == "metric:rouge2"
-
-
-def test_an_unknown_metric_is_refused():
-    with pytest.raises(InputError, match=r"^unknown metric 'rouge9'"):
-        judge("metric:rouge9")
-
-
-def test_a_replay_judge_reads_its_table(tmp_path):
-    path = tmp_path / "verdicts.csv"
-    path.write_text("item_id,model,score\nq1,a,1\n", encoding="utf-8")
-    assert judge(f"replay:{path}", {}).identity.name == "replay:verdicts.csv"
-
-
-def test_a_replay_judge_without_its_table_is_refused():
-    with pytest.raises(InputError, match=r"^no\.csv: there is no such file"):
-        judge("replay:no.csv")
-
-
 def test_a_model_name_may_contain_slashes():
     assert judge("openai/org/model", base_url=LOCAL).identity.model == "org/model"
 
@@ -118,10 +98,6 @@ def test_a_model_name_may_contain_slashes():
 def test_a_judge_may_be_typed_with_a_colon(name):
     given = {"environment": {}, "base_url": LOCAL}
     assert judge(name, **given).identity == judge(name.replace(":", "/"), **given).identity
-
-
-def test_a_person_needs_no_more_than_the_word():
-    assert judge("human", {}).identity.name == "human"
 
 
 @pytest.mark.parametrize("spec", ["python:m", "python:m:", "python::f"])

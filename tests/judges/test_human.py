@@ -7,18 +7,14 @@ import io
 
 import pytest
 from support.endings import ends
-from support.pools import make_pool, make_session
+from support.pools import driven
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
-from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
-from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
-from judgeloop.ledger.sqlite import SqliteLedger
 
 A, B, TIE, SKIPPED = Verdict(1.0), Verdict(0.0), Verdict(0.5), Abstention("skipped")
 LEFT = "left"
@@ -174,17 +170,8 @@ def test_a_rating_shows_task_reference_and_answer_but_no_author():
 
 
 def judged_by(person, ledger, items=6):
-    async def story():
-        book = SqliteLedger(ledger)
-        try:
-            return await drive(
-                make_session(items, limits=Limits(items, items, 1.0)), make_pool(items), person.judge, book,
-                Terms("run", order=Order.RANDOM, concurrency=items, timeout_s=None),
-            )  # fmt: skip
-        finally:
-            await book.aclose()
-
-    return asyncio.run(asyncio.wait_for(story(), 20))
+    terms = {"order": Order.RANDOM, "concurrency": items, "timeout_s": None}
+    return driven(person.judge, items, ledger, **terms)
 
 
 def scores_of(finished):

@@ -104,6 +104,13 @@ def test_a_ledger_that_is_lost_or_another_is_said(path, tmp_path):
     assert "ledger.sqlite is another one" in sentences_about(path, folder, "x")[0]
 
 
+def test_a_ledger_that_was_not_made_before_a_crash_is_not_another_one(path, tmp_path):
+    """The run's folder was written first, and the process died before it made the ledger."""
+    told = {"run": "x", "ledger": None, "charged_p": None}
+    (tmp_path / "ledger.json").write_text(json.dumps(told))
+    assert all("from zero" not in said for said in sentences_about(path, tmp_path, "x"))
+
+
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", json.dumps({"run": "x", "charged_p": "y"})])
 def test_a_memory_that_cannot_be_read_is_no_memory(path, tmp_path, text):
     (tmp_path / "ledger.json").write_text(text)

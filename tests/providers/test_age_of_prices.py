@@ -22,8 +22,6 @@ from judgeloop.questions.compare.config import compare_config
 from judgeloop.run import drive
 from judgeloop.run.dry_run import DryRun
 
-KEY = {"OPENAI_API_KEY": "sk-of-tests"}
-
 
 def checked():
     found = prices.table_date()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import socket
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from support.chat_judges import PRICE, chat_judge
 from support.chat_server import ChatServer, Response, candidates, completion, error
-from support.endings import ends, passes, reply_from
+from support.endings import ends, passes, replied
 from support.messages_server import failure, message, text
 
 from judgeloop.core.errors import ErrorKind
@@ -78,14 +77,8 @@ def asked(server: ChatServer) -> list[dict[str, Any]]:
 def ask(
     wire: Wire, server: ChatServer, call: Call = CALL, *, url: str = "", **more: Any
 ) -> tuple[Reply, Quote]:
-    async def story() -> tuple[Reply, Quote]:
-        judge = chat_judge(wire.name, url or wire.url(server), key=KEY, **more)
-        try:
-            return await reply_from(judge, call), judge.quote(call)
-        finally:
-            await judge.aclose()
-
-    return asyncio.run(story())
+    judge = chat_judge(wire.name, url or wire.url(server), key=KEY, **more)
+    return replied(judge, call), judge.quote(call)
 
 
 def test_a_verdict_comes_back_with_its_usage_cost_and_model(wire, chat_server):

@@ -12,13 +12,11 @@ from functools import cache
 import httpx2
 import pytest
 from support.chat_server import ChatServer, Response, completion, verdict
-from support.endings import ends, reply_from
+from support.endings import ends, replied
+from support.judges import judge
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.http_client import MOST_BYTES, bound_body
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
@@ -41,18 +39,8 @@ BOMBS = {
 
 
 def ask(server, spec):
-    async def story():
-        url = server.root if spec.startswith("anthropic") else server.url
-        options = JudgeOptions(
-            template=shipped_template("pairwise.v1"), environment={}, base_url=url, price="1,10"
-        )
-        judge = judge_from_spec(spec, options)
-        try:
-            return await reply_from(judge, CALL)
-        finally:
-            await judge.aclose()
-
-    return asyncio.run(story())
+    url = server.root if spec.startswith("anthropic") else server.url
+    return replied(judge(spec, {}, base_url=url, price="1,10"), CALL)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,7 +3,6 @@ else."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 from pathlib import Path
@@ -13,13 +12,11 @@ import certifi
 import httpx2
 import pytest
 from support.chat_server import ChatServer, Response, completion, goodness, verdict
-from support.endings import ends
+from support.endings import ends, replied
+from support.judges import judge
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.endpoint import Endpoint, Network
 from judgeloop.providers.http_client import http_client
 
@@ -60,55 +57,27 @@ def serve(server, prefix=""):
 
 def make(spec, url, environment):
     url = url.removesuffix("/v1") if spec.startswith("anthropic") else url
-    options = JudgeOptions(
-        template=shipped_template("pairwise.v1"),
-        environment=environment,
-        base_url=url,
-        price="1,10",
-        timeout_s=5.0,
-    )
-    return judge_from_spec(spec, options)
+    return judge(spec, environment, base_url=url, price="1,10", timeout_s=5.0)
 
 
-def ask(judge):
-    async def story():
-        try:
-            return await judge.judge(CALL)
-        finally:
-            await judge.aclose()
-
-    return asyncio.run(story())
-
-
+@pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_proxy_that_is_set_beside_the_snapshot_is_not_asked(
-    spec, chat_server, proxy, monkeypatch
+def test_a_proxy_that_is_set_beside_or_after_the_snapshot_is_not_asked(
+    spec, later, chat_server, proxy, monkeypatch
 ):
-    serve(chat_server)
-    snapshot = dict(os.environ)
-    for name in PROXIES:
-        monkeypatch.setenv(name, proxy.root)
-    judge = make(spec, chat_server.url, snapshot)
-    try:
-        ask(judge)
-    except JudgeError:
-        assert spec.startswith("anthropic"), "the server speaks Chat Completions"
-    assert chat_server.requests
-    assert not proxy.requests
-    assert not proxy.visits
+    def change():
+        for name in PROXIES:
+            monkeypatch.setenv(name, proxy.root)
+        monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
 
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_an_environment_that_changes_after_the_judge_is_made_changes_nothing(
-    spec, chat_server, proxy, monkeypatch
-):
     serve(chat_server)
-    judge = make(spec, chat_server.url, os.environ)
-    for name in PROXIES:
-        monkeypatch.setenv(name, proxy.root)
-    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    snapshot = os.environ if later else dict(os.environ)
+    if not later:
+        change()
+    one = make(spec, chat_server.url, snapshot)
+    change()
     try:
-        ask(judge)
+        replied(one, CALL)
     except JudgeError:
         assert spec.startswith("anthropic"), "the server speaks Chat Completions"
     assert chat_server.requests
@@ -120,8 +89,8 @@ def test_an_environment_that_changes_after_the_judge_is_made_changes_nothing(
 @pytest.mark.parametrize("spec", ["openai/m", "vllm/m"])
 def test_a_proxy_in_the_callers_environment_is_asked(spec, name, chat_server, proxy):
     serve(proxy, prefix="http://judge.example")
-    judge = make(spec, "http://judge.example/v1", {name: proxy.root.removeprefix("http://")})
-    assert ask(judge).answer == Verdict(1.0, "because")
+    one = make(spec, "http://judge.example/v1", {name: proxy.root.removeprefix("http://")})
+    assert replied(one, CALL).answer == Verdict(1.0, "because")
     assert proxy.paths[-1] == "http://judge.example/v1/chat/completions"
     assert not chat_server.requests
 
@@ -129,7 +98,9 @@ def test_a_proxy_in_the_callers_environment_is_asked(spec, name, chat_server, pr
 def test_a_server_on_this_machine_is_reached_without_a_proxy(chat_server, proxy):
     serve(chat_server)
     environment = {"HTTP_PROXY": proxy.root, "NO_PROXY": "example.com"}
-    assert ask(make("openai/m", chat_server.url, environment)).answer == Verdict(1.0, "because")
+    assert replied(make("openai/m", chat_server.url, environment), CALL).answer == Verdict(
+        1.0, "because"
+    )
     assert not proxy.requests
 
 
@@ -205,7 +176,7 @@ def test_settings_that_cannot_be_used_stop_the_run_and_show_no_password(
     environment, words, chat_server
 ):
     with ends(ErrorKind.REJECTED, match=words) as caught:
-        ask(make("openai/m", "http://judge.example/v1", environment))
+        replied(make("openai/m", "http://judge.example/v1", environment), CALL)
     assert not caught.value.billed
     assert "secret" not in str(caught.value)
     assert not chat_server.requests

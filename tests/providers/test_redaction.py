@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import random
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.chat_judges import chat_judge
 from support.chat_server import Response, completion
+from support.endings import replied
 from support.messages_server import message, text, tool
 
 from judgeloop.core.errors import JudgeError
@@ -104,16 +104,8 @@ def test_a_cut_never_runs_through_a_key(before):
 
 def ask(server, response, wire="openai"):
     server.respond = lambda request, number: response
-
-    async def story():
-        url = server.root if wire == "anthropic" else server.url
-        judge = chat_judge(wire, url, key=KEY)
-        try:
-            return await judge.judge(CALL)
-        finally:
-            await judge.aclose()
-
-    return asyncio.run(story())
+    url = server.root if wire == "anthropic" else server.url
+    return replied(chat_judge(wire, url, key=KEY), CALL)
 
 
 @pytest.mark.parametrize("before", [0, 40, 495])

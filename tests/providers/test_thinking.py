@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import zlib
 from dataclasses import replace
@@ -10,20 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, error, goodness, used
-from support.endings import ends, reply_from
+from support.endings import ends, replied
 from support.judges import WITH_KEY, judge
 from support.messages_server import message, text
-from support.pools import make_pool, make_session
+from support.pools import driven, make_pool
 
 from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.money import cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.engine.loop import drive
-from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.prices import price_from_text
 from judgeloop.providers.token_limit import thinks, truncated
 
@@ -36,14 +31,7 @@ PRICE = "1.00,10.00"
 def ask(server, spec="openai/o4-mini", **options):
     wire = server.root if spec.startswith("anthropic") else server.url
 
-    async def story():
-        one = judge(spec, {}, base_url=wire, **({"price": PRICE} | options))
-        try:
-            return await reply_from(one, CALL)
-        finally:
-            await one.aclose()
-
-    return asyncio.run(story())
+    return replied(judge(spec, {}, base_url=wire, **({"price": PRICE} | options)), CALL)
 
 
 def thought(request, most, *, answer=60):
@@ -207,17 +195,7 @@ def test_a_reply_that_thoughts_used_up_says_so_and_what_helps(chat_server):
 
 
 def run(server, items, **terms):
-    async def story():
-        one = judge("openai/o4-mini", {}, base_url=server.url, price=PRICE)
-        ledger = SqliteLedger(":memory:")
-        try:
-            session = make_session(items, limits=Limits(items, items, max_abstentions=1.0))
-            return await drive(session, make_pool(items), one, ledger, Terms("run", **terms))
-        finally:
-            await one.aclose()
-            await ledger.aclose()
-
-    return asyncio.run(story())
+    return driven(judge("openai/o4-mini", {}, base_url=server.url, price=PRICE), items, **terms)
 
 
 @pytest.mark.parametrize("budget_p", [None, 5 * 10**11])

@@ -3,28 +3,23 @@ tier: what is sent, reserved and booked."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 from support.chat_server import candidates, completion, error, used, verdict
-from support.endings import reply_from
+from support.endings import replied
 from support.judges import WITH_KEY, judge
-from support.pools import make_pool, make_session
+from support.pools import driven
 
 from judgeloop.core.errors import DataError, ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Rate, cost, halved, worst_cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Call, Item, Usage
-from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.engine.session import Limits
-from judgeloop.engine.terms import Terms
 from judgeloop.formats.prices import read_price
-from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.prices import price_from_text, published_price
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
@@ -59,33 +54,15 @@ def said(tier):
 
 
 def ask(server, prices, tier="flex"):
-    """One attempt, as the judge of these prices makes it."""
-
-    async def story():
-        one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
-        try:
-            return await reply_from(one, CALL), one.quote(CALL)
-        finally:
-            await one.aclose()
-
-    return asyncio.run(story())
+    """One attempt, as the judge of these prices makes it, and its quote."""
+    one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
+    return replied(one, CALL), one.quote(CALL)
 
 
 def run(server, prices, path, tier="flex", *, items=12, concurrency=4, **terms):
-    async def story():
-        one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
-        ledger = SqliteLedger(path)
-        agreed = Terms(
-            "run", order=Order.FIXED, concurrency=concurrency, **({"policy": AT_ONCE} | terms)
-        )
-        try:
-            session = make_session(items, limits=Limits(items, items))
-            return await drive(session, make_pool(items), one, ledger, agreed)
-        finally:
-            await one.aclose()
-            await ledger.aclose()
-
-    return asyncio.run(story())
+    one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
+    agreed = {"order": Order.FIXED, "concurrency": concurrency, "policy": AT_ONCE} | terms
+    return driven(one, items, path, **agreed)
 
 
 def after(refusals):

@@ -66,19 +66,17 @@ def outputs(first):
 
 
 def compare(server, *more, spec="openai/o4-mini"):
-    arguments = [
-        "compare",
-        "a.jsonl",
-        "b.jsonl",
-        "--judge",
-        spec,
-        "--judge-price",
-        "1,10",
-        "--json",
-    ]
-    arguments += ["--judge-base-url", server.url, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}", *more]
-    done = judgeloop(*arguments)
-    return json.loads(done.stdout)
+    judge = ["--judge", spec, "--judge-base-url", server.url, "--judge-price", "1,10"]
+    settings = ["--order", "random", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}", "--json", *more]
+    return json.loads(judgeloop("compare", "a.jsonl", "b.jsonl", *judge, *settings).stdout)
+
+
+def learned(server):
+    """How many requests a first run made; then there are other items to judge."""
+    outputs(0)
+    compare(server)
+    outputs(ITEMS)
+    return len(server.requests)
 
 
 def limits_sent(server, since=0):
@@ -88,39 +86,31 @@ def limits_sent(server, since=0):
 def test_the_next_run_reserves_what_replies_took_and_finds_its_verdicts(
     thinker,
 ):
-    outputs(0)
-    compare(thinker, "--order", "random")
-    first = len(thinker.requests)
+    first = learned(thinker)
     assert set(limits_sent(thinker)) == {FULL}
-    outputs(ITEMS)
-    result = compare(thinker, "--order", "random")
+    result = compare(thinker)
     assert set(limits_sent(thinker, first)) == {2 * 700}
     assert result["judged"] == ITEMS
     asked = len(thinker.requests)
-    compare(thinker, "--order", "random")
+    compare(thinker)
     assert len(thinker.requests) == asked, "the limit is in no key"
 
 
 def test_with_little_money_the_next_run_judges_more(thinker):
     """A call may cost $0.09 at the full limit and $0.016 at the learned one; it costs $0.0073."""
     outputs(0)
-    judged = [compare(thinker, "--order", "random", "--budget", "0.20")["judged"]]
-    outputs(0)
-    compare(thinker, "--order", "random")
-    outputs(ITEMS)
-    judged += [compare(thinker, "--order", "random", "--budget", "0.20")["judged"]]
+    judged = [compare(thinker, "--budget", "0.20")["judged"]]
+    learned(thinker)
+    judged += [compare(thinker, "--budget", "0.20")["judged"]]
     assert judged[1] > judged[0] > 0
 
 
 def learned_and_cut_off(thinker):
     """The result on items whose replies are longer than the limit that was learned: each is asked
     about again at the full limit."""
-    outputs(0)
-    compare(thinker, "--order", "random")
-    first = len(thinker.requests)
+    first = learned(thinker)
     thinker.length = 1500
-    outputs(ITEMS)
-    result = compare(thinker, "--order", "random")
+    result = compare(thinker)
     assert (result["judged"], result["abstentions"]) == (ITEMS, 0)
     assert sorted(limits_sent(thinker, first)) == [1400] * ITEMS + [FULL] * ITEMS
     return result
@@ -136,18 +126,14 @@ def test_replies_longer_than_learned_are_asked_again(thinker):
 
 
 def test_another_prompt_or_another_judge_learns_nothing_from_these_replies(thinker):
-    outputs(0)
-    compare(thinker, "--order", "random")
-    first = len(thinker.requests)
-    outputs(ITEMS)
-    compare(thinker, "--order", "random", "--rubric", "The shorter answer is better.")
-    compare(thinker, "--order", "random", spec="openai/o3")
+    first = learned(thinker)
+    compare(thinker, "--rubric", "The shorter answer is better.")
+    compare(thinker, spec="openai/o3")
     assert set(limits_sent(thinker, first)) == {FULL}
 
 
 def test_after_a_reply_that_was_cut_off_an_unreadable_one_is_still_asked_again(thinker):
-    outputs(0)
-    compare(thinker, "--order", "random")
+    learned(thinker)
     thinker.length = 1500
     plain, unread = thinker.respond, []
 
@@ -160,32 +146,27 @@ def test_after_a_reply_that_was_cut_off_an_unreadable_one_is_still_asked_again(t
         return completion("no verdict")
 
     thinker.respond = respond
-    outputs(ITEMS)
-    result = compare(thinker, "--order", "random")
+    result = compare(thinker)
     assert (result["judged"], result["abstentions"], len(unread)) == (ITEMS, 0, ITEMS)
 
 
 def test_without_money_for_the_full_limit_the_run_halts_and_counts_no_abstention(thinker):
     """A call may cost $0.0165 at the learned limit and $0.0895 at the full one."""
-    outputs(0)
-    compare(thinker, "--order", "random")
+    learned(thinker)
     thinker.length = 1500
-    outputs(ITEMS)
-    result = compare(thinker, "--order", "random", "--budget", "0.05")
+    result = compare(thinker, "--budget", "0.05")
     assert (result["judged"], result["abstentions"]) == (0, 0)
     assert result["stop_reason"] == "budget"
     assert 0 < result["spent_usd"] <= 0.05
 
 
 def test_the_same_command_does_not_pay_again_for_what_it_cut_off_at_the_same_limit(thinker):
-    outputs(0)
-    compare(thinker, "--order", "random")
+    learned(thinker)
     thinker.length = 5000
-    outputs(ITEMS)
     sent = []
     for _ in range(3):
         first = len(thinker.requests)
-        compare(thinker, "--order", "random", "--concurrency", "1", "--budget", "0.08")
+        compare(thinker, "--concurrency", "1", "--budget", "0.08")
         sent.append(set(limits_sent(thinker, first)))
     assert sent == [{1400}, {2800}, set()], "the money left covers no reply of 5,600 tokens"
 
@@ -193,7 +174,7 @@ def test_the_same_command_does_not_pay_again_for_what_it_cut_off_at_the_same_lim
 def test_a_judge_that_costs_nothing_keeps_its_full_limit(thinker):
     for first in (0, ITEMS):
         outputs(first)
-        compare(thinker, "--order", "random", "--judge-price", "0,0")
+        compare(thinker, "--judge-price", "0,0")
     assert set(limits_sent(thinker)) == {FULL}
 
 
@@ -212,5 +193,5 @@ def test_a_limit_used_up_by_thoughts_as_an_error_is_asked_again_in_full(thinker)
     assert result["spent_usd"] > ITEMS * (1400 + 1500) * 10 / 1e6, "the errors are charged"
     thinker.length = FULL + 1
     outputs(2 * ITEMS)
-    result = compare(thinker, "--order", "random", "JUDGELOOP_MAX_ABSTENTIONS=1")
+    result = compare(thinker, "JUDGELOOP_MAX_ABSTENTIONS=1")
     assert result["abstentions"] == ITEMS, "beyond the full limit there is no verdict"

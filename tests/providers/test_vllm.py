@@ -8,7 +8,8 @@ import re
 
 import pytest
 from support.chat_server import Response, completion, error, goodness, verdict
-from support.endings import ends
+from support.endings import ends, replied
+from support.judges import judge as make
 
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
@@ -34,6 +35,13 @@ def obedient(request, number):
     if is_probe(request):
         return completion(request["structured_outputs"]["choice"][0])
     return verdict(goodness(request))
+
+
+def saying(server, words):
+    """Answer with these words, but for the probe."""
+    server.respond = lambda request, number: (
+        completion(words) if number else obedient(request, number)
+    )
 
 
 @pytest.fixture
@@ -95,9 +103,7 @@ def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
     ("label", "score"), [("1", 0.0), ("2", 0.25), ("3", 0.5), ("4", 0.75), ("5", 1.0)]
 )
 def test_a_rating_by_choice_is_the_score_of_its_bare_label(vllm, label, score):
-    vllm.respond = lambda request, number: (
-        obedient(request, number) if number == 0 else completion(label)
-    )
+    saying(vllm, label)
     (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
     assert reply.answer == Verdict(score)
     assert vllm.requests[-1]["structured_outputs"] == {"choice": ["1", "2", "3", "4", "5"]}
@@ -105,9 +111,7 @@ def test_a_rating_by_choice_is_the_score_of_its_bare_label(vllm, label, score):
 
 @pytest.mark.parametrize("said", ["6", "10", "5.", "A", ""])
 def test_what_is_no_bare_label_of_a_rating_is_an_abstention(vllm, said):
-    vllm.respond = lambda request, number: (
-        obedient(request, number) if number == 0 else completion(said)
-    )
+    saying(vllm, said)
     (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
     assert isinstance(reply.answer, Abstention)
 
@@ -119,10 +123,7 @@ def test_a_rating_by_probability_is_held_to_yes_or_no(vllm):
 
 
 def test_a_rating_by_schema_is_held_to_ten_labels(vllm):
-    said = json.dumps({"reason": "because", "rating": "10"})
-    vllm.respond = lambda request, number: (
-        obedient(request, number) if number == 0 else completion(said)
-    )
+    saying(vllm, json.dumps({"reason": "because", "rating": "10"}))
     (reply,) = ask(vllm, RATING, prompt="rating.v1")
     assert reply.answer == Verdict(1.0, "because")
     properties = vllm.requests[-1]["structured_outputs"]["json"]["properties"]
@@ -204,10 +205,7 @@ def test_a_server_that_is_not_there_may_be_asked_again(vllm):
 
 def test_a_look_that_failed_is_taken_again(vllm):
     async def story():
-        settings = JudgeOptions(
-            template=shipped_template("pairwise.v1"), environment={}, base_url=vllm.url
-        )
-        judge = judge_from_spec("vllm/org/judge", settings)
+        judge = make("vllm/org/judge", {}, base_url=vllm.url)
         healthy, vllm.pages["/health"] = vllm.pages["/health"], Response(503)
         with ends(ErrorKind.RETRY):
             await judge.judge(CALL)
@@ -220,14 +218,6 @@ def test_a_look_that_failed_is_taken_again(vllm):
 
 
 def test_the_key_travels_to_every_path(vllm):
-    async def story():
-        environment = {"JUDGELOOP_JUDGE_API_KEY": "mine", "OPENAI_API_KEY": "theirs"}
-        settings = JudgeOptions(
-            template=shipped_template("pairwise.v1"), environment=environment, base_url=vllm.url
-        )
-        judge = judge_from_spec("vllm/org/judge", settings)
-        await judge.judge(CALL)
-        await judge.aclose()
-
-    asyncio.run(story())
+    environment = {"JUDGELOOP_JUDGE_API_KEY": "mine", "OPENAI_API_KEY": "theirs"}
+    replied(make("vllm/org/judge", environment, base_url=vllm.url), CALL)
     assert {headers["authorization"] for headers in vllm.headers} == {"Bearer mine"}

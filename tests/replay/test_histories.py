@@ -15,7 +15,7 @@ from support.tables import write
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import prospects_of
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.replay.compare import Earlier, Protocol, RecordedMaterial, Recordings, run_pair
+from judgeloop.replay.compare import Earlier, Protocol, Recordings, prospects_for, run_pair
 from judgeloop.replay.tables import by_rule
 
 ITEMS, SYSTEMS = 300, 12
@@ -86,7 +86,7 @@ def test_another_table_may_be_the_history_with_some_systems_always_in_it():
 
 def known_of(recordings, contest, seed, run):
     """What the selector that goes by a history is told of the items, in one repetition."""
-    return RecordedMaterial(recordings, contest, seed, run).prospects()
+    return prospects_for(recordings, contest, seed, run.history)
 
 
 def without_selector(rows, selector):

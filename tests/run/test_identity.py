@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from judgeloop.calibration.config import CalibrateConfig
+from judgeloop.formats.own_files import HOME
+from judgeloop.ledger.opening import create_ledger
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate import prepare as estimating
@@ -198,6 +200,7 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
     changed = own.get(field.name) or OTHER.get(field.name) or {field.name: another(field)}
     before = {name: value for name, value in changed.items() if name != field.name}
 
+    create_ledger(HOME / "ledger.sqlite")
     differ = run_of(question, before) != run_of(question, changed)
 
     assert differ == (field.setting.part in IN_THE_ID)

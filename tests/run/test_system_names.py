@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop as command
+from support.outputs import write_outputs
 
 import judgeloop
-from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
 from judgeloop.run.inputs import names_for
-
-
-def command(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -25,18 +19,7 @@ def nights(tmp_path, monkeypatch):
     for night, text in (("22", "yes"), ("23", "no")):
         path = tmp_path / night / "outputs.jsonl"
         path.parent.mkdir()
-        rows = [
-            {
-                "id": n,
-                "prompt": f"p{n}",
-                "reference": "yes",
-                "model": "bot",
-                "output": text,
-                "score": 1,
-            }
-            for n in range(40)
-        ]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_outputs(path, [text] * 40, reference="yes", model="bot", score=1)
         paths.append(path.relative_to(tmp_path))
     return paths
 

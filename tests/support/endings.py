@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from _pytest.raises import RaisesExc
 
@@ -28,3 +30,15 @@ async def reply_from(judge: Judge, call: Call) -> Reply:
         if error.kind is not ErrorKind.ITEM:
             raise
         return Reply(Abstention(str(error)), cost_p=None if error.billed else 0)
+
+
+def replied(judge: Judge, call: Call) -> Reply:
+    """The reply of a judge that is asked once and then closed."""
+
+    async def story() -> Reply:
+        try:
+            return await reply_from(judge, call)
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(story())

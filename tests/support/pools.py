@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
+from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Item
+from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.terms import Terms
+from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.diffuse import DiffUse
@@ -76,3 +85,21 @@ def make_session(
         rng=np.random.default_rng(seed),
         lookahead=lookahead,
     )
+
+
+def driven(judge: Judge, items: int, ledger: str | Path = ":memory:", **more: Any) -> Finished[Any]:
+    """One command on so many items by a judge, which is closed then: the same run each time.
+
+    `more` are terms of the run; every item may be an abstention.
+    """
+
+    async def story() -> Finished[Any]:
+        book = SqliteLedger(ledger)
+        try:
+            session = make_session(items, limits=Limits(items, items, max_abstentions=1.0))
+            return await drive(session, make_pool(items), judge, book, Terms("run", **more))
+        finally:
+            await judge.aclose()
+            await book.aclose()
+
+    return asyncio.run(story())

@@ -7,6 +7,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import (
     DecoyTally,
     Estimate,
+    Finished,
     Outcome,
     Spend,
     StopKind,
@@ -74,14 +75,16 @@ def make_result(
         deciding=frozenset(label.choice.key for label in labels),
     )
     result = result_of(
-        outcome,
-        spend,
+        Finished(
+            outcome,
+            spend,
+            models=((),) * len(setup.judges) if judge_models is None else judge_models,
+            decoys=decoys,
+        ),
         setup,
         CompareOptions(**options),
         DataNotes(items=tally.items, **of_data),
         item_ids=[f"q{n}" for n in range(tally.items)],
-        judge_models=((),) * len(setup.judges) if judge_models is None else judge_models,
-        decoys=decoys,
         more_judgments=more_judgments,
     )
     return replace(result, page=page(result))

@@ -1,6 +1,6 @@
 """What selectors are made of: one record per question, filled by live runs and replays alike.
 
-A field that the selector's catalogue row does not ask for is None. Nothing is read or computed
+A field that the selector's catalogue row does not ask for may be None. Nothing is read or computed
 here.
 """
 

@@ -111,13 +111,13 @@ def believed(strata: Strata, positions: Counts, scores: Floats, forecast: Foreca
     spread less: a system that nearly always wins differs little from item to item. The degrees of
     freedom spent are those of Hastie, Tibshirani & Friedman (2009), equations 3.44 and 3.50.
     """
-    foretold, parts = forecast.scores, len(strata.sizes)
-    own = centred(strata.labels[positions], foretold[positions], parts)
+    expected_scores, parts = forecast.scores, len(strata.sizes)
+    own = centred(strata.labels[positions], expected_scores[positions], parts)
     left = centred(strata.labels[positions], scores, parts)
     freedom = max(1, len(scores) - len(np.unique(strata.labels[positions])))
     expected = min(1.0, float(np.sqrt(left @ left / freedom)) / forecast.spread)
-    prior = PRIOR_DRAWS * float((centred(strata.labels, foretold, parts) ** 2).mean())
+    prior = PRIOR_DRAWS * float((centred(strata.labels, expected_scores, parts) ** 2).mean())
     seen = float(own @ own)
-    if prior + seen <= ROUNDING * float(foretold @ foretold):
+    if prior + seen <= ROUNDING * float(expected_scores @ expected_scores):
         return Slope(0.0, 0.0)
     return Slope((float(own @ left) + prior * expected) / (seen + prior), seen / (seen + prior))

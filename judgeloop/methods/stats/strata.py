@@ -208,9 +208,9 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (
         known * (known - 1)
     )[usable]
-    left, foretold = (centred(within, values, len(known)) for values in (scores, own))
-    together = float(weights[within] @ (left * foretold))
-    alone = float(weights[within] @ foretold**2)
+    left, centred_proxy = (centred(within, values, len(known)) for values in (scores, own))
+    together = float(weights[within] @ (left * centred_proxy))
+    alone = float(weights[within] @ centred_proxy**2)
     spread = (
         np.bincount(strata.labels, centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
     )

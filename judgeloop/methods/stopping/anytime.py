@@ -24,9 +24,27 @@ from judgeloop.methods.stopping.rule import Rule, in_order, scores_for, with_win
 ROUNDING = 1e-9  # verdicts: a lead and a margin that differ by less are the same
 
 
+@dataclass(frozen=True)
+class _Betting(Rule):
+    """What the rules by bets on a pool of `items` share: bounds for the gap."""
+
+    items: int
+
+    def interval(self, tally: Tally) -> tuple[float, float]:
+        """Return bounds for the gap over all items, first minus second.
+
+        Each bound is ever wrong, at any number of looks, with probability at most the threshold.
+        """
+        if tally.judged == self.items:
+            gap = (tally.wins[0] - tally.wins[1]) / self.items
+            return gap, gap
+        sides = scores_for(tally, 0), scores_for(tally, 1)
+        return interval_of_bounds(*sides, self.items, self.threshold)
+
+
 @final
 @dataclass(frozen=True)
-class Anytime(Rule):
+class Anytime(_Betting):
     """Bets against each system being the better system; guaranteed for random draws.
 
     If the first system is not better over all items, the wealth of a bettor who bets that it is
@@ -41,7 +59,6 @@ class Anytime(Rule):
     bounds is wrong with probability at most the threshold.
     """
 
-    items: int
     near_tie: float | None = None
     name: str = "anytime"
     needs_draws: bool = True
@@ -73,17 +90,6 @@ class Anytime(Rule):
         risks = np.exp(-np.maximum(0.0, np.where(leads > 0, first, second)))
         met: NDArray[np.bool_] = (leads != 0) & (risks <= thresholds[:, None, None])
         return met
-
-    def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the gap over all items, first minus second.
-
-        Each bound is ever wrong, at any number of looks, with probability at most the threshold.
-        """
-        if tally.judged == self.items:
-            gap = (tally.wins[0] - tally.wins[1]) / self.items
-            return gap, gap
-        sides = scores_for(tally, 0), scores_for(tally, 1)
-        return interval_of_bounds(*sides, self.items, self.threshold)
 
     def no_difference(self, tally: Tally) -> bool:
         """Whether the gap is shown to lie between minus and plus `near_tie`."""
@@ -186,7 +192,7 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
 
 @final
 @dataclass(frozen=True)
-class NotWorse(Rule):
+class NotWorse(_Betting):
     """Bets on both answers to whether the second system is worse by more than `margin`.
 
     Let D be the gap over all `items`, first minus second, and δ the margin. There are two
@@ -204,7 +210,6 @@ class NotWorse(Rule):
     against the answer. Once every item is judged, the answer is certain.
     """
 
-    items: int
     margin: float
     name: str = "anytime"
     needs_draws: bool = True
@@ -247,17 +252,6 @@ class NotWorse(Rule):
         holds, fails = bets
         least = holds.risk_after(1, 1, unknown), fails.risk_after(0, 1, unknown)
         return min(least) <= self.threshold
-
-    def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the gap over all items, first minus second.
-
-        Each bound is ever wrong, at any number of looks, with probability at most the threshold.
-        """
-        if tally.judged == self.items:
-            gap = (tally.wins[0] - tally.wins[1]) / self.items
-            return gap, gap
-        sides = scores_for(tally, 0), scores_for(tally, 1)
-        return interval_of_bounds(*sides, self.items, self.threshold)
 
     def _risks(self, tally: Tally) -> tuple[float, float]:
         """Return the stated risks of "not worse" and of "worse"."""

@@ -39,10 +39,10 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     CallerOnly,
-    Found,
     Inside,
     Represent,
     Vectors,
+    run_setting,
 )
 
 # What the DiffUse papers prescribe for a comparison, and for replays of comparisons: Ashury-Tahan et
@@ -96,31 +96,23 @@ PREFERRING = "decisive"
 Combine = Annotated[
     str,
     one_of(COMBINATIONS),
-    Setting(
-        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.",
-        SELECTION,
-        Part.RUN,
-        Found,
+    run_setting(
+        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
     ),
 ]
 Clustering = Annotated[
     str,
     one_of(CLUSTERINGS),
-    Setting(
+    run_setting(
         f"Clustering method: {', '.join(CLUSTERINGS)}. Above 20,000 items ward is approximated.",
         SELECTION,
-        Part.RUN,
-        Found,
     ),
 ]
 Representative = Annotated[
     str,
     one_of(REPRESENTATIVES),
-    Setting(
-        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.",
-        SELECTION,
-        Part.RUN,
-        Found,
+    run_setting(
+        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
     ),
 ]
 
@@ -150,12 +142,10 @@ class CompareConfig(ContestSettings):
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        Setting(
+        run_setting(
             f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
             "that does not need uniform draws.",
             SELECTION,
-            Part.RUN,
-            Found,
         ),
     ] = SELECTORS[0]
     history: Annotated[
@@ -184,36 +174,30 @@ class CompareConfig(ContestSettings):
     rule: Annotated[
         str,
         one_of(RULES),
-        Setting(
+        run_setting(
             f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
             "tie-aware for a selector that prefers some items.",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = RULES[0]
     near_tie: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        Setting(
+        run_setting(
             'With the rule anytime: stop with "no practical difference" once the gap is within '
             "this of zero, at the stated risk. Above 0 and below 1.",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = None
     not_worse: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        Setting(
+        run_setting(
             "Ask whether the second system is worse than the first by more than this gap (share won less "
             "share lost). Exit code 0: it is not; 5: it is. With the rule anytime.",
             STOPPING,
-            Part.RUN,
-            Found,
             common=True,
             example=0.05,
         ),
@@ -222,12 +206,10 @@ class CompareConfig(ContestSettings):
         float | None,
         Gt(0),
         Lt(1),
-        Setting(
+        run_setting(
             "Stop undecided once the probability of a decision within the maximum number of judgments "
             "is below this, for example 0.1.",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = None
 

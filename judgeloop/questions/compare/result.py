@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
@@ -166,15 +166,12 @@ class Result(RunResult):
 
 
 def result_of(
-    outcome: Outcome[Tally],
-    spend: Spend,
+    finished: Finished[Tally],
     setup: Setup,
     options: CompareOptions,
     data: DataNotes,
     *,
     item_ids: Sequence[str],
-    judge_models: tuple[tuple[str, ...], ...],
-    decoys: DecoyTally | None,
     more_judgments: int | None,
     scores: Sequence[Sequence[float]] | None = None,
 ) -> Result:
@@ -182,15 +179,16 @@ def result_of(
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     """
-    tally, systems = outcome.estimate.tally, setup.systems
+    outcome, systems = finished.outcome, setup.systems
+    tally = outcome.estimate.tally
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     return Result(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(outcome, judge_models, decoys, both_orders=tally.both, flips=tally.flips),
-        spend=spend,
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
+        spend=finished.spend,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],

@@ -7,22 +7,32 @@ knows no exit codes.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from judgeloop.core.outcomes import Spend, StopKind, Tally
-from judgeloop.engine.loop import Finished
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.outcomes import Finished, Spend, StopKind, Tally
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Selector
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.selectors.catalogue import Need
+from judgeloop.methods.selectors.ingredients import ForTwo, Variant
+from judgeloop.methods.stats.decision_model import length_distances
+from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.dendrogram import MOST_EXACT
+from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
-from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
+from judgeloop.represent.embed import embed
 from judgeloop.run.drive import (
     data_notes,
     drive_session,
@@ -85,13 +95,51 @@ def _compared(
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
-    config, history = comparison.config, comparison.history
-    material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
-    selector = make_selector(
-        comparison.selector, material, start=config.min_judgments, variant=variant_of(config)
-    )
     estimator = Preferences(sampled=comparison.one_order)
-    return session_of(comparison, selector, estimator, comparison.rule)
+    return session_of(comparison, _selector(comparison), estimator, comparison.rule)
+
+
+def _selector(comparison: Comparison) -> Selector[Any]:
+    config, row = comparison.config, comparison.selector
+    vectors = None
+    if Need.OUTPUT_VECTORS in row.needs:
+        vectors = combined(config.combine, *_output_vectors(config, comparison.pool))
+    elif Need.PROMPT_VECTORS in row.needs:
+        vectors = _embedded(config, [item.prompt for item in comparison.pool.items])
+    known = _prospects(comparison) if Need.HISTORY in row.needs else None
+    made: Selector[Any] = row.make(ForTwo(config.min_judgments, _variant(config), vectors, known))
+    return made
+
+
+def _output_vectors(
+    config: CompareConfig, pool: Pool
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
+    both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
+    return both[: len(pool)], both[len(pool) :]
+
+
+def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
+    return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
+
+
+def _prospects(comparison: Comparison) -> Prospects | None:
+    """Return what the history says of the items, with the distances of the output lengths.
+
+    The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
+    of those are not kept, so the rule could not be calibrated with distances.
+    """
+    known = comparison.history.prospects if comparison.history else None
+    if known is None or comparison.config.rule_row.by_past:
+        return known
+    first, second = (
+        np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs
+    )
+    return known._replace(distances=length_distances(first, second))
+
+
+def _variant(config: CompareConfig) -> Variant:
+    return Variant(config.combine, config.clustering, config.representative)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
@@ -102,14 +150,11 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
     result = result_of(
-        outcome,
-        finished.spend,
+        finished,
         _setup(comparison),
         _options(comparison),
         _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         more_judgments=more,
         scores=comparison.recorded and comparison.recorded.scores,
     )
@@ -134,7 +179,7 @@ def _options(comparison: Comparison) -> CompareOptions:
         near_tie=config.near_tie,
         not_worse=config.not_worse,
         give_up=config.give_up,
-        variant=_variant(comparison),
+        variant=_changes(comparison),
     )
 
 
@@ -145,9 +190,9 @@ def _data(comparison: Comparison) -> DataNotes:
     return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
 
 
-def _variant(comparison: Comparison) -> str | None:
+def _changes(comparison: Comparison) -> str | None:
     """Return how the selector differs from its paper; None if it does not."""
-    given, papers, items = variant_of(comparison.config), Variant(), len(comparison.pool)
+    given, papers, items = _variant(comparison.config), Variant(), len(comparison.pool)
     changed = [
         f"{name} {getattr(given, name)}"
         for name in Variant.__dataclass_fields__

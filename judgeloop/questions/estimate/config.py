@@ -36,6 +36,7 @@ from judgeloop.settings.shared import (
     OfJudge,
     RepresentOne,
     Vectors,
+    run_setting,
 )
 
 # What the AcTracer paper prescribes for an estimate, and for replays of estimates: Huang et al.
@@ -123,7 +124,7 @@ class EstimateConfig(RunSettings):
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
+        run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
     ] = SELECTORS[0]
     represent: Annotated[
         RepresentOne,
@@ -137,29 +138,22 @@ class EstimateConfig(RunSettings):
     ] = "lexical"
     layer: Annotated[
         Layer | None,
-        Setting(
+        run_setting(
             "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
             "cross-entropy and mmd-critic, as in their papers.",
             SELECTION,
-            Part.RUN,
-            Found,
         ),
     ] = None
     clusters: Annotated[
         int | None,
         Parse(unless_auto, CLUSTERS),
         Ge(1),
-        Setting("Number of strata, at least 1, or auto.", SELECTION, Part.RUN, Found),
+        run_setting("Number of strata, at least 1, or auto.", SELECTION),
     ] = None
     allocation: Annotated[
         str,
         one_of(ALLOCATIONS),
-        Setting(
-            "How judgments are divided among strata: mc-ucb or proportional.",
-            SELECTION,
-            Part.RUN,
-            Found,
-        ),
+        run_setting("How judgments are divided among strata: mc-ucb or proportional.", SELECTION),
     ] = ALLOCATIONS[0]
     confidence: Annotated[
         str,
@@ -171,22 +165,18 @@ class EstimateConfig(RunSettings):
     confidence_by: Annotated[
         str,
         one_of(CONFIDENCES),
-        Setting(
+        run_setting(
             "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
             SELECTION,
-            Part.RUN,
-            Found,
         ),
     ] = CONFIDENCES[0]
     half_width: Annotated[
         float | None,
         Gt(0),
         Lt(0.5),
-        Setting(
+        run_setting(
             "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
             STOPPING,
-            Part.RUN,
-            Found,
             common=True,
             example=0.05,
         ),
@@ -194,11 +184,9 @@ class EstimateConfig(RunSettings):
     interval: Annotated[
         str,
         one_of(tuple(INTERVALS)),
-        Setting(
+        run_setting(
             "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = next(iter(INTERVALS))
     require_score: Annotated[
@@ -216,9 +204,7 @@ class EstimateConfig(RunSettings):
         float,
         Gt(0),
         Lt(1),
-        Setting(
-            "Stated risk that the interval misses the mean.", STOPPING, Part.RUN, Found, common=True
-        ),
+        run_setting("Stated risk that the interval misses the mean.", STOPPING, common=True),
     ] = 0.1
     min_judgments: MinJudgments = FIRST_LOOK
 

@@ -15,7 +15,7 @@ from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import confidence_of
 from judgeloop.history.comparisons import AUTO
-from judgeloop.history.ratings import Foretold, find_ratings
+from judgeloop.history.ratings import RatingsForecast, find_ratings
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
@@ -51,15 +51,15 @@ class Estimation(Prepared[EstimateConfig]):
     """An estimate ready to run.
 
     `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
-    selector nor proxy uses it. `foretold` is the forecast from earlier ratings; None if they are
-    not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
+    selector nor proxy uses it. `ratings_forecast` is the forecast from earlier ratings; None if
+    they are not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
     """
 
     rule: Precise
     selector: Selector[Any]
     confidence: Floats | None
     proxy: Judge | None
-    foretold: Foretold | None
+    ratings_forecast: RatingsForecast | None
 
     @property
     def most(self) -> int:
@@ -103,10 +103,12 @@ def prepare(
     # Clusters are computed here, before the run, so that the user can interrupt it.
     material = LiveMaterial(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
-    foretold = None
+    ratings_forecast = None
     if config.proxy == BY_HISTORY:
         about = wanted_for(config, inputs)
-        foretold = find_ratings(config.history, about, config.ledger, run, begin=not offline)
+        ratings_forecast = find_ratings(
+            config.history, about, config.ledger, run, begin=not offline
+        )
     return Estimation(
         config,
         inputs,
@@ -115,7 +117,7 @@ def prepare(
         selector=selector,
         confidence=confidence,
         proxy=proxy,
-        foretold=foretold,
+        ratings_forecast=ratings_forecast,
     )
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
@@ -120,15 +120,12 @@ class Estimated(RunResult):
 
 
 def estimated_of(
-    outcome: Outcome[Ratings],
-    spend: Spend,
+    finished: Finished[Ratings],
     setup: Setup,
     options: EstimateOptions,
     data: DataNotes,
     *,
     item_ids: Sequence[str],
-    judge_models: tuple[tuple[str, ...], ...],
-    decoys: DecoyTally | None,
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
@@ -137,7 +134,8 @@ def estimated_of(
 
     `item_ids` are in the order of positions. `least` is the minimum number of judgments.
     """
-    tally, systems = outcome.estimate.tally, setup.systems
+    outcome, systems = finished.outcome, setup.systems
+    tally = outcome.estimate.tally
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
     interval = (mean, mean) if certain else outcome.estimate.interval
@@ -150,8 +148,8 @@ def estimated_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(outcome, judge_models, decoys),
-        spend=spend,
+        counts=counts_of(finished),
+        spend=finished.spend,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],

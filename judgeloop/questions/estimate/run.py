@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeloop.core.outcomes import Spend, StopKind, StopReason
+from judgeloop.core.outcomes import Finished, Spend, StopKind, StopReason
 from judgeloop.core.protocols import Estimator, Judge
 from judgeloop.core.records import ONE_SYSTEM
-from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
@@ -115,7 +114,7 @@ def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Rating
 
 
 def _forecast(estimation: Estimation) -> Forecast | None:
-    return None if estimation.foretold is None else estimation.foretold.forecast
+    return None if estimation.ratings_forecast is None else estimation.ratings_forecast.forecast
 
 
 def _draws(estimation: Estimation) -> np.random.Generator:
@@ -203,17 +202,16 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
 
 
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
-    config, finished = estimation.config, ran.finished
+    config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
     tally = finished.outcome.estimate.tally
     result = estimated_of(
-        finished.outcome,
-        finished.spend,
+        finished,
         setup_of(
             estimation,
             estimation.rule,
             config.selector,
             represent=config.represent if config.selector_row.looks_at_vectors else None,
-            history=None if estimation.foretold is None else estimation.foretold.source,
+            history=None if forecast is None else forecast.source,
         ),
         EstimateOptions(
             layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
@@ -225,8 +223,6 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         ),
         data_notes(estimation),
         item_ids=[item.id for item in estimation.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
         more_judgments=more_to_know(estimation.rule, tally)
         if finished.outcome.winner is None

@@ -38,9 +38,9 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     CallerOnly,
-    Found,
     MaxJudgments,
     MinJudgments,
+    run_setting,
 )
 
 # What the LLM Selector paper prescribes for a search for the best, and for replays of it: Durmazkeser
@@ -116,11 +116,9 @@ class SelectConfig(ContestSettings):
     ]
     baseline: Annotated[
         str,
-        Setting(
+        run_setting(
             "System that all others are compared with; one of medium quality takes the fewest judgments.",
             SELECTION,
-            Part.RUN,
-            Found,
             metavar="NAME",
             common=True,
             example="today",
@@ -129,33 +127,29 @@ class SelectConfig(ContestSettings):
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
+        run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
     ] = SELECTORS[0]
     weak_judges: Annotated[
         int,
         Ge(1),
-        Setting("Number of weak judges (word-sequence models).", SELECTION, Part.RUN, Found),
+        run_setting("Number of weak judges (word-sequence models).", SELECTION),
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
         Parse(epsilons, EPSILONS),
-        Setting(
+        run_setting(
             "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             SELECTION,
-            Part.RUN,
-            Found,
             metavar="E1,E2",
         ),
     ] = None
     rule: Annotated[
         str,
         one_of(RULES),
-        Setting(
+        run_setting(
             f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
             "fixed-budget for a selector that picks.",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = RULES[0]
     # At a risk of 1 every system would be ruled out before the first query.
@@ -163,17 +157,15 @@ class SelectConfig(ContestSettings):
         float,
         Gt(0),
         Lt(1),
-        Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found, common=True),
+        run_setting("Stated risk at which to stop.", STOPPING, common=True),
     ] = 0.1
     near_best: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        Setting(
+        run_setting(
             "Stop once the winner's win rate is within this of the best. Above 0 and below 1.",
             STOPPING,
-            Part.RUN,
-            Found,
         ),
     ] = None
     min_judgments: MinJudgments = 1

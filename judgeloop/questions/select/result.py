@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.report.labels import label_rows
@@ -87,15 +87,12 @@ class Selected(RunResult):
 
 
 def selected_of(
-    outcome: Outcome[Standings],
-    spend: Spend,
+    finished: Finished[Standings],
     setup: Setup,
     options: SelectOptions,
     data: DataNotes,
     *,
     item_ids: Sequence[str],
-    judge_models: tuple[tuple[str, ...], ...],
-    decoys: DecoyTally | None,
     level: float,
     more_judgments: int | None,
 ) -> Selected:
@@ -103,7 +100,8 @@ def selected_of(
 
     `item_ids` are in the order of positions. `level` is the risk at which a system is ruled out.
     """
-    tally, systems = outcome.estimate.tally, setup.systems
+    outcome, systems = finished.outcome, setup.systems
+    tally = outcome.estimate.tally
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     rows = _standings(outcome, systems, level, certain=certain)
     stated = setup.guarantee is not None or certain
@@ -111,8 +109,8 @@ def selected_of(
         setup=setup,
         options=options,
         data=data,
-        counts=counts_of(outcome, judge_models, decoys, both_orders=tally.both, flips=tally.flips),
-        spend=spend,
+        counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
+        spend=finished.spend,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.core.outcomes import StopKind
-from judgeloop.engine.loop import Finished
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need
+from judgeloop.methods.selectors.ingredients import ForMany
+from judgeloop.methods.stats.information import Epsilons, choose_epsilons
 from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
-from judgeloop.questions.select.selector import LiveMaterial, Made, make_selector
 from judgeloop.questions.select.text import page
 from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
 from judgeloop.run.plan import Plan
@@ -30,15 +33,15 @@ async def run(
     observe: Observe[Standings] = unobserved,
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
-    made = _made(selection)
+    given = _given(selection)
     finished = await drive_session(
-        _session(selection, made),
+        _session(selection, given),
         selection,
         terms_of(selection),
         interruption=interruption,
         observe=observe,
     )
-    return _result(selection, made, finished)
+    return _result(selection, given, finished)
 
 
 async def forecast(selection: Selection) -> tuple[Plan, Selected]:
@@ -46,8 +49,8 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
 
     Asks no judge and spends nothing.
     """
-    made, terms = _made(selection), terms_of(selection, offline=True)
-    finished = await drive_session(_session(selection, made), selection, terms)
+    given, terms = _given(selection), terms_of(selection, offline=True)
+    finished = await drive_session(_session(selection, given), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments = judgments_to_separate(
@@ -63,15 +66,40 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         for system in selection.rivals
     )
     plan = await planned(selection, terms, queries, judgments, finished.spend.left_p)
-    return plan, _result(selection, made, finished)
+    return plan, _result(selection, given, finished)
 
 
-def _made(selection: Selection) -> Made:
-    config = selection.config
-    material = LiveMaterial(config, selection.pool, selection.baseline, selection.one_order)
-    return make_selector(
-        config.selector_row, material, level=selection.rule.level, limit=config.max_judgments
+def _given(selection: Selection) -> ForMany:
+    """Return the data that the selector uses: lengths of outputs, and weak judges' opinions."""
+    config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
+    lengths = opinions = None
+    if Need.LENGTHS in needs:
+        lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
+    if Need.OPINIONS in needs:
+        from judgeloop.represent.weak_judges import weak_opinions
+
+        folder = config.cache_dir / "weak-judges"
+        opinions = weak_opinions(pool.outputs, selection.baseline, config.weak_judges, folder)
+    return ForMany(
+        len(pool.systems),
+        selection.baseline,
+        selection.rule.level,
+        config.max_judgments,
+        lengths,
+        opinions,
+        _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
+        selection.one_order,
     )
+
+
+def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilons:
+    """Return the epsilons of the settings, or else choose them by the `opinions`."""
+    config, pool = selection.config, selection.pool
+    if config.epsilon is not None:
+        return config.epsilon
+    assert opinions is not None, "epsilons are chosen by opinions"
+    queries = max(1, min(len(pool), config.max_judgments // (len(pool.systems) - 1)))
+    return choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
 
 
 def _shrinks(selection: Selection) -> bool:
@@ -79,31 +107,29 @@ def _shrinks(selection: Selection) -> bool:
     return Need.RISK in selection.config.selector_row.needs
 
 
-def _session(selection: Selection, made: Made) -> Session[Standings]:
+def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
+    selector = selection.config.selector_row.make(given)
     estimator = WinRates(systems, selection.baseline, sampled=selection.one_order)
-    return session_of(selection, made.selector, estimator, selection.rule)
+    return session_of(selection, selector, estimator, selection.rule)
 
 
-def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> Selected:
+def _result(selection: Selection, given: ForMany, finished: Finished[Standings]) -> Selected:
     config, outcome, level = selection.config, finished.outcome, selection.rule.level
     more = None
     if outcome.winner is None and level is not None:
         tally = outcome.estimate.tally
         more = more_to_separate(tally, level, shrinking=_shrinks(selection))
     result = selected_of(
-        outcome,
-        finished.spend,
+        finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
             baseline=config.baseline,
             near=config.near_best,
-            epsilon=made.epsilons,
+            epsilon=given.epsilons,
         ),
         data_notes(selection),
         item_ids=[item.id for item in selection.pool.items],
-        judge_models=finished.models,
-        decoys=finished.decoys,
         level=config.risk if level is None else level,
         more_judgments=more,
     )

@@ -79,8 +79,8 @@ def test_a_proxy_shifts_the_mean_by_what_the_sample_lacks_of_it():
 
 ITEMS = 20
 RNG = np.random.default_rng(0)
-SCORES, FORETOLD = RNG.random(ITEMS), RNG.random(ITEMS)
-FORECAST = Forecast(FORETOLD, 0.3)
+SCORES, EXPECTED = RNG.random(ITEMS), RNG.random(ITEMS)
+FORECAST = Forecast(EXPECTED, 0.3)
 ESTIMATOR = ForecastMean(Strata.single(ITEMS), FORECAST)
 
 
@@ -93,7 +93,7 @@ def test_its_moments_are_those_of_the_forecast():
     assert found == with_forecast(Strata.single(ITEMS), np.arange(8), SCORES[:8], FORECAST)
     assert (
         found.mean
-        != MeanScore(Strata.single(ITEMS), FORETOLD).tally(labels(range(8)), ITEMS).moments.mean
+        != MeanScore(Strata.single(ITEMS), EXPECTED).tally(labels(range(8)), ITEMS).moments.mean
     )
 
 

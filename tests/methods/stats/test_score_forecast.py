@@ -38,7 +38,7 @@ def test_an_item_that_nobody_was_rated_on_has_the_mean_of_all():
 @pytest.mark.parametrize(
     "scores", [np.zeros((0, 3)), np.full((2, 3), NAN), np.full((2, 3), 0.4), np.array([[0.3, NAN], [NAN, 0.9]])]
 )  # fmt: skip
-def test_nothing_is_foretold_where_no_item_is_told_from_another(scores):
+def test_nothing_is_forecast_where_no_item_is_told_from_another(scores):
     assert forecast_scores(scores) is None
 
 
@@ -55,7 +55,7 @@ def test_how_good_earlier_systems_were_does_not_matter(systems, items, seed):
     assert found.spread == pytest.approx(moved.spread)
 
 
-def test_the_more_alike_earlier_systems_are_the_more_is_foretold():
+def test_the_more_alike_earlier_systems_are_the_more_is_forecast():
     rng = np.random.default_rng(0)
     item = rng.normal(size=300)
     spreads = []
@@ -109,9 +109,9 @@ def test_scores_that_do_not_vary_are_left_alone():
 
 def test_a_forecast_that_hardly_varies_is_not_trusted_beyond_reason():
     rng = np.random.default_rng(2)
-    scores, foretold = rng.random(200), np.where(np.arange(200) < 190, 1e-6 * rng.random(200), 1.0)
+    scores, forecast = rng.random(200), np.where(np.arange(200) < 190, 1e-6 * rng.random(200), 1.0)
     found = with_forecast(
-        Strata.single(200), np.arange(40), scores[:40], Forecast(foretold, scores.std())
+        Strata.single(200), np.arange(40), scores[:40], Forecast(forecast, scores.std())
     )
     assert abs(found.mean - scores.mean()) < 0.2
 
@@ -131,7 +131,7 @@ def test_with_too_few_to_tell_it_is_not_looked_at(positions):
 
 @settings(max_examples=50, deadline=None)
 @given(items=st.integers(4, 40), strata=st.integers(1, 4), seed=st.integers(0, 999))
-def test_with_every_item_judged_the_mean_is_theirs_whatever_was_foretold(items, strata, seed):
+def test_with_every_item_judged_the_mean_is_theirs_whatever_was_forecast(items, strata, seed):
     rng = np.random.default_rng(seed)
     parts, scores = Strata(np.arange(items) % strata), rng.random(items)
     found = with_forecast(parts, rng.permutation(items), scores, Forecast(rng.random(items), 0.3))

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.pools import make_session
 from support.tallies import tally_of
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.methods.stopping.anytime import Anytime, BetPair, NotWorse
@@ -74,15 +77,16 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     assert (ever_wrong / len(everything) <= risk).all()
 
 
+@pytest.mark.parametrize("rule", [Anytime, lambda risk, items: NotWorse(risk, items, 0.1)])
 @given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
 @example(history=[1] * 6 + [-1] * 2, more=1)  # the wins alone rule out what is left possible
-def test_an_interval_is_in_order_and_the_same_from_both_sides(history, more):
+def test_an_interval_is_in_order_and_the_same_from_both_sides(rule, history, more):
     items = len(history) + more
     tally = tally_of(history, items)
-    low, high = Anytime(0.2, items).interval(tally)
+    low, high = rule(0.2, items).interval(tally)
     assert -1 <= low <= high <= 1
     mirrored = tally_of([None if one is None else -one for one in history], items)
-    assert Anytime(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
+    assert rule(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
 
 
 def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
@@ -185,6 +189,15 @@ def test_once_every_item_is_judged_the_answer_is_certain(first, second, worse):
     assert rule.risk(tally) == 0.0
     gap = (first - second) / 100
     assert rule.interval(tally) == (gap, gap)
+
+
+@pytest.mark.parametrize("lead", [0, 3, 4])
+def test_a_session_that_judges_all_items_always_answers(lead):
+    limits = Limits(min_judgments=1, max_judgments=60)
+    session = make_session(60, rule=NotWorse(1e-12, 60, 0.05), limits=limits)  # 3 of 60
+    end = replay(session, lambda choice: Verdict(1.0 if choice.position < lead else 0.5))
+    assert end.stop.kind is (StopKind.RISK_MET if lead > 3 else StopKind.NOT_WORSE)
+    assert end.winner == (0 if lead > 3 else None)
 
 
 def test_an_abstention_counts_against_either_answer():

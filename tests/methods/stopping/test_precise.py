@@ -87,7 +87,8 @@ def test_with_a_width_the_end_of_the_budget_decides_nothing():
     assert not AT_THE_END & Precise(0.1, ITEMS, 0.01).decides_at
 
 
-def test_picked_items_have_no_interval():
+def test_picked_items_and_a_single_one_have_no_interval():
+    assert Precise(0.1, ITEMS).interval(tally_of([1.0])) is None
     assert Precise(0.1, ITEMS).interval(tally_of(SCORES[:50], drawn=False)) is None
     assert Precise(0.1, ITEMS).risk(tally_of(SCORES[:50], drawn=False)) == 1.0
     assert not Precise(0.1, ITEMS, 0.4).is_met(tally_of(SCORES[:50], drawn=False))

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from support import commandline
+from support.outputs import write_outputs
 
 import judgeloop
 
@@ -25,12 +26,7 @@ def old(tmp_path, monkeypatch):
 
 def outputs(path, right):
     """Write a system's outputs, of which so many are right."""
-    rows = [
-        {"id": n, "prompt": f"p{n}", "reference": "yes", "output": "yes" if n < right else "no"}
-        for n in range(ITEMS)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_outputs(path, ["yes"] * right + ["no"] * (ITEMS - right), reference="yes")
 
 
 @pytest.fixture

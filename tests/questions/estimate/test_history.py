@@ -8,18 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 from support.database import opened
 from support.text import unwrapped
 
-from judgeloop.cli.app import app
-
 ITEMS = 80
 NAMES = ("mine", "c1", "c2", "c3", "c4")
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
