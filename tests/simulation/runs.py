@@ -22,7 +22,8 @@ from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.engine.loop import Finished, drive
+from judgeloop.core.outcomes import Finished
+from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption
