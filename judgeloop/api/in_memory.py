@@ -68,7 +68,9 @@ class Collector:
             if value is None:
                 continue
             if name in JUDGING:
-                found[name] = self._judging(name, value)
+                several = isinstance(value, Sequence) and not isinstance(value, str)
+                judges = [self._judge(name, each) for each in (value if several else [value])]
+                found[name] = judges if several else judges[0]
             elif name in fields and holds_data(fields[name]):
                 take = self._several if fields[name].repeated else self._data
                 found[name] = take(name, value)
@@ -90,8 +92,15 @@ class Collector:
         others = [name for name in self._judges if name not in functions]
         paid = [*others, *filter(is_remote, self._named)]
         if unknown and paid:
-            raise InputError(_beside(next(iter(unknown.items())), paid[0]))
-        anew = "; ".join(_anew(*pair) for pair in unknown.items())
+            name, why = next(iter(unknown.items()))
+            raise InputError(
+                f"`judge`: {name} cannot be told from other functions, because {why}, so each call "
+                f"would be a run with a budget of its own, and {paid[0]} may cost money: give `version`"
+            )
+        anew = "; ".join(
+            f"{name} was asked anew, because {why}: give `version` to have its verdicts remembered"
+            for name, why in unknown.items()
+        )
         return Given(self._rows, self._systems, self._judges, anew)
 
     def _data(self, name: str, value: object, system: str | None = None) -> object:
@@ -120,11 +129,6 @@ class Collector:
             )
         return [self._data(f"{name}[{number}]", table) for number, table in enumerate(value)]
 
-    def _judging(self, name: str, value: object) -> object:
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            return [self._judge(name, each) for each in value]
-        return self._judge(name, value)
-
     def _judge(self, name: str, value: Any) -> str:
         if isinstance(value, str):
             self._named.append(value)
@@ -149,18 +153,6 @@ def _judge_of(name: str, value: Any, version: str | None) -> Judge:
             f"found {type(value).__name__}"
         )
     return function_judge(value, version=version)
-
-
-def _anew(name: str, why: str) -> str:
-    return f"{name} was asked anew, because {why}: give `version` to have its verdicts remembered"
-
-
-def _beside(unknown: tuple[str, str], other: str) -> str:
-    name, why = unknown
-    return (
-        f"`judge`: {name} cannot be told from other functions, because {why}, so each call would be a "
-        f"run with a budget of its own, and {other} may cost money: give `version`"
-    )
 
 
 def rows_of(argument: Path, data: object) -> list[Row]:
@@ -203,17 +195,12 @@ def _frame(data: object) -> Any:
 
 def _columns(frame: Any) -> dict[str, list[Any]]:
     """Return a data frame's columns by name, with None for what the library counts as missing."""
-    return {
-        str(name): [
-            None if missing else value
-            for value, missing in zip(
-                frame.get_column(name).to_list(),
-                frame.get_column(name).is_null().to_list(),
-                strict=True,
-            )
-        ]
-        for name in frame.columns
-    }
+    found = {}
+    for name in frame.columns:
+        column = frame.get_column(name)
+        pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+        found[str(name)] = [None if missing else value for value, missing in pairs]
+    return found
 
 
 def _of_columns(argument: Path, data: Mapping[Any, Any]) -> list[Row]:

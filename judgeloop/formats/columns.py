@@ -160,7 +160,8 @@ def parse_map(value: object) -> dict[str, tuple[str, ...]]:
     >>> parse_map("prompt=instruction+input,output=answer")
     {'prompt': ('instruction', 'input'), 'output': ('answer',)}
     """
-    pairs = value.items() if isinstance(value, Mapping) else map(_pair, _listed(value))
+    listed = (part for part in str(value or "").split(",") if part.strip())
+    pairs = value.items() if isinstance(value, Mapping) else map(_pair, listed)
     found: dict[str, tuple[str, ...]] = {}
     for field, text in pairs:
         columns = tuple(part.strip() for part in str(text).split(JOINER))
@@ -182,10 +183,6 @@ def map_text(value: object) -> str | None:
         return None
     found = parse_map(value)
     return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
-
-
-def _listed(value: object) -> list[str]:
-    return [part for part in str(value or "").split(",") if part.strip()]
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,6 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.rows import parse_output
 from judgeloop.formats.tables import Row, read_rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Generated:
-    """A token's log-probability, and the token's text if known."""
-
-    logprob: float
-    token: str | None = None
 
 
 def read_confidence(
@@ -85,34 +76,31 @@ def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, ru
         )
     value = fields[field]
     try:
-        confidence = (
-            _number(value) if not isinstance(value, list | Mapping) else _of_tokens(value, rule)
-        )
+        return _of_tokens(value, rule) if isinstance(value, list | Mapping) else _number(value)
     except (TypeError, ValueError, KeyError) as error:
+        why = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(
             path,
-            f"expected a number or a list of log-probabilities in {field!r}: {_said(error)}",
+            f"expected a number or a list of log-probabilities in {field!r}: {why}",
             line=line,
         ) from None
-    return confidence
 
 
 def _of_tokens(value: list[Any] | Mapping[str, Any], rule: str) -> float:
     listed = value["content"] if isinstance(value, Mapping) else value
-    tokens = [_generated(entry) for entry in listed]
+    # Pairs of a token's text and its log-probability.
+    tokens = [
+        (str(entry.get("token", "")), _logprob(entry["logprob"]))
+        if isinstance(entry, Mapping)
+        else (None, _logprob(entry))
+        for entry in listed
+    ]
     if not tokens:
         return 0.0  # without tokens there is no evidence of confidence
     if rule == "geometric-mean":
-        return math.exp(math.fsum(token.logprob for token in tokens) / len(tokens))
-    return math.exp(
-        next((t for t in tokens if t.token is None or t.token.strip()), tokens[0]).logprob
-    )
-
-
-def _generated(entry: Any) -> _Generated:
-    if isinstance(entry, Mapping):
-        return _Generated(_logprob(entry["logprob"]), str(entry.get("token", "")))
-    return _Generated(_logprob(entry))
+        return math.exp(math.fsum(logprob for _, logprob in tokens) / len(tokens))
+    first = next((pair for pair in tokens if pair[0] is None or pair[0].strip()), tokens[0])
+    return math.exp(first[1])
 
 
 def _logprob(value: Any) -> float:
@@ -127,7 +115,3 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError(f"found {value!r}")
     return number
-
-
-def _said(error: Exception) -> str:
-    return f"no {error}" if isinstance(error, KeyError) else str(error)

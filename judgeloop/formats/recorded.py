@@ -35,6 +35,10 @@ class Scored:
     score: float | None
     output: str = ""
 
+    def wrong(self, path: Path, problem: str) -> DataError:
+        """Return the error for this row of a file."""
+        return DataError(path, problem, line=self.line, unit=self.unit)
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
@@ -147,18 +151,14 @@ def _of_items(path: Path, rows: list[Scored], epoch: str | None) -> Iterator[Sco
     for scored in rows:
         key = scored.item.id or scored.item.prompt
         if key is None:
-            raise DataError(
-                path, "a row needs the field 'id' or 'prompt'", line=scored.line, unit=scored.unit
-            )
+            raise scored.wrong(path, "a row needs the field 'id' or 'prompt'")
         known = by_item.setdefault(key, [])
         if known and epoch != MEAN:
             place = at(known[0].line, known[0].unit)
-            raise DataError(
+            raise scored.wrong(
                 path,
                 f"the item {key!r:.60} appears twice, first {place}; take one of the rows out, or "
                 "compare each item's mean with `epoch=mean`",
-                line=scored.line,
-                unit=scored.unit,
             )
         known.append(scored)
     for same in by_item.values():
@@ -225,12 +225,10 @@ def _check_same(first: Recorded, one: Scored, second: Recorded, other: Scored) -
         return
     if mine.reference is not None and mine.reference == theirs.reference:
         return
-    raise DataError(
+    raise other.wrong(
         second.path,
         f"the item {theirs.id!r} is not that of {first.path}, {one.unit} {one.line}: prompt and "
         "reference differ",
-        line=other.line,
-        unit=other.unit,
     )
 
 

@@ -9,6 +9,7 @@ list becomes the text of the conversation; of a log that repeats its items, one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -54,24 +55,18 @@ def one_epoch(rows: Iterable[Row], path: Path, unit: str, epoch: str | None) -> 
             continue
         seen.add(row.epoch)
         if epoch is None and len(seen) > 1:
-            raise several_epochs(path, row, unit, seen)
+            raise DataError(
+                path,
+                f"the log repeats its items: epochs {' and '.join(map(str, sorted(seen)))}; take one "
+                "with `epoch=1`, or compare the means of recorded scores with `epoch=mean`",
+                line=row.line,
+                unit=unit,
+            )
         if epoch is None or row.epoch in {0, int(epoch)}:
             yield row
     if epoch is not None and not seen & {0, int(epoch)}:
         found = ", ".join(map(str, sorted(seen)))
         raise DataError(path, f"there is no epoch {epoch}; found {found}")
-
-
-def several_epochs(path: Path, row: Row, unit: str, seen: Iterable[int]) -> DataError:
-    """Return the error for a log that repeats its items, with the choices."""
-    epochs = " and ".join(map(str, sorted(seen)))
-    return DataError(
-        path,
-        f"the log repeats its items: epochs {epochs}; take one with `epoch=1`, or compare the means of "
-        "recorded scores with `epoch=mean`",
-        line=row.line,
-        unit=unit,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +164,8 @@ def outputs_of(
         if parsed is None:
             parsed = _parsed(RowReader(path, row, candidates, unit))
         found.append(Located(row.line, parsed, unit))
-        if parsed.model and parsed.model not in systems:
-            systems[parsed.model] = row.line
+        if parsed.model:
+            systems.setdefault(parsed.model, row.line)
         if len(systems) > 1:
             raise _two_systems(path, systems, unit)
     system = name or next(iter(systems), None) or stem(path)
@@ -282,11 +277,9 @@ def _why_failed(row: Row, candidates: Candidates) -> str:
 def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
     """Return how many of the rows that are left have no output, up to one that cannot be read."""
     count = 0
-    try:
+    with suppress(DataError):
         for row in rows:
             count += bool(_why_failed(row, seen.of(row)[0]))
-    except DataError:
-        pass
     return count
 
 
@@ -302,7 +295,7 @@ def _failure(path: Path, row: Row, why: str, count: int, unit: str) -> DataError
 
 
 def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError:
-    first, other = sorted(systems, key=lambda name: systems[name])[:2]
+    first, other = systems
     return DataError(
         path,
         f"expected the outputs of one system, found {other!r} after {first!r}; write each to a file "

@@ -156,12 +156,7 @@ def read_rows(path: Path) -> list[Row]:
         DataError: the file is empty or malformed; names the line if known.
         InputError: the file does not exist or cannot be read.
     """
-    return list(each_row(path))
-
-
-def each_row(path: Path) -> Iterator[Row]:
-    """Yield what `read_rows` returns, so that the rows need not be in memory together."""
-    yield from rows_in(path, read_text(path))
+    return list(rows_in(path, read_text(path)))
 
 
 def rows_in(path: Path, text: str) -> Iterator[Row]:
@@ -205,16 +200,13 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
-            problem = f"the field {field!r} is missing; found {_names(row.fields)}"
+            names = ", ".join(map(repr, list(row.fields)[:8])) or "none"
+            problem = f"the field {field!r} is missing; found {names}"
         elif field:
             problem = f"the field {field!r} is wrong: {first['msg']}, found {shown(first['input'])}"
         else:
             problem = first["msg"].removeprefix("Value error, ")
         raise DataError(path, problem, line=row.line) from None
-
-
-def _names(fields: dict[str, Any]) -> str:
-    return ", ".join(repr(name) for name in list(fields)[:8]) or "none"
 
 
 def delimited(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -261,16 +253,12 @@ def _cells_of(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     begins = before + 1
     try:
         for cells in reader:
-            if not _is_blank(cells):
+            # A row without text is skipped; a single cell in quotes is an empty text by intent.
+            if cells == [""] or any(cell.strip() for cell in cells):
                 yield begins, cells
             begins = before + reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, f"this is no CSV: {error}", line=begins) from None
-
-
-def _is_blank(cells: Sequence[str]) -> bool:
-    """Return whether a row has no text; a single cell in quotes is an empty text by intent."""
-    return cells != [""] and not any(cell.strip() for cell in cells)
 
 
 def _named_columns(path: Path, header: Sequence[str], line: int) -> list[int]:

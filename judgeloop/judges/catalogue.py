@@ -17,7 +17,7 @@ from judgeloop.core.errors import InputError, did_you_mean, nearest_to
 from judgeloop.providers.catalogue import PROVIDERS, chat_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from judgeloop.core.protocols import Judge
     from judgeloop.judges.options import JudgeOptions
@@ -153,21 +153,16 @@ def _meant(spec: str, kind: str) -> str:
             return f" (did you mean {row.kind}{row.mark}{lower}?)"
     if lower.startswith(ELSEWHERE):
         return f" (did you mean openai/{rest or spec} with `judge_base_url=URL`, its server?)"
+    from judgeloop.judges.metric import METRICS
+
     rows = {row.kind: row for row in JUDGES}
-    if kind == spec and (metric := _metric(lower, rows)):
+    metrics = {name.lower(): name for name in METRICS} if kind == spec else {}
+    if metric := metrics.get(nearest_to(lower, [*metrics, *rows]) or ""):
         return f" (did you mean metric:{metric}?)"
     nearest = rows.get(nearest_to(kind.lower(), rows) or "")
     if nearest is None:
         return ""
     return f" (did you mean {nearest.kind}{nearest.mark}{rest if nearest.mark and rest else nearest.rest}?)"
-
-
-def _metric(lower: str, kinds: Iterable[str]) -> str | None:
-    """Return the metric that is nearest to a name in lower case, if no kind of judge is nearer."""
-    from judgeloop.judges.metric import METRICS
-
-    metrics = {name.lower(): name for name in METRICS}
-    return metrics.get(nearest_to(lower, [*metrics, *kinds]) or "")
 
 
 def is_remote(spec: str) -> bool:
@@ -182,12 +177,9 @@ def is_recorded(spec: object) -> bool:
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:
     """Return the files that the judges named by `specs` read."""
-    found = []
-    for spec in specs:
-        kind, _, rest = spec.partition(":")
-        if any(row.reads_file and row.kind == kind for row in JUDGES):
-            found.append(Path(rest))
-    return found
+    kinds = {row.kind for row in JUDGES if row.reads_file}
+    parts = (spec.partition(":") for spec in specs)
+    return [Path(rest) for kind, _, rest in parts if kind in kinds]
 
 
 def judge_name(provider: str, model: str) -> str:
@@ -219,8 +211,13 @@ def server_names(
     found: dict[str, str] = {}
     for value in given:
         judge, mark, name = value.rpartition("=")
-        if not mark:
-            judge = _only(judges, value)
+        if not mark and len(judges) > 1:
+            each = ", ".join(f"{judge}=NAME" for judge in judges)
+            raise InputError(
+                f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
+                f"line in the variable or a list in a settings file; found {name!r} for all"
+            )
+        judge = judge if mark else judges[0]
         _check(judge, name, asked)
         if judge in found:
             raise InputError(f"`judge_name`: {judge} has two names, {found[judge]} and {name}")
@@ -232,16 +229,6 @@ def server_names(
             )
         found[judge] = name
     return found
-
-
-def _only(judges: Sequence[str], name: str) -> str:
-    if len(judges) > 1:
-        each = ", ".join(f"{judge}=NAME" for judge in judges)
-        raise InputError(
-            f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
-            f"line in the variable or a list in a settings file; found {name!r} for all"
-        )
-    return judges[0]
 
 
 def _check(judge: str, name: str, asked: Sequence[str]) -> None:

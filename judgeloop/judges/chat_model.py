@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
@@ -89,10 +89,7 @@ class ChatJudge(BaseJudge):
         Raises:
             JudgeError: there is no reply, or no usable reply.
         """
-        brought = await self.chat.ask(call, *self._template.render(call))
-        said = brought.said
-        answer = said if isinstance(said, Abstention) else self._answer(said)
-        return self.chat.spec.endpoint.clean_reply(brought.reply(answer))
+        return await self.chat.ask(call, *self._template.render(call), self._answer)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -102,14 +99,10 @@ class ChatJudge(BaseJudge):
         labels, by = self._template.labels, self.chat.spec.form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
+        read = partial(parse_verdict, labels=labels, field=self._template.answer)
         if by == "choice":
-            return read_reply(
-                said.text, lambda text: parse_label(text, labels), lenient=self._lenient
-            )
-        field = self._template.answer
-        return read_reply(
-            said.text, lambda text: parse_verdict(text, labels, field), lenient=self._lenient
-        )
+            read = partial(parse_label, labels=labels)
+        return read_reply(said.text, read, lenient=self._lenient)
 
 
 def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answer:

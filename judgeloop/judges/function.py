@@ -26,12 +26,12 @@ import threading
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from contextvars import copy_context
-from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType
-from typing import Any, NoReturn, TypeVar, final
+from typing import Any, TypeVar, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
@@ -50,7 +50,6 @@ from judgeloop.judges.options import JudgeOptions
 T = TypeVar("T")
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
-
 OUTPUTS = (("first", "second"), ("output",))  # the outputs' parameters: to compare, and to rate
 
 Plugin = Callable[..., Any | Awaitable[Any]]
@@ -122,12 +121,12 @@ class PluginJudge(BaseJudge):
             JudgeError: the function raised an exception.
         """
         rating = len(call.outputs) == 1
-        outputs = OUTPUTS[rating]
-        context = (call.item.prompt, call.item.reference)
-        texts = dict(zip((*CONTEXT, *outputs), (*context, *call.outputs), strict=True))
-        material = {name: texts[name] for name in self._given(outputs)}
+        texts = {"prompt": call.item.prompt, "reference": call.item.reference}
+        texts |= zip(OUTPUTS[rating], call.outputs, strict=True)
+        material = {name: texts[name] for name in self._given(OUTPUTS[rating])}
         try:
-            if _is_async(self._function):
+            kinds = (self._function, type(self._function).__call__)
+            if any(map(inspect.iscoroutinefunction, kinds)):
                 returned = await self._function(**material)
             else:
                 returned = await in_own_thread(self._function, **material)
@@ -202,12 +201,6 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
     return PluginJudge(spec, function)
 
 
-def _is_async(function: Plugin) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        type(function).__call__
-    )
-
-
 def _left_out(function: Plugin) -> frozenset[str]:
     """Return the parts of the context that a function does not take."""
     try:
@@ -238,9 +231,6 @@ def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
     return load_plugin(spec, allowed=options.allow_plugins)
 
 
-LAMBDA, LOCAL = "<lambda>", "<locals>"
-
-
 def function_judge(
     function: Plugin, *, version: str | None = None, name: str | None = None
 ) -> PluginJudge:
@@ -254,7 +244,8 @@ def function_judge(
     """
     if not callable(function):
         raise InputError(f"`judge`: expected a function, found {type(function).__name__}")
-    shown = name or _name_of(function)
+    named = function if hasattr(function, "__qualname__") else type(function)
+    shown = name or f"{named.__module__}:{named.__qualname__}"
     if version is not None:
         return PluginJudge(shown, function, {"version": str(version)})
     unknown = _why_unknown(function)
@@ -268,16 +259,20 @@ def _why_unknown(function: Plugin) -> str | None:
     name = getattr(function, "__qualname__", None)
     if name is None:
         return "it is an object that can be called"
-    if name.endswith(LAMBDA):
+    if name.endswith("<lambda>"):
         return "it is a lambda"
-    if LOCAL in name:
+    if "<locals>" in name:
         return "it is defined inside another function"
     return _why_not_in_its_module(function, name)
 
 
 def _why_not_in_its_module(function: Plugin, name: str) -> str | None:
     module = sys.modules.get(function.__module__ or "")
-    if module is None or _found(module, name) is not function:
+    try:
+        found = attrgetter(name)(module)
+    except AttributeError:
+        found = None
+    if module is None or found is not function:
         return "it is not a function at the top of a module"
     try:
         source = inspect.getsource(module)
@@ -286,19 +281,6 @@ def _why_not_in_its_module(function: Plugin, name: str) -> str | None:
     if not _is_in(source, function):
         return "its file has changed since it was imported"
     return None
-
-
-def _name_of(function: Any) -> str:
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"
-
-
-def _found(module: object, name: str) -> object:
-    """Return what `module` has under a dotted name; None if nothing."""
-    found: object = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 def _is_in(source: str, function: Any) -> bool:
@@ -331,31 +313,16 @@ async def in_own_thread(function: Callable[..., T], /, **arguments: object) -> T
     If the caller is cancelled, the function goes on, and what it returns is dropped; the process
     ends without it.
     """
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[Callable[[], T]] = loop.create_future()
+    ended: Future[T] = Future()
+    ended.set_running_or_notify_cancel()  # from now on nothing cancels it
 
     def call() -> None:
         try:
-            returned = function(**arguments)
+            ended.set_result(function(**arguments))
+        except StopIteration as error:  # which no future holds
+            ended.set_exception(RuntimeError(f"StopIteration: {error}"))
         except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
-            outcome: Callable[[], T] = partial(_raise, error)
-        else:
-            outcome = partial(_same, returned)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, ended, outcome)
+            ended.set_exception(error)
 
     threading.Thread(target=copy_context().run, args=(call,), daemon=True).start()
-    return (await ended)()
-
-
-def _settle(ended: asyncio.Future[T], outcome: T) -> None:
-    if not ended.done():  # else the caller was cancelled
-        ended.set_result(outcome)
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
-
-
-def _same(value: T) -> T:
-    return value
+    return await asyncio.wrap_future(ended)

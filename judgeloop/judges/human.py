@@ -37,16 +37,11 @@ RULE = "─" * 78
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The layout of a question: headings of the outputs, score of each key, help on the keys."""
+    """The layout of a question: headings of the outputs, and the score of each key."""
 
     names: tuple[str, ...]
     scores: Mapping[str, float]
-    meaning: str
-
-    @property
-    def keys(self) -> str:
-        """The line that explains all keys."""
-        return f"{self.meaning}  {SKIP}: skip  {BACK}: back  {QUIT}: quit"
+    keys: str  # the line that explains all keys
 
     def answer(self, key: str) -> Answer | None:
         """Return the answer for `key`; None if the key is not an answer."""
@@ -55,13 +50,16 @@ class _Form:
         return Verdict(self.scores[key]) if key in self.scores else None
 
 
+_OTHERS = f"{SKIP}: skip  {BACK}: back  {QUIT}: quit"
 COMPARISON = _Form(
-    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better  b: B is better  t: tie"
+    ("A", "B"),
+    {"a": 1.0, "b": 0.0, "t": 0.5},
+    f"a: A is better  b: B is better  t: tie  {_OTHERS}",
 )
 RATING = _Form(
     ("Answer",),
     {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
-    "1: useless or wrong  2  3  4  5: could not be better",
+    f"1: useless or wrong  2  3  4  5: could not be better  {_OTHERS}",
 )
 
 
@@ -123,16 +121,8 @@ class HumanJudge(BaseJudge):
         try:
             await self._work()
         except Exception as error:  # noqa: BLE001 - a person has no timeout
-            for sheet in self._sheets:
-                if not sheet.settled.done():
-                    sheet.settled.set_exception(
-                        JudgeError(
-                            ErrorKind.REJECTED,
-                            f"the terminal cannot be read: {error}",
-                            billed=False,
-                        )
-                    )
-            self._sheets.clear()
+            why = f"the terminal cannot be read: {error}"
+            self._fail(0, JudgeError(ErrorKind.REJECTED, why, billed=False))
 
     async def _work(self) -> None:
         """Ask the calls of a round.
@@ -168,9 +158,6 @@ class HumanJudge(BaseJudge):
         """Read keys until one is valid on `form`, and return it; without a form any key is valid.
 
         The end of input counts as quitting.
-
-        Raises:
-            EOFError: the input ended before any key: nobody is there, as in a pipeline.
         """
         while True:
             key = (await asyncio.to_thread(self._read_key)).lower()
@@ -199,9 +186,13 @@ class HumanJudge(BaseJudge):
         for sheet in self._sheets[:at]:
             if sheet.answer is not None and not sheet.settled.done():
                 sheet.settled.set_result(sheet.answer)
-        for sheet in self._sheets[at:]:
+        self._fail(at, _left())
+
+    def _fail(self, begin: int, error: JudgeError) -> None:
+        """Raise `error` in the calls from `begin` on that wait, and forget all calls."""
+        for sheet in self._sheets[begin:]:
             if not sheet.settled.done():
-                sheet.settled.set_exception(_left())
+                sheet.settled.set_exception(error)
         self._sheets.clear()
 
     def _show_sheet(self, at: int) -> None:

@@ -73,18 +73,13 @@ class MetricJudge(BaseJudge):
         """Score the outputs in a thread, so that the event loop is not blocked."""
         if call.item.reference is None:
             return Reply(Abstention("the item has no reference"), cost_p=0)
-        scores = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
-        return Reply(self._verdict(scores), cost_p=0)
-
-    def _scores(self, reference: str, outputs: tuple[str, ...]) -> list[float]:
-        return [self._metric(reference, output) for output in outputs]
-
-    def _verdict(self, scores: list[float]) -> Verdict:
+        references = [call.item.reference] * len(call.outputs)
+        scores = await asyncio.to_thread(
+            lambda: [*map(self._metric, references, call.outputs)],
+        )
         reason = f"{self._name} {' against '.join(f'{score:.4f}' for score in scores)}"
-        if len(scores) == 1:
-            return Verdict(scores[0], reason=reason)
-        first, second = scores
-        return Verdict(preference(first, second, self._tie_margin), reason=reason)
+        score = preference(scores[0], scores[1], self._tie_margin) if scores[1:] else scores[0]
+        return Reply(Verdict(score, reason=reason), cost_p=0)
 
 
 def preference(first: float, second: float, margin: float) -> float:

@@ -57,7 +57,8 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     try:
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
-        return _unparsable(f"not one JSON object ({_brief(error)}); it begins {text[:SHOWN]!r}")
+        why = str(error).split("\n", 1)[0][:80] or type(error).__name__
+        return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}")
     if not isinstance(reply, dict) or not set(reply) <= {"reason", field}:
         return _unparsable(f"not an object of 'reason' and '{field}'")
     label = reply.get(field)
@@ -66,7 +67,9 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     reason = reply.get("reason", "")
     if not isinstance(reason, str):
         return _unparsable("'reason' is not text")
-    return Verdict(labels[label], reason=_storable(reason))
+    # JSON allows lone surrogates, but UTF-8 cannot encode them.
+    storable = reason[:LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
+    return Verdict(labels[label], reason=storable)
 
 
 def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
@@ -92,15 +95,6 @@ def _no_constants(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _storable(text: str) -> str:
-    # JSON allows lone surrogates, but UTF-8 cannot encode them.
-    return text[:LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
-
-
-def _brief(error: Exception) -> str:
-    return str(error).split("\n", 1)[0][:80] or type(error).__name__
-
-
 def read_reply(text: str, read: Read, *, lenient: bool) -> Answer:
     """Return the answer that `read` finds in `text`.
 
@@ -114,9 +108,9 @@ def read_reply(text: str, read: Read, *, lenient: bool) -> Answer:
     if lenient:
         return bared
     if isinstance(bared, Verdict):
-        return replace(
-            answer, reason=f"unparsable: {wrapping_of(text)}; {SETTING} would read this reply"
-        )
+        found = _CLOSING.search(text)
+        around = f"thoughts before {found[0]}" if found else "a Markdown fence around the answer"
+        return replace(answer, reason=f"unparsable: {around}; {SETTING} would read this reply")
     return answer
 
 
@@ -124,24 +118,18 @@ def read_bare(text: str, read: Read) -> Answer:
     """Return the answer in `text` without thoughts and fence, or an abstention."""
     closings = list(_CLOSING.finditer(text))
     if len(closings) > 1:
-        return _unclear(f"{closings[0][0]} appears {len(closings)} times")
+        return _unparsable(f"{closings[0][0]} appears {len(closings)} times")
     if closings:
         closing = closings[0]
         opening = _OPENING.match(text)
         if opening is not None and opening["tag"] != closing["tag"]:
-            return _unclear(f"<{opening['tag']}> ends with {closing[0]}")
+            return _unparsable(f"<{opening['tag']}> ends with {closing[0]}")
         if opening is None and text.lstrip().startswith(_BEGINS_AN_ANSWER):
-            return _unclear(f"{closing[0]} stands within an answer")
+            return _unparsable(f"{closing[0]} stands within an answer")
         text = text[closing.end() :]
     elif opening := _OPENING.match(text):
-        return _unclear(f"<{opening['tag']}> does not end")
+        return _unparsable(f"<{opening['tag']}> does not end")
     return read(_without_fence(text))
-
-
-def wrapping_of(text: str) -> str:
-    """Say what stands around the answer in `text`."""
-    found = _CLOSING.search(text)
-    return f"thoughts before {found[0]}" if found else "a Markdown fence around the answer"
 
 
 def _without_fence(text: str) -> str:
@@ -150,7 +138,3 @@ def _without_fence(text: str) -> str:
         return text
     body = bare[len(FENCE) : -len(FENCE)]
     return body[len(LANGUAGE) :] if body[: len(LANGUAGE)].lower() == LANGUAGE else body
-
-
-def _unclear(what: str) -> Abstention:
-    return Abstention(f"unparsable: {what}", again=True)

@@ -87,11 +87,8 @@ class Template:
 
     def with_rubric(self, rubric: str) -> Template:
         """Return the template with `rubric` filled in; its digest differs."""
-        return replace(
-            self,
-            rubric=rubric,
-            digest=hashlib.sha256(f"{self.digest}\0{rubric}".encode()).hexdigest(),
-        )
+        digest = hashlib.sha256(f"{self.digest}\0{rubric}".encode()).hexdigest()
+        return replace(self, rubric=rubric, digest=digest)
 
     def render(self, call: Call) -> tuple[str, str]:
         """Return the system message and the user message for `call`.
@@ -143,17 +140,13 @@ def parse_template(text: str, path: object) -> Template:
         raise DataError(
             path, f"the front matter needs id, version, fields, answer, labels and schema: {error}"
         ) from error
-    _check_labels(path, template.labels)
-    _check_fields(path, template, fields)
-    return template
-
-
-def _check_labels(path: object, labels: Mapping[str, float]) -> None:
-    for label, score in labels.items():
+    for label, score in template.labels.items():
         if not 0 <= score <= 1:
             raise DataError(path, f"the label {label!r} needs a score from 0 to 1, found {score}")
-    if len(labels) <= 1:
-        raise DataError(path, f"expected at least two labels, found {len(labels)}")
+    if len(template.labels) <= 1:
+        raise DataError(path, f"expected at least two labels, found {len(template.labels)}")
+    _check_fields(path, template, fields)
+    return template
 
 
 def _check_fields(path: object, template: Template, declared: set[str]) -> None:
@@ -208,12 +201,11 @@ def template_for(
         )
     bare = template.schema.get("type") == "string"
     if bare != (verdict in BARE):
-        fits = (
-            "`verdict=choice` or `verdict=logprob`"
-            if bare
-            else "`verdict=schema` or `verdict=tool`"
+        one, other = ("choice", "logprob") if bare else ("schema", "tool")
+        raise InputError(
+            f"`prompt={template.id}` needs `verdict={one}` or `verdict={other}`, found "
+            f"`verdict={verdict}`"
         )
-        raise InputError(f"`prompt={template.id}` needs {fits}, found `verdict={verdict}`")
     if rubric is None:
         if template.takes_rubric:
             raise InputError(

@@ -86,8 +86,13 @@ class ReplayJudge(BaseJudge):
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
             )
-
-        self._check_ratings([systems[0] for systems in questions if len(systems) == 1], item_ids)
+        rated = [systems[0] for systems in questions if len(systems) == 1]
+        if rated and self._table.paired:
+            raise InputError(
+                f"replay:{self._table.name} compares pairs of systems and has no scores of single "
+                "systems; a rating needs a table of item_id, model and score"
+            )
+        self._check_range(rated, item_ids, "a rating")
         if self._against is not None:
             self._check_range(scored, item_ids, f"a verdict against {self._against}")
         missing = [
@@ -105,25 +110,8 @@ class ReplayJudge(BaseJudge):
                 f"{item!r}{between}; more than `max_abstentions`, {max_missing:.0%}"
             )
 
-    def _check_ratings(self, systems: Sequence[str], item_ids: Sequence[str]) -> None:
-        """Check that the table can rate `systems` on the items.
-
-        Raises:
-            InputError: the table holds pairs, or a score outside [0, 1].
-        """
-        if systems and self._table.paired:
-            raise InputError(
-                f"replay:{self._table.name} compares pairs of systems and has no scores of single "
-                "systems; a rating needs a table of item_id, model and score"
-            )
-        self._check_range(systems, item_ids, "a rating")
-
     def _check_range(self, systems: Sequence[str], item_ids: Sequence[str], what: str) -> None:
-        """Check that every score of `systems` on the items lies in [0, 1].
-
-        Raises:
-            InputError: a score does not.
-        """
+        """Check that every score of `systems` on the items lies in [0, 1]."""
         for system in systems:
             for item in item_ids:
                 record = self._table.rows.get((item, system))
@@ -156,7 +144,8 @@ class ReplayJudge(BaseJudge):
         if len(call.systems) == 1:
             return Verdict(scores[0])
         if self._table.paired:
-            score = scores[0] if self._straight(call) else 1.0 - scores[0]
+            straight = (call.item.id, *call.systems) in self._table.rows
+            score = scores[0] if straight else 1.0 - scores[0]
             return Verdict(preference(score, 1.0 - score, self._tie_margin))
         if self._against in call.systems:
             scores.insert(call.systems.index(self._against), TIE)
@@ -167,9 +156,6 @@ class ReplayJudge(BaseJudge):
         if not self._table.paired:
             return [rows.get((item, one)) for one in call.systems if one != self._against]
         return [rows.get((item, *call.systems)) or rows.get((item, *call.systems[::-1]))]
-
-    def _straight(self, call: Call) -> bool:
-        return (call.item.id, *call.systems) in self._table.rows
 
 
 def make_judge(file: str, options: JudgeOptions) -> ReplayJudge:

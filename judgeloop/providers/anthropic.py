@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from types import ModuleType
 from typing import Annotated, Any, ClassVar, final
 
 from judgeloop.core.records import Abstention, Usage
@@ -135,13 +134,10 @@ class AnthropicChat(Chat[Message]):
             **self._form(),
         }
 
-    def _sdk(self) -> ModuleType:
+    def _sdk(self) -> tuple[Any, Any]:
         import anthropic
 
-        return anthropic
-
-    def _client_of(self, sdk: Any) -> Any:
-        return sdk.AsyncAnthropic
+        return anthropic.AsyncAnthropic, anthropic.APIError
 
     @property
     def _effort_in_tokens(self) -> bool:

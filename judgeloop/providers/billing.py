@@ -109,8 +109,9 @@ def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
     if not worst_cost(asked.most, asked.price):
         return Bill(0)
     usage = reply.tokens()
-    if usage is not None and not _is_credible(usage):
-        return Bill(None, f"it reports {_largest(usage):,} tokens, which no call can use")
+    most = max(usage.input_tokens, usage.output_tokens) if usage else 0
+    if most > MOST_TOKENS:
+        return Bill(None, f"it reports {most:,} tokens, which no call can use")
     believed = usage is not None and _is_possible(usage, reply, asked)
     dearer = _dearer_model(reply.model, usage if usage and believed else asked.most, asked)
     breaches = _breaches(reply, usage, dearer, asked)
@@ -121,15 +122,12 @@ def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
     claimed_p = cost(usage, price) if usage else 0
     booked_p = claimed_p if believed else max(claimed_p, worst_cost(asked.most, price))
     times = DEAREST_TIER if _is_dearer(reply.tier()) else 1
-    return Bill(
-        min(times * booked_p, MOST_DOLLARS * PICO_PER_DOLLAR),
-        "; ".join(breaches),
-        cost(_uncached(usage), price) - claimed_p if usage and believed else 0,
-    )
-
-
-def _uncached(usage: Usage) -> Usage:
-    return replace(usage, cache_read_tokens=0, cache_write_tokens=0)
+    saved_p = 0
+    if usage and believed:
+        uncached = replace(usage, cache_read_tokens=0, cache_write_tokens=0)
+        saved_p = cost(uncached, price) - claimed_p
+    booked_p = min(times * booked_p, MOST_DOLLARS * PICO_PER_DOLLAR)
+    return Bill(booked_p, "; ".join(breaches), saved_p)
 
 
 def _breaches(
@@ -141,15 +139,18 @@ def _breaches(
         sentences.append(f"it answered as {reply.model}, which costs more than {asked.model}")
     if _is_dearer(tier := reply.tier()):
         sentences.append(f"it answered at the tier {tier!r}, which was not asked for")
-    return sentences + (_over_the_limit(usage, asked.most) if usage else [])
-
-
-def _largest(usage: Usage) -> int:
-    return max(usage.input_tokens, usage.output_tokens)
-
-
-def _is_credible(usage: Usage) -> bool:
-    return _largest(usage) <= MOST_TOKENS
+    most = asked.most
+    if usage and usage.output_tokens > most.output_tokens:
+        sentences.append(
+            f"it reports {usage.output_tokens:,} output tokens, more than the "
+            f"{most.output_tokens:,} asked for"
+        )
+    if usage and usage.input_tokens > most.input_tokens:
+        sentences.append(
+            f"it reports {usage.input_tokens:,} input tokens for a request of at most "
+            f"{most.input_tokens:,}"
+        )
+    return sentences
 
 
 def _is_possible(usage: Usage, reply: WireReply, asked: Asked) -> bool:
@@ -176,19 +177,3 @@ def _dearer_model(name: str, usage: Usage, asked: Asked) -> Price | None:
         return None
     expected = asked.published(asked.model) or asked.price
     return other if cost(usage, other) > cost(usage, expected) else None
-
-
-def _over_the_limit(usage: Usage, most: Usage) -> list[str]:
-    """Return a sentence for each count that is over its limit."""
-    sentences = []
-    if usage.output_tokens > most.output_tokens:
-        sentences.append(
-            f"it reports {usage.output_tokens:,} output tokens, more than the "
-            f"{most.output_tokens:,} asked for"
-        )
-    if usage.input_tokens > most.input_tokens:
-        sentences.append(
-            f"it reports {usage.input_tokens:,} input tokens for a request of at most "
-            f"{most.input_tokens:,}"
-        )
-    return sentences

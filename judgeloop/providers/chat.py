@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 from pydantic import ValidationError
@@ -80,35 +79,10 @@ class Said:
     """
 
     text: str
-    first_tokens: tuple[tuple[str, float], ...] | None = None
+    first_tokens: Sequence[tuple[str, float]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What an attempt brought: what was said, or why there is nothing to read, and its cost.
-
-    The other fields are those of a `Reply`.
-    """
-
-    said: Said | Abstention
-    cost_p: int | None
-    usage: Usage | None = None
-    model: str = ""
-    request_id: str = ""
-    breach: str = ""
-    saved_p: int = 0
-
-    def reply(self, answer: Answer) -> Reply:
-        """Return the reply with the answer that was read in it."""
-        return Reply(
-            answer,
-            self.cost_p,
-            self.usage,
-            self.model,
-            self.request_id,
-            self.breach,
-            self.saved_p,
-        )
+Read = Callable[[Said], Answer]  # reads the answer in what a model said
 
 
 class Chat(ABC, Generic[WireT]):
@@ -148,35 +122,47 @@ class Chat(ABC, Generic[WireT]):
         if self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price):
             self.limit.learn_lengths(lengths)
 
-    async def ask(self, call: Hashable, system: str, user: str) -> Completion:
-        """Send one request; `call` is what the limit of output tokens is remembered for.
+    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
+        """Send one request, and return its reply with the answer that `read` finds in it.
+
+        `call` is what the limit of output tokens is remembered for.
 
         Raises:
             JudgeError: there is no reply, or no usable reply.
         """
         import httpx2
 
-        sdk, request = self._sdk(), self.request(call, system, user)
-        endpoint = self.spec.endpoint
+        request, endpoint = self.request(call, system, user), self.spec.endpoint
+        _, api_error = self._sdk()
         try:
             # The SDK's untyped `post` returns the raw reply, which is checked below: the typed
             # methods accept any body with status 200. It also sends the request unchanged, which
             # takes half the time.
             with self._clients.one() as client:
                 raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
-        except sdk.APIError as error:
+        except api_error as error:
             failure = Failure.of(error) if hasattr(error, "status_code") else None
             if failure and ran_out(failure):
-                return Completion(self.limit.truncated(call, 0), cost_p=None)  # it may be billed
+                return Reply(self.limit.truncated(call, 0), cost_p=None)  # it may be billed
             if failure and self._change_request(failure, request):
                 raise changed(endpoint) from None
             raise ending(error, endpoint) from None
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
-        message = self._message(raw.content)
-        return self._completion(
-            message, call, (system, user), raw.headers.get(self.request_id_header, "")
+        message, texts = self._message(raw.content), (system, user)
+        billed, usage = self._bill(message, call, texts), message.tokens()
+        cut = _cut(usage, texts) if billed.cost_p == 0 else None
+        return endpoint.clean_reply(
+            Reply(
+                cut or self._answer(call, message, usage, read),
+                billed.cost_p,
+                usage,
+                message.model,
+                raw.headers.get(self.request_id_header, ""),
+                billed.breach,
+                billed.saved_p,
+            )
         )
 
     async def aclose(self) -> None:
@@ -188,12 +174,8 @@ class Chat(ABC, Generic[WireT]):
         """Return the request's body."""
 
     @abstractmethod
-    def _sdk(self) -> ModuleType:
-        """Import and return the provider's SDK."""
-
-    @abstractmethod
-    def _client_of(self, sdk: Any) -> Any:
-        """Return the SDK's client class."""
+    def _sdk(self) -> tuple[Any, Any]:
+        """Import the provider's SDK; return its client class and the class of its errors."""
 
     @abstractmethod
     def _is_truncated(self, message: WireT) -> bool:
@@ -224,25 +206,11 @@ class Chat(ABC, Generic[WireT]):
             ) from None
         raise ending_of(failure, self.spec.endpoint)
 
-    def _completion(
-        self, message: WireT, call: Hashable, texts: Sequence[str], request_id: str
-    ) -> Completion:
-        billed, usage = self._bill(message, call, texts), message.tokens()
-        cut = _cut(usage, texts) if billed.cost_p == 0 else None
-        return Completion(
-            cut or self._said_to(call, message, usage),
-            cost_p=billed.cost_p,
-            usage=usage,
-            model=message.model,
-            request_id=request_id,
-            breach=billed.breach,
-            saved_p=billed.saved_p,
-        )
-
-    def _said_to(self, call: Hashable, message: WireT, usage: Usage | None) -> Said | Abstention:
+    def _answer(self, call: Hashable, message: WireT, usage: Usage | None, read: Read) -> Answer:
         if self._is_truncated(message):
             return self.limit.truncated(call, usage.reasoning_tokens if usage else 0)
-        return self._said(message)
+        said = self._said(message)
+        return said if isinstance(said, Abstention) else read(said)
 
     def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> Bill:
         """Return what to book for a reply to a request with `texts`."""
@@ -258,8 +226,8 @@ class Chat(ABC, Generic[WireT]):
     def _make_client(self) -> Any:
         from judgeloop.providers.http_client import http_client, time_limits
 
-        endpoint = self.spec.endpoint
-        return self._client_of(self._sdk())(
+        endpoint, (client, _) = self.spec.endpoint, self._sdk()
+        return client(
             api_key=endpoint.api_key,
             base_url=endpoint.base_url,
             max_retries=0,

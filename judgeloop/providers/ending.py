@@ -52,6 +52,7 @@ SETTINGS = {
     "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort",
     "response_format", "service_tier", "structured_outputs", "temperature", "top_logprobs",
 }  # fmt: skip
+SLASHES = 2  # in an address without a path
 NO_CAPACITY = 498  # Groq's status for a tier without capacity
 OVERLOADED = 529  # Anthropic's status for overload
 # Statuses of requests that a server understands and refuses, because of the item or the settings.
@@ -196,7 +197,9 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     text = f"{what}: {quoted or 'the request is not accepted'}"
     if status == HTTPStatus.NOT_FOUND:
-        text += f" ({endpoint.origin} has no such address or model{_lacks_path(endpoint)})"
+        lacks_path = not endpoint.own and endpoint.origin.count("/") == SLASHES
+        hint = "; the address has no path, and most servers want one, such as /v1"
+        text += f" ({endpoint.origin} has no such address or model{hint if lacks_path else ''})"
     of_settings = _is_of_settings(failure, codes)
     # A refusal for an unknown reason may be a filter's, which may bill it.
     free = of_settings or status in _UNREAD or endpoint.filter_is_free
@@ -214,19 +217,6 @@ def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
 
 
 def _wrong_key(endpoint: Endpoint) -> str:
-    if endpoint.api_key == NO_KEY:
-        return (
-            "no key was sent; a server set by `judge_base_url` gets the one in "
-            "JUDGELOOP_JUDGE_API_KEY"
-        )
-    return (
-        "the key is not accepted for this request (a server set by `judge_base_url` gets "
-        "JUDGELOOP_JUDGE_API_KEY)"
-    )
-
-
-def _lacks_path(endpoint: Endpoint) -> str:
-    """Return a hint if the address of the user's own server has no path; else empty."""
-    if endpoint.own or endpoint.has_path:
-        return ""
-    return "; the address has no path, and most servers want one, such as /v1"
+    sent = endpoint.api_key != NO_KEY
+    what = "the key is not accepted for this request" if sent else "no key was sent"
+    return f"{what} (a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY)"

@@ -79,14 +79,8 @@ class Network:
     @classmethod
     def of(cls, environment: Mapping[str, str], url: str) -> Self:
         """Return the settings in `environment` for requests to `url`; `VARIABLES` are read."""
-        return cls(
-            _proxy(environment, url),
-            environment.get(CA_FILE) or None,
-            environment.get(CA_DIR) or None,
-        )
-
-
-NO_SETTINGS = Network()  # no proxy, and the system's certificates
+        files = (environment.get(name) or None for name in (CA_FILE, CA_DIR))
+        return cls(_proxy(environment, url), *files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +98,10 @@ class Endpoint:
     api_key: str = field(repr=False)
     timeout_s: float
     own: bool = True
-    network: Network = NO_SETTINGS
+    network: Network = Network()
     name: str = ""
     filter_is_free: bool = False
     length_is_free: bool = False
-
-    @property
-    def has_path(self) -> bool:
-        """Whether the address goes on after the host."""
-        return bool(urlsplit(self.base_url).path.strip("/"))
 
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""

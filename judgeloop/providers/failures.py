@@ -49,7 +49,10 @@ class Failure:
     @classmethod
     def within(cls, body: Any) -> Self | None:
         """Read the error in the body of a reply of status 200; None if there is none."""
-        found = _error_in(body) if _holds_error(body) else _error_of_choice(body)
+        first = _fields(_first(body))
+        held = first.get("error") and not first.get("choices")
+        choice = _fields(_first(_fields(body).get("choices")))
+        found = _error_in(body) if held else _fields(choice.get("error"))
         if not found:
             return None
         code = found.get("code")
@@ -59,10 +62,10 @@ class Failure:
     @property
     def title(self) -> str:
         """What happened, in a few words."""
-        of_reply = "an error in the reply"
-        if self.late and self.status != UNKNOWN:
-            of_reply += f" with the code {self.status}"
-        return of_reply if self.late else f"HTTP {self.status}"
+        if not self.late:
+            return f"HTTP {self.status}"
+        code = "" if self.status == UNKNOWN else f" with the code {self.status}"
+        return f"an error in the reply{code}"
 
     @property
     def codes(self) -> list[str]:
@@ -71,13 +74,12 @@ class Failure:
         OpenAI uses the fields `code` and `type`, Google `status` and `details`, Anthropic `type`
         and `details`, Azure `innererror`, LiteLLM "None" for none.
         """
-        details, inner = self.error.get("details"), self.error.get("innererror")
-        parts = details if isinstance(details, list) else [details]
+        details = self.error.get("details")
+        parts = [_fields(part) for part in (details if isinstance(details, list) else [details])]
         found = [
             *(self.error.get(name) for name in ("code", "status", "type")),
-            *(part.get("error_code") for part in parts if isinstance(part, Mapping)),
-            *(part.get("reason") for part in parts if isinstance(part, Mapping)),
-            inner.get("code") if isinstance(inner, Mapping) else None,
+            *(part.get(name) for name in ("error_code", "reason") for part in parts),
+            _fields(self.error.get("innererror")).get("code"),
         ]
         return [
             code
@@ -109,48 +111,37 @@ class Failure:
     @property
     def wait_s(self) -> float | None:
         """The wait in seconds that the headers ask for, or the error; None if neither does."""
-        waits = [retry_after_s(self.headers), *map(_googles_wait_s, self._details)]
+        details = self.error.get("details")
+        listed = details if isinstance(details, list) else []
+        waits = [retry_after_s(self.headers), *map(_googles_wait_s, listed)]
         return next((wait for wait in waits if wait is not None), None)
 
     @property
     def _metadata(self) -> Mapping[str, Any]:
-        found = self.error.get("metadata")
-        return found if isinstance(found, Mapping) else {}
+        return _fields(self.error.get("metadata"))
 
-    @property
-    def _details(self) -> list[Any]:
-        found = self.error.get("details")
-        return found if isinstance(found, list) else []
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; empty if the value is no object."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first(value: Any) -> Any:
+    """Return the first of a list, and any other value as it is; None for an empty list."""
+    return next(iter(value), None) if isinstance(value, list) else value
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
     """Return the object that describes an error in a body, or in a list of one body."""
-    if isinstance(body, list) and body:
-        body = body[0]
-    if not isinstance(body, Mapping):
-        return {}
+    body = _fields(_first(body))
     inner = body.get("error")
     if isinstance(inner, str):
         return {"message": inner}
     return inner if isinstance(inner, Mapping) else body
 
 
-def _holds_error(body: Any) -> bool:
-    """Return whether a body has an error in place of choices."""
-    first = body[0] if isinstance(body, list) and body else body
-    return isinstance(first, Mapping) and bool(first.get("error")) and not first.get("choices")
-
-
-def _error_of_choice(body: Any) -> Mapping[str, Any]:
-    """Return the error in the first choice of a body; empty if there is none."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    found = first.get("error") if isinstance(first, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
 def _googles_wait_s(detail: Any) -> float | None:
-    delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+    delay = _fields(detail).get("retryDelay")
     found = _GOOGLES_WAIT.fullmatch(delay) if isinstance(delay, str) else None
     seconds = float(found[1]) if found else math.inf
     return seconds if math.isfinite(seconds) else None
@@ -159,9 +150,7 @@ def _googles_wait_s(detail: Any) -> float | None:
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return the wait in seconds that `headers` ask for; None if absent or invalid."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name)
-        seconds = _seconds(text, unit_s) if text else None
-        if seconds is not None:
+        if (seconds := _seconds(headers.get(name) or "", unit_s)) is not None:
             return seconds
     return None
 

@@ -10,15 +10,14 @@ import math
 import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
-from judgeloop.core.records import Abstention, Usage
-from judgeloop.providers.chat import Chat, ChatSpec, Completion, Said
+from judgeloop.core.records import Abstention, Reply, Usage
+from judgeloop.providers.chat import Chat, ChatSpec, Read, Said
 from judgeloop.providers.ending import FILTERED
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
@@ -76,19 +75,6 @@ class Choice(Wire):
     message: Message = Message()  # Google leaves it out of a reply that its filter blocks
     finish_reason: str | None = None
     logprobs: Logprobs | None = None
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether a filter ended the reply, in OpenAI's word or in one of Google's."""
-        why = (self.finish_reason or "").lower()
-        return why.startswith("content_filter") or why in FILTERS
-
-    @property
-    def first_tokens(self) -> tuple[tuple[str, float], ...] | None:
-        """The likely first tokens with their log-probabilities; None if there are none."""
-        if not self.logprobs or not self.logprobs.content:
-            return None
-        return tuple((one.token, one.logprob) for one in self.logprobs.content[0].top_logprobs)
 
 
 class PromptDetails(Wire):
@@ -150,12 +136,10 @@ class ChatCompletion(WireReply):
         """Return the usage; None if it is absent or unreadable, or contradicts itself."""
         if self.usage is None or self.usage.completion_tokens is None:
             return None
+        details = self.usage.prompt_tokens_details or PromptDetails()
+        prompt = self.usage.prompt_tokens
         if not isinstance(self.service_tier, str | None):
             return None
-        details, prompt = (
-            self.usage.prompt_tokens_details or PromptDetails(),
-            self.usage.prompt_tokens,
-        )
         read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
         if prompt is None or read + written > prompt:
             return None
@@ -216,7 +200,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return note(self.spec.tier, self.spec.price)
 
-    async def ask(self, call: Hashable, system: str, user: str) -> Completion:
+    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
         """Send one request.
 
         After a refusal for lack of capacity at flex, the next request for the same call asks for
@@ -226,7 +210,7 @@ class OpenAIChat(Chat[ChatCompletion]):
             JudgeError: there is no reply, or no usable reply.
         """
         try:
-            return await super().ask(call, system, user)
+            return await super().ask(call, system, user, read)
         except JudgeError as error:
             falls_back = self.spec.tier == FLEX_OR_STANDARD and call not in self._without_flex
             if error.kind is not ErrorKind.SCARCE or not falls_back:
@@ -247,13 +231,10 @@ class OpenAIChat(Chat[ChatCompletion]):
             **self._form(),
         }
 
-    def _sdk(self) -> ModuleType:
+    def _sdk(self) -> tuple[Any, Any]:
         import openai
 
-        return openai
-
-    def _client_of(self, sdk: Any) -> Any:
-        return sdk.AsyncOpenAI
+        return openai.AsyncOpenAI, openai.APIError
 
     def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
         """Use the newer name of the limit of output tokens if the server refuses the older.
@@ -268,10 +249,12 @@ class OpenAIChat(Chat[ChatCompletion]):
 
     def _extras(self, call: Hashable) -> Mapping[str, Any]:
         """Return the fields of the dialect, with the effort and the tier to ask for."""
-        effort = {} if self.spec.effort is None else {"reasoning_effort": self.spec.effort}
-        standard = self.spec.tier == STANDARD or call in self._without_flex
-        tier = {} if standard else {"service_tier": FLEX}
-        return {**self.dialect.extras, **effort, **tier}
+        fields = dict(self.dialect.extras)
+        if self.spec.effort is not None:
+            fields["reasoning_effort"] = self.spec.effort
+        if self.spec.tier != STANDARD and call not in self._without_flex:
+            fields["service_tier"] = FLEX
+        return fields
 
     def _form(self) -> dict[str, Any]:
         """Return the request fields that force the form of the reply."""
@@ -286,10 +269,13 @@ class OpenAIChat(Chat[ChatCompletion]):
 
     def _said(self, message: ChatCompletion) -> Said | Abstention:
         choice = message.choices[0]
+        ended = (choice.finish_reason or "").lower()
         if len(message.choices) > 1:
             return Abstention("more than one choice in the reply")
         if choice.message.refusal:
             return Abstention("refused by the judge")
-        if choice.is_filtered:
+        if ended.startswith("content_filter") or ended in FILTERS:
             return Abstention(FILTERED)
-        return Said(choice.message.content or "", choice.first_tokens)
+        places = choice.logprobs.content if choice.logprobs else None
+        likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
+        return Said(choice.message.content or "", likely)

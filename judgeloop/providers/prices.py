@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -142,14 +143,8 @@ def published_at(provider: Provider, url: str, tier: str | None = None) -> Publi
     """
     if provider.url is None:
         return unpublished
-
-    @lru_cache(maxsize=MOST_MODELS)
-    def find(model: str) -> Price | None:
-        if provider.owns(url):
-            return published_price(model, provider=provider.name, tier=tier)
-        return published_price(model, base_url=url, tier=tier)
-
-    return find
+    where = {"provider": provider.name} if provider.owns(url) else {"base_url": url}
+    return lru_cache(maxsize=MOST_MODELS)(partial(published_price, tier=tier, **where))
 
 
 def likely_model(judge: JudgeIdentity) -> str:
@@ -243,14 +238,13 @@ def published_price(
     }
     if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
         return None
-    plain = _dearest(by_hour, "input_mtok")
+    rates = {key: _dearest(by_hour, key) for key in charged & TOKEN_PRICES}
+    plain = rates["input_mtok"]
     return Price(
         input=plain,
-        output=_dearest(by_hour, "output_mtok"),
-        cache_read=_dearest(by_hour, "cache_read_mtok") if "cache_read_mtok" in charged else plain,
-        cache_write=_dearest(by_hour, "cache_write_mtok")
-        if "cache_write_mtok" in charged
-        else plain,
+        output=rates["output_mtok"],
+        cache_read=rates.get("cache_read_mtok", plain),
+        cache_write=rates.get("cache_write_mtok", plain),
         checked=table_date(),
         source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}"
         f"{f' at {tier}' if tier else ''}",
@@ -268,16 +262,12 @@ def table_date() -> date | None:
 
     providers = data_snapshot.get_snapshot().providers
     owners: list[Any] = [one for provider in providers for one in (provider, *provider.models)]
-    comments = [owner.price_comments for owner in owners if owner.price_comments]
-    dates = [_date(found) for comment in comments for found in _CHECKED.findall(comment)]
-    return max((found for found in dates if found is not None), default=None)
-
-
-def _date(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
+    dates = []
+    for owner in owners:
+        for text in _CHECKED.findall(owner.price_comments or ""):
+            with suppress(ValueError):
+                dates.append(date.fromisoformat(text))
+    return max(dates, default=None)
 
 
 def _reaches(pattern: str, base_url: str) -> bool:

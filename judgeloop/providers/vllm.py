@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from pydantic import ValidationError
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.providers.chat import ChatSpec, Completion
+from judgeloop.core.records import Reply
+from judgeloop.providers.chat import ChatSpec, Read
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.openai import OLDER_LIMIT, ChatCompletion, Dialect, OpenAIChat
 
@@ -42,7 +43,7 @@ class VllmChat(OpenAIChat):
         self._version: str | None = None
         self._unfit: JudgeError | None = None
 
-    async def ask(self, call: Hashable, system: str, user: str) -> Completion:
+    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
         """Check the server on the first call, then send one request.
 
         Raises:
@@ -50,7 +51,7 @@ class VllmChat(OpenAIChat):
         """
         async with self._look_lock:
             await self._look_once()
-        return await super().ask(call, system, user)
+        return await super().ask(call, system, user, read)
 
     def _form(self) -> dict[str, Any]:
         form = self.spec.form
@@ -99,41 +100,10 @@ class VllmChat(OpenAIChat):
                 ) from error
 
     async def _look_with(self, client: httpx2.AsyncClient) -> str:
-        await self._check_health(client)
-        await self._check_model(client)
-        await self._check_form(client)
-        version = await self._get(client, f"{self._root}/version")
-        return str(version.get("version", "unknown"))
-
-    @property
-    def _root(self) -> str:
-        return self.spec.endpoint.base_url.rstrip("/").removesuffix("/v1")
-
-    async def _check_health(self, client: httpx2.AsyncClient) -> None:
-        reply = await client.get(f"{self._root}/health")
-        if reply.status_code != HTTPStatus.OK:
-            raise JudgeError(
-                ErrorKind.RETRY,
-                f"{self.spec.endpoint.origin} says that it is not healthy (HTTP {reply.status_code})",
-                billed=False,
-            )
-
-    async def _check_model(self, client: httpx2.AsyncClient) -> None:
-        listing = await self._get(client, f"{self.spec.endpoint.base_url.rstrip('/')}/models")
-        data = listing.get("data")
-        served = (
-            [str(model.get("id")) for model in data if isinstance(model, dict)]
-            if isinstance(data, list)
-            else []
-        )
-        if self.spec.model not in served:
-            raise JudgeError(
-                ErrorKind.REJECTED,
-                f"{self.spec.endpoint.origin} does not serve {self.spec.model!r}; it serves {self.spec.endpoint.clean(', '.join(served)) or 'nothing'}",
-                billed=False,
-            )
-
-    async def _check_form(self, client: httpx2.AsyncClient) -> None:
+        base_url = self.spec.endpoint.base_url.rstrip("/")
+        root = base_url.removesuffix("/v1")
+        self._check_health(await client.get(f"{root}/health"))
+        self._check_model(self._body(await client.get(f"{base_url}/models")))
         request = {
             "model": self.spec.model,
             "messages": [{"role": "user", "content": "Say A."}],
@@ -141,40 +111,56 @@ class VllmChat(OpenAIChat):
             "temperature": 0.0,
             "structured_outputs": {"choice": list(PROBE_CHOICES)},
         }
-        reply = await self._get(
-            client, f"{self.spec.endpoint.base_url.rstrip('/')}/chat/completions", json=request
+        self._check_form(
+            self._body(await client.post(f"{base_url}/chat/completions", json=request))
         )
+        return str(self._body(await client.get(f"{root}/version")).get("version", "unknown"))
+
+    def _check_health(self, reply: httpx2.Response) -> None:
+        if reply.status_code != HTTPStatus.OK:
+            raise JudgeError(
+                ErrorKind.RETRY,
+                f"{self.spec.endpoint.origin} says that it is not healthy (HTTP {reply.status_code})",
+                billed=False,
+            )
+
+    def _check_model(self, listing: dict[str, Any]) -> None:
+        data = listing.get("data")
+        models = data if isinstance(data, list) else []
+        served = [str(model.get("id")) for model in models if isinstance(model, dict)]
+        if self.spec.model not in served:
+            listed = self.spec.endpoint.clean(", ".join(served)) or "nothing"
+            raise _unfit(
+                f"{self.spec.endpoint.origin} does not serve {self.spec.model!r}; it serves {listed}"
+            )
+
+    def _check_form(self, reply: dict[str, Any]) -> None:
         try:
             said = ChatCompletion.model_validate(reply).choices[0].message.content
         except ValidationError:
             said = None
         if said not in PROBE_CHOICES:
-            raise JudgeError(
-                ErrorKind.REJECTED,
+            raise _unfit(
                 f"{self.spec.endpoint.origin} ignores structured_outputs (asked to choose between "
                 f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? For any other "
-                "server use `judge=openai/NAME`",
-                billed=False,
+                "server use `judge=openai/NAME`"
             )
 
-    async def _get(self, client: httpx2.AsyncClient, url: str, json: Any = None) -> dict[str, Any]:
-        reply = await (client.get(url) if json is None else client.post(url, json=json))
+    def _body(self, reply: httpx2.Response) -> dict[str, Any]:
+        """Return the JSON object in a reply, without the key."""
         if reply.status_code != HTTPStatus.OK:
-            raise JudgeError(
-                ErrorKind.REJECTED, f"{url} answers HTTP {reply.status_code}", billed=False
-            )
+            raise _unfit(f"{reply.url} answers HTTP {reply.status_code}")
         try:
-            value = reply.json()
+            value = self.spec.endpoint.without_key(reply.json())
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise JudgeError(
-                ErrorKind.REJECTED,
-                f"{url} does not answer with a JSON object; is this a vLLM server?",
-                billed=False,
-            )
-        cleaned: dict[str, Any] = self.spec.endpoint.without_key(value)
-        return cleaned
+            raise _unfit(f"{reply.url} does not answer with a JSON object; is this a vLLM server?")
+        return value
+
+
+def _unfit(why: str) -> JudgeError:
+    return JudgeError(ErrorKind.REJECTED, why, billed=False)
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import functools
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,7 @@ from numpy.typing import NDArray
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
-class Store(Protocol):
-    """An open cache: what of `diskcache.Cache` is used here."""
-
-    def get(self, key: str) -> bytes | None:
-        """Return what is stored under `key`; None if nothing is."""
-
-    def set(self, key: str, value: bytes) -> bool:
-        """Store `value` under `key`."""
-
-    def transact(self) -> AbstractContextManager[None]:
-        """Return a context whose reads and writes are one transaction."""
+Store = Any  # an open `diskcache.Cache`, which has no types
 
 
 class UnusableError(Exception):

@@ -66,16 +66,6 @@ def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
     )
 
 
-def cannot_load(model: str, error: Exception) -> InputError:
-    """Return the error for a model that a library cannot load, with the library's first line."""
-    said = str(error).strip().split("\n", 1)[0]
-    return InputError(
-        f"{flag(model)}: this cannot be loaded as a causal language model "
-        f"({type(error).__name__}: {said}); give a folder with config.json, the tokenizer's files "
-        "and weights as .safetensors, or a name on the hub"
-    )
-
-
 def _identity(model: str, folder: Path) -> str:
     """Return a hash of the settings, and of the names, sizes and times of the relevant files.
 
@@ -154,9 +144,8 @@ class CausalModel:
             if texts
             else []
         )
-        encoded = [
-            tokens if _begins(tokens, self.prefix) else self.prefix + tokens for tokens in own
-        ]
+        before = self.prefix
+        encoded = [tokens if tokens[: len(before)] == before else before + tokens for tokens in own]
         if not all(encoded):
             raise InputError(
                 f"{flag(self.name)}: a prompt has no tokens, and the tokenizer adds no first token"
@@ -239,7 +228,12 @@ def load(place: ModelPlace) -> CausalModel:
             layers = network.config.get_text_config().num_hidden_layers
             blocks = _blocks(network, layers)
     except Exception as error:  # these libraries raise any class, even Exception itself
-        raise cannot_load(place.name, error) from error
+        said = str(error).strip().split("\n", 1)[0]
+        raise InputError(
+            f"{flag(place.name)}: this cannot be loaded as a causal language model "
+            f"({type(error).__name__}: {said}); give a folder with config.json, the tokenizer's files "
+            "and weights as .safetensors, or a name on the hub"
+        ) from error
     if report["missing_keys"]:
         lacking = ", ".join(sorted(report["missing_keys"])[:3])
         raise InputError(
@@ -275,10 +269,6 @@ def _prefix(tokenizer: Any) -> Tokens:
     prefix: Tokens = dressed[:before]
     beginning = tokenizer.bos_token_id
     return prefix if beginning is None or beginning in prefix else [beginning, *prefix]
-
-
-def _begins(tokens: Tokens, prefix: Tokens) -> bool:
-    return tokens[: len(prefix)] == prefix
 
 
 def block_input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -336,11 +326,7 @@ def _same(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 
 def _check_causal(model: CausalModel) -> None:
-    """Check that tokens do not see later tokens; else hidden states would depend on the padding.
-
-    Raises:
-        InputError: the state of a token changes with a later token.
-    """
+    """Check that tokens do not see later tokens; else hidden states would depend on the padding."""
     import torch
 
     known = model.network.get_input_embeddings().num_embeddings

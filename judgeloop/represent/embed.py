@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +38,8 @@ def embed(
     from judgeloop.represent.cache import cached
 
     model = find_model(folder or None)
-    remember = cached(
-        lambda missing: embed_sentences(missing, model),
-        model=model,
-        folder=cache_dir / "embeddings",
-    )
-    return remember(texts)
+    compute = partial(embed_sentences, model=model)
+    return cached(compute, model=model, folder=cache_dir / "embeddings")(texts)
 
 
 def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:

@@ -41,37 +41,21 @@ Layer = str | int
 Vectors = NDArray[np.float32]
 
 
-def hidden_states(
-    prompts: Sequence[str], model: str, *, layer: Layer, batch: int = TOGETHER
-) -> Vectors:
+def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folder: Path) -> Vectors:
     """Return the hidden state of each prompt's last token, shape (prompts, hidden size).
 
     `model` is a folder or a name on the hub. `layer` is "middle" (half of the layers), "last"
     (after the last norm), "auto" (`layer_search.py`), or k for transformers' `hidden_states[k]`.
-    The model runs on at most `batch` prompts at a time; `batch` changes results only by rounding.
     The beginning-of-text token precedes each prompt, if the tokenizer has such a token. Of a prompt
     that is too long for the model, only the end is read, with a warning. Results on a CPU and on a
     GPU differ only by rounding; a GPU uses the precision in which the model was saved.
 
+    The cache in `cache_folder` holds vectors and the layer found for "auto". If everything is
+    cached, the model is not loaded.
+
     Raises:
         InputError: the extra is not installed, the model or the layer does not exist, or a prompt
             cannot be encoded.
-        ValueError: there are no prompts, or `batch` is below 1.
-    """
-    _check(prompts, model, layer)
-    loaded = load(find_place(model))
-    number = _searched(loaded, prompts) if layer == "auto" else _number(loaded, layer)
-    return _read(loaded, prompts, number, batch)
-
-
-def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folder: Path) -> Vectors:
-    """Return the same as `hidden_states`, with a cache in `cache_folder`.
-
-    The cache holds vectors and the layer found for "auto". If everything is cached, the model is
-    not loaded.
-
-    Raises:
-        InputError: see `hidden_states`.
         ValueError: there are no prompts.
     """
     _check(prompts, model, layer)
@@ -154,8 +138,6 @@ def _read(model: CausalModel, prompts: Sequence[str], layer: int, batch: int) ->
     """
     import torch
 
-    if batch < 1:
-        raise ValueError(f"expected a batch of at least 1 prompt, found {batch}")
     tokens = model.encode(prompts)
     room = TOKENS_AT_A_TIME if model.blocks is not None else TOKENS_AT_A_TIME // (model.layers + 1)
     parts = list(_batches([len(prompt) for prompt in tokens], batch, room))

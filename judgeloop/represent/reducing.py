@@ -27,6 +27,8 @@ def reduced(
         ValueError: `vectors` is not a matrix, is empty or holds a value that is not finite, or
             `dimensions` is below 1.
     """
+    from sklearn.decomposition import PCA
+
     exact = np.asarray(vectors, dtype=np.float64)
     if exact.ndim != 2 or not exact.size:  # noqa: PLR2004 - a matrix
         raise ValueError(f"expected vectors of shape (items, hidden), found {exact.shape}")
@@ -37,13 +39,7 @@ def reduced(
     kept = min(dimensions, *exact.shape)
     if (exact == exact[0]).all():
         return np.zeros((len(exact), kept))
-    return _components(exact, kept, seed)
-
-
-def _components(vectors: NDArray[np.float64], kept: int, seed: int) -> NDArray[np.float64]:
-    from sklearn.decomposition import PCA
-
-    solver = "full" if min(vectors.shape) <= EXACT_UP_TO else "randomized"
+    solver = "full" if min(exact.shape) <= EXACT_UP_TO else "randomized"
     # PCA computes shares of the total variance, which may be too small for a float.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(PCA(kept, svd_solver=solver, random_state=seed).fit_transform(vectors))
+        return np.asarray(PCA(kept, svd_solver=solver, random_state=seed).fit_transform(exact))

@@ -7,8 +7,7 @@ lost or corrupt folder costs only computing time, and so does a missing diskcach
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,36 +44,20 @@ def weak_opinions(
     if judges < 1:
         raise ValueError(f"expected at least one weak judge, found {judges}")
     queries = list(zip(*outputs, strict=True))
+    found = np.empty((judges, len(queries), len(outputs)), dtype=np.int8)
     try:
         with opened(folder) as cache:
-            return _all_opinions(
-                queries, baseline, (judges, len(outputs)), partial(_kept, cache=cache)
-            )
+            for begin in range(0, len(queries), QUERIES_AT_A_TIME):
+                some = queries[begin : begin + QUERIES_AT_A_TIME]
+                for position, likely in enumerate(_kept(some, judges, cache), begin):
+                    found[:, position] = opinions(likely, baseline)
     except UnusableError:
-        return _all_opinions(queries, baseline, (judges, len(outputs)), _computed)
-
-
-Find = Callable[[Sequence[Texts], int], Iterator[Likelihoods]]
-
-
-def _all_opinions(
-    queries: Sequence[Texts], baseline: int, shape: tuple[int, int], find: Find
-) -> NDArray[np.int8]:
-    """Return the opinions on `queries`; `find` gives likelihoods of `shape` (judges, systems)."""
-    judges, systems = shape
-    found = np.empty((judges, len(queries), systems), dtype=np.int8)
-    for begin in range(0, len(queries), QUERIES_AT_A_TIME):
-        some = queries[begin : begin + QUERIES_AT_A_TIME]
-        for position, likely in enumerate(find(some, judges), begin):
-            found[:, position] = opinions(likely, baseline)
+        for position, texts in enumerate(queries):
+            found[:, position] = opinions(likelihoods(texts, judges), baseline)
     return found
 
 
-def _computed(queries: Sequence[Texts], judges: int) -> Iterator[Likelihoods]:
-    return (likelihoods(texts, judges) for texts in queries)
-
-
-def _kept(queries: Sequence[Texts], judges: int, *, cache: Store) -> Iterator[Likelihoods]:
+def _kept(queries: Sequence[Texts], judges: int, cache: Store) -> Iterator[Likelihoods]:
     """Return the likelihoods of each query, from `cache` or computed and stored there."""
     keys = [_key(texts, judges) for texts in queries]
     found = _read(cache, dict(zip(keys, ((judges, len(texts)) for texts in queries), strict=True)))

@@ -680,3 +680,14 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
 def doctor(chat_server):
     """The command `doctor` for a judge that answers as the test says."""
     return ["doctor", *live(chat_server)]
+
+
+def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
+    first, second, _ = files
+    rows = [{"id": f"i{i}", "output": "one good constant"} for i in range(30)]
+    null = tmp_path / "null.jsonl"
+    null.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["compare", *live(chat_server, first, second), "--json"]
+    result = judgeloop(*arguments, "JUDGELOOP_DECOYS=4", f"JUDGELOOP_DECOY_OUTPUTS={null}")
+    assert result.exit_code in {0, 3}, result.stderr
+    assert sum(json.loads(result.stdout)["decoys"].values()) == 4

@@ -344,3 +344,12 @@ def test_a_dry_run_says_what_it_assumes(drawing, server):
     plan = result_of(*drawing, "--dry-run")
     assert plan["judgments"] == {"low": 60, "expected": 60, "worst": 60}
     assert not server.requests
+
+
+def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(server, outputs):
+    drawn = ["--selector", "stratified", "--clusters", "25", "--max-judgments", "60"]
+    result = result_of(*live(server, outputs, *drawn, "--budget", "0.022"))
+    assert result["stop_reason"] == "budget"
+    assert 20 <= result["judged"] < 50
+    low, high = result["interval"]
+    assert low < TRUTH < high

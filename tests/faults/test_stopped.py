@@ -92,7 +92,7 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
 
     def sdk(self):
         time.sleep(next(slow, 0.0))
-        return openai
+        return openai.AsyncOpenAI, openai.APIError
 
     monkeypatch.setattr(OpenAIChat, "_sdk", sdk)
 

@@ -18,6 +18,7 @@ from support.tiny_models import (
     LAYERS,
     LONGEST,
     WIDTH,
+    hidden_states,
     make_network,
     save_model,
     save_tokenizer,
@@ -27,7 +28,7 @@ from support.tiny_models import (
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
 from judgeloop.represent.causal_model import find_place, load
-from judgeloop.represent.hidden import hidden_states, hidden_vectors
+from judgeloop.represent.hidden import hidden_vectors
 
 HAS_EXTRA = importlib.util.find_spec("torch") is not None
 embed = pytest.mark.embed

@@ -8,12 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.tiny_models import LAYERS, make_network, save_model, save_tokenizer
+from support.tiny_models import LAYERS, hidden_states, make_network, save_model, save_tokenizer
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, layer_search
 from judgeloop.represent.causal_model import find_place, load
-from judgeloop.represent.hidden import hidden_states
 from judgeloop.represent.layer_search import divergence, divergences, search_layer
 
 embed = pytest.mark.embed

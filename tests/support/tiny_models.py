@@ -4,6 +4,12 @@ transformers saves them."""
 from __future__ import annotations
 
 import string
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from judgeloop.represent import hidden
 
 CHARACTERS = [*string.ascii_lowercase, *string.digits, " "]
 VOCABULARY = ["<s>", "</s>", "?", *CHARACTERS]
@@ -63,3 +69,10 @@ def save_model(folder, kind="Llama", **settings):
     make_network(kind, **settings).save_pretrained(folder)
     save_tokenizer(folder)
     return str(folder)
+
+
+def hidden_states(prompts, model, *, layer, batch=hidden.TOGETHER):
+    """The vectors, without what earlier calls have cached."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hidden, "TOGETHER", batch)
+        return hidden.hidden_vectors(prompts, model, layer, Path(folder))
