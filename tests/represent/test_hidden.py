@@ -365,13 +365,16 @@ def test_a_name_on_the_hub_is_the_commit_that_was_fetched_last(tiny, tmp_path):
     (stored / "refs").mkdir()
     (stored / "refs" / "main").write_text(commit)
     code = (
-        "import sys; from judgeloop.represent.hidden import *; from judgeloop.represent.causal_model import find_place\n"
+        "import sys; from pathlib import Path\n"
+        "from judgeloop.represent.hidden import hidden_vectors\n"
+        "from judgeloop.represent.causal_model import find_place\n"
+        "def states(model): return hidden_vectors(['ab'], model, 2, Path(sys.argv[2]))\n"
         "print(find_place('some/model').identity)\n"
-        "print(abs(hidden_states(['ab'], 'some/model', layer=2) - hidden_states(['ab'], sys.argv[1], layer=2)).max())\n"
-        "hidden_states(['ab'], 'other/model', layer=2)"
+        "print(abs(states('some/model') - states(sys.argv[1])).max())\n"
+        "states('other/model')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, tiny],
+        [sys.executable, "-c", code, tiny, str(tmp_path / "cache")],
         check=False,
         capture_output=True,
         text=True,
