@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.win_rates import Standings, WinRates
+from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons
-from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
@@ -49,7 +49,8 @@ class Field:
 class Realisations:
     """What is run in every pool of `pool` items.
 
-    A race is run at `risk`. Halving is run once for each number of judgments in `calls`.
+    A race is run at `risk`, until no system is more than `gap` better than its
+    leader. Halving is run once for each number of judgments in `calls`.
     """
 
     selectors: tuple[str, ...]
@@ -58,6 +59,7 @@ class Realisations:
     calls: tuple[int, ...]
     epsilons: Epsilons | None
     seed: int
+    gap: float = 0.0
 
 
 def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
@@ -90,7 +92,7 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
                     "calls": outcome.asked,
                     "queries": outcome.estimate.tally.queries,
                     "level_since": None if outcome.belief is None else outcome.belief.level_since,
-                    "steps": _steps(outcome, gaps, last_only=limit is not None),
+                    "steps": _steps(outcome, gaps, len(items), last_only=limit is not None),
                 }
             )
     return rows
@@ -107,7 +109,7 @@ def _session(
     row, most = selector_row(QUESTION, name), limit or systems * len(items)
     dropping = Need.RISK in row.needs
     rule: StoppingRule[Standings] = next(
-        rule.make(Ingredients(plan.risk, len(items), most))
+        rule.make(Ingredients(plan.risk, len(items), most, plan.gap))
         for rule in rules_of(QUESTION)
         if rule.guaranteed is dropping
     )
@@ -119,11 +121,12 @@ def _session(
         None if field.lengths is None else field.lengths[:, items],
         None if field.opinions is None else field.opinions[:, items],
         plan.epsilons,
+        gap=plan.gap,
     )
     return Session(
         items=len(items),
         selector=row.make(given),
-        estimator=WinRates(systems, field.baseline),
+        estimator=WinRates(systems, field.baseline, plan.risk if dropping else None),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
@@ -137,37 +140,56 @@ def _gaps(scores: Floats) -> Floats:
     return gaps
 
 
-def _steps(outcome: Outcome[Standings], gaps: Floats, *, last_only: bool) -> list[list[float]]:
+def _steps(
+    outcome: Outcome[Standings], gaps: Floats, items: int, *, last_only: bool
+) -> list[list[float]]:
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
-    The leaders are the systems that share the highest win rate so far. There is a step wherever
-    the share or the gap changes; with `last_only`, only the last query.
+    The leaders are the systems that share the highest win rate so far, of those asked about on every
+    query; with bounds, the systems with the most hope. There is a step wherever the share or the gap
+    changes; with `last_only`, only the last one.
     """
     tally = outcome.estimate.tally
-    scores = np.array(tally.scores)
-    asked = _asked(outcome, scores.shape[1])
-    points, verdicts = np.nancumsum(scores, axis=0), np.cumsum(~np.isnan(scores), axis=0)
-    rates = np.divide(
-        points, verdicts, out=np.full(points.shape, -np.inf), where=asked & (verdicts > 0)
-    )
-    leading = rates == rates.max(axis=1, keepdims=True)
+    asked, points = _along(outcome, len(gaps))
+    if tally.levels is not None:
+        hopes = np.where(
+            asked == items, points / items, (points + PRIOR_SUM) / (asked + PRIOR_NUMBER)
+        )
+    else:
+        verdicts = asked - _along(outcome, len(gaps), silent=True)[0]
+        whole = asked == asked.max(axis=1, keepdims=True)
+        hopes = np.divide(
+            points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0)
+        )
+    hopes[:, tally.baseline] = TIE
+    leading = hopes == hopes.max(axis=1, keepdims=True)
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
-    calls = np.cumsum(asked.sum(axis=1) - 1)  # the baseline needs no call
+    calls, queries = asked.sum(axis=1), asked.max(axis=1)
     changes = np.flatnonzero(
         (np.diff(identified, prepend=-1) != 0) | (np.diff(gap, prepend=-1) != 0)
     )
-    shown: Sequence[int] = [len(scores) - 1] if last_only else changes.tolist()
-    return [[int(calls[at]), int(at) + 1, float(identified[at]), float(gap[at])] for at in shown]
+    shown: Sequence[int] = [len(calls) - 1] if last_only else changes.tolist()
+    return [
+        [int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in shown
+    ]
 
 
-def _asked(outcome: Outcome[Standings], systems: int) -> Flags:
-    """Return which systems were asked about on each query, shape (queries, systems).
+def _along(
+    outcome: Outcome[Standings], systems: int, *, silent: bool = False
+) -> tuple[Floats, Floats]:
+    """Return the numbers of calls and the sums of scores by system along a run.
 
-    Queries are in the order asked. The baseline counts as asked on all of them.
+    Both have the shape (looks, systems). A look is after the last call on an item, as asked. With
+    `silent`, only abstentions are counted.
     """
-    rows: dict[int, Flags] = {}
-    for label in outcome.labels:
-        row = rows.setdefault(label.choice.position, np.zeros(systems, dtype=bool))
-        row[[label.choice.systems[0], outcome.estimate.tally.baseline]] = True
-    return np.array(list(rows.values()))
+    labels = outcome.labels
+    number = np.array([label.choice.systems[0] for label in labels], dtype=np.int64)
+    scores = np.array([score_of(label) for label in labels])
+    calls, points = np.zeros((2, len(labels), systems))
+    at = np.arange(len(labels))
+    calls[at, number] = np.isnan(scores) if silent else 1
+    points[at, number] = np.nan_to_num(scores)
+    items = np.array([label.choice.position for label in labels])
+    looks = np.append(np.flatnonzero(np.diff(items)), len(labels) - 1)
+    return np.cumsum(calls, axis=0)[looks], np.cumsum(points, axis=0)[looks]

@@ -15,7 +15,7 @@ from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import Floats
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig

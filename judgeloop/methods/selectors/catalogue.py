@@ -39,7 +39,7 @@ class Need(enum.Enum):
     OPINIONS = "opinions of weak judges"
     EPSILONS = "how often the best system loses and ties"
     HISTORY = "earlier comparisons"
-    RISK = "a stated risk at which it drops a system"
+    RISK = "a stated risk, for bounds of the systems' levels"
 
 
 VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES, Need.CLUSTERS})
@@ -122,7 +122,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "select", "race", "race:for_many", Draws.EVEN,
-        "random draws; drops each system that is shown not to be the best",
+        "random draws, for the systems that may still be the best",
         needs=[Need.RISK], drops=True,
     ),
     _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),

@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import Belief
 from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.levels import Flags, Floats
 
 BASELINE_RATE = 0.5
 NODES = 512  # of the integral (2)
@@ -101,7 +101,7 @@ class Credible:
         """Add up the scores; drop systems if the belief was waiting for these."""
         points, verdicts, heard = state.points.copy(), state.verdicts.copy(), state.heard
         for _, group in groupby(labels, key=lambda label: label.choice.position):
-            scores, _ = scores_of(list(group), self.systems, self.baseline)
+            scores = scores_of(list(group), self.systems, self.baseline)
             points += np.nan_to_num(scores)
             verdicts += ~np.isnan(scores)
             heard += 1

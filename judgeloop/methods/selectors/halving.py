@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import Floats
 
 KEPT = 0.5  # share of the systems that goes on to the next round
 SHRINKING = 0.8  # judgments of a round, as a share of those of the round before
@@ -90,7 +90,7 @@ class Halving:
         assert state.verdicts is not None
         points, verdicts, heard = state.points.copy(), state.verdicts.copy(), 0
         for _, group in groupby(labels, key=lambda label: label.choice.position):
-            scores, _ = scores_of(list(group), len(self.lengths), self.baseline)
+            scores = scores_of(list(group), len(self.lengths), self.baseline)
             points += np.nan_to_num(scores)
             verdicts += ~np.isnan(scores)
             heard += 1

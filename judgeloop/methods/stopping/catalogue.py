@@ -22,7 +22,8 @@ INTERVALS = {"approximate": False, "anytime": True}
 class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
-    `near` is the near-tie or near-best margin, None without a margin. `worse` is how much worse the
+    `near` is the near-tie margin, or the gap by which another system may be better than the best that is
+    named; None without one. `worse` is how much worse the
     second system may be, None if the question is which is better. `threshold` is what past
     comparisons chose, for the rule that they calibrate.
     """
@@ -91,8 +92,8 @@ RULES: tuple[RuleRow, ...] = (
         guaranteed=True, recorded=True,
     ),
     RuleRow(
-        "select", "separated", "best_of_many:separated", "guaranteed, once all others are ruled out",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
+        "select", "separated", "best_of_many:separated", "guaranteed, once no other system can be better",
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"min_gap"}),
     ),
     RuleRow(
         "select", "fixed-budget", "best_of_many:fixed_budget",
