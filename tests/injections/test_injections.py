@@ -3,7 +3,6 @@ harmless where they are shown."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import unicodedata
@@ -267,11 +266,6 @@ def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it
     one_by_one(check)
 
 
-def test_the_corpus_is_what_its_script_makes_and_large_enough():
-    spec = importlib.util.spec_from_file_location("make_corpus", HERE / "make_corpus.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert (HERE / "corpus.jsonl").read_text(encoding="ascii") == script.render()
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
-    assert len(set(TEXTS.values())) == len(ROWS) >= 200
+def test_the_corpus_is_large_and_of_many_families():
+    assert len({row["id"] for row in ROWS}) == len(set(TEXTS.values())) == len(ROWS) >= 200
     assert len({row["family"] for row in ROWS}) >= 12

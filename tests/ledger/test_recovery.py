@@ -13,6 +13,7 @@ import time
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
 from support.database import opened
+from support.outputs import write_good_and_poor
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
@@ -130,12 +131,7 @@ def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, good in (("a", 3), ("b", 1)):
-        rows = [
-            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"good {'good ' * good}{name}{at}"}
-            for at in range(ITEMS)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_good_and_poor(tmp_path, ITEMS)
     return tmp_path
 
 

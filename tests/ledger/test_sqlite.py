@@ -59,10 +59,11 @@ def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path
     assert (spend.now_p, spend.run_p, spend.attempts) == (0, 4, 0)
 
 
+@pytest.mark.processes
 def test_several_processes_together_keep_one_budget(tmp_path):
     path = tmp_path / "ledger.sqlite"
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=spend_all_that_fits, args=(path, name)) for name in "abc"]
+    processes = [context.Process(target=spend_all_that_fits, args=(path, name)) for name in "ab"]
     for process in processes:
         process.start()
     for process in processes:
@@ -96,7 +97,7 @@ asyncio.run(story())
 """
 
 
-@pytest.mark.parametrize("after", [1, 2, 7, 20, 33])
+@pytest.mark.parametrize("after", [1, 2, 7])
 def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charged(tmp_path, after):
     path = tmp_path / "ledger.sqlite"
     child = subprocess.Popen(

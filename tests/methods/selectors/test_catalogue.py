@@ -4,6 +4,7 @@ selector looks at."""
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,3 +117,29 @@ def test_variants_without_one_of_their_parts_are_listed_where_they_are_asked_for
 def test_a_name_that_a_question_does_not_have_is_an_error(question, name):
     with pytest.raises(KeyError, match=name):
         selector_row(question, name)
+
+
+LOOKING = [row for row in SELECTORS if row.needs - {Need.RISK, Need.EPSILONS, Need.LENGTHS}]
+
+
+@pytest.mark.parametrize("row", LOOKING, ids=lambda row: f"{row.question}-{row.name}")
+def test_what_it_looks_at_of_another_pool_is_refused(row):
+    with pytest.raises(ValueError, match=rf"{ITEMS}\b.* {ITEMS + 1}\b|{ITEMS + 1}\b.* {ITEMS}\b"):
+        made(row).init(ITEMS + 1, np.random.default_rng(0))
+
+
+FINITE = [
+    row
+    for row in LOOKING
+    if not row.needs & {Need.CLUSTERS, Need.SECTIONS}
+    and (row.looks_at_vectors or row.needs & {Need.CONFIDENCE})
+]
+
+
+@pytest.mark.parametrize("row", FINITE, ids=lambda row: f"{row.question}-{row.name}")
+def test_values_that_are_not_finite_are_refused(row):
+    given = GIVEN[row.question](row)
+    name = "vectors" if given.vectors is not None else "confidence"
+    unknown = replace(given, **{name: np.full_like(getattr(given, name), np.nan)})
+    with pytest.raises(ValueError, match="not finite"):
+        row.make(unknown).init(ITEMS, np.random.default_rng(0))

@@ -142,11 +142,6 @@ def test_propensities_are_one_over_what_is_left_of_the_stratum():
         left[int(LABELS[choice.position])] -= 1
 
 
-def test_strata_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="expected strata of 9 items, found 10"):
-        Stratified(Strata(LABELS), 10).init(9, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("confidence", [None, CONFIDENCE])
 def test_through_a_session_the_whole_pool_gives_the_exact_mean(confidence):
     scores = np.random.default_rng(0).random(10)
