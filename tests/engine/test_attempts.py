@@ -88,7 +88,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
 def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     error = JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
     judge = ScriptedJudge(failing(10**9, error))
-    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=1.0)
+    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=0.3)
     finished = run(
         judge,
         items=1,

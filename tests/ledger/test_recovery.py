@@ -54,60 +54,50 @@ def died(tmp_path):
     return path
 
 
-def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
-    async def story():
-        ledger = SqliteLedger(died)
-        with ledger.only_run("run") as alone:
-            assert alone
-            assert await ledger.recover("run") == (10, 10)
-            assert await ledger.recover("run") == (0, 0)
-        spend = await ledger.spend("run", None)
-        await ledger.aclose()
-        return spend
-
-    spend = asyncio.run(story())
+@pytest.mark.anyio
+async def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
+    ledger = SqliteLedger(died)
+    with ledger.only_run("run") as alone:
+        assert alone
+        assert await ledger.recover("run") == (10, 10)
+        assert await ledger.recover("run") == (0, 0)
+    spend = await ledger.spend("run", None)
+    await ledger.aclose()
     assert states(died) == {"never": "released", "sent": "abandoned", "answered": "settled"}
     assert (spend.charged_p, spend.unconfirmed_p) == (13, 10)
 
 
-def test_other_runs_and_own_reservations_are_left_alone(died):
-    async def story():
-        ledger = SqliteLedger(died)
-        await ledger.reserve("run", [[wanted("own")]], None)
-        assert await ledger.recover("another run") == (0, 0)
-        await ledger.recover("run")
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_other_runs_and_own_reservations_are_left_alone(died):
+    ledger = SqliteLedger(died)
+    await ledger.reserve("run", [[wanted("own")]], None)
+    assert await ledger.recover("another run") == (0, 0)
+    await ledger.recover("run")
+    await ledger.aclose()
     assert states(died)["own"] == "reserved"
 
 
-def test_a_reservation_that_was_taken_away_is_not_sent(died):
+@pytest.mark.anyio
+async def test_a_reservation_that_was_taken_away_is_not_sent(died):
     """Were an owner wrongly taken for dead, it may not send what is no longer reserved."""
-
-    async def story():
-        ledger, other = SqliteLedger(died), SqliteLedger(died)
-        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
-        await other.recover("run")
-        with pytest.raises(LedgerError, match="not open"):
-            await ledger.sending(ticket)
-        await ledger.aclose()
-        await other.aclose()
-
-    asyncio.run(story())
-
-
-def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
-    async def story():
-        ledger, other = SqliteLedger(died), SqliteLedger(died)
-        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    await other.recover("run")
+    with pytest.raises(LedgerError, match="not open"):
         await ledger.sending(ticket)
-        await other.recover("run")
-        assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=4)) == Verdict(0.0)
-        await ledger.aclose()
-        await other.aclose()
+    await ledger.aclose()
+    await other.aclose()
 
-    asyncio.run(story())
+
+@pytest.mark.anyio
+async def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
+    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    await ledger.sending(ticket)
+    await other.recover("run")
+    assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=4)) == Verdict(0.0)
+    await ledger.aclose()
+    await other.aclose()
     with opened(died) as connection:
         found = connection.execute(
             "SELECT state, charged_p, outcome FROM attempts WHERE key='late'"
@@ -118,14 +108,12 @@ def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
 
 
 @pytest.mark.parametrize("more", [{"cost_p": 0}, {"rehearsed": True}])
-def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
-    async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
-        (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
-        await ledger.sending(ticket)
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
+    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
+    await ledger.sending(ticket)
+    await ledger.aclose()
     assert states(tmp_path / "l.sqlite") == {"k": "reserved"}
 
 

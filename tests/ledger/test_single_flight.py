@@ -69,27 +69,23 @@ def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
     with_two(tmp_path / "l.sqlite", story)
 
 
-def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
-    async def story():
-        one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
-        await one.sending(await ticket_of(one, "one"))  # without the lock of its run
-        assert not (await other.sending(await ticket_of(other, "other"))).busy
-        await one.aclose()
-        await other.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
+    one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+    await one.sending(await ticket_of(one, "one"))  # without the lock of its run
+    assert not (await other.sending(await ticket_of(other, "other"))).busy
+    await one.aclose()
+    await other.aclose()
 
 
-def test_a_call_to_be_made_anew_is_made(tmp_path):
-    async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
-        for _ in range(2):
-            ticket = await ticket_of(ledger, "doctor", anew=True)
-            assert (await ledger.sending(ticket)).verdict is None
-            await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_to_be_made_anew_is_made(tmp_path):
+    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    for _ in range(2):
+        ticket = await ticket_of(ledger, "doctor", anew=True)
+        assert (await ledger.sending(ticket)).verdict is None
+        await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
+    await ledger.aclose()
 
 
 def test_locks_follow_the_file_that_a_link_names(tmp_path):

@@ -70,7 +70,7 @@ def test_a_power_of_two_puts_one_into_each_of_so_many_equal_strata(judged, seed)
 
 
 def test_every_rank_is_equally_likely_at_every_place():
-    draws = 12_000
+    draws = 4000
     counts = np.zeros((6, 6))
     for seed in range(draws):
         counts[np.arange(6), spread_ranks(6, np.random.default_rng(seed))] += 1
