@@ -366,9 +366,9 @@ def spend_of(
         "count(*) FILTER (WHERE charged_p > 0), "
         "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
         "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended <> :later) "
+        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
         "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED},
+        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
     ).fetchone()
     now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
     known = one(connection, RunRow, "id = ?", run)

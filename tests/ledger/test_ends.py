@@ -29,6 +29,7 @@ SENTENCES = {
     End.UNSENT: "never sent",
     End.UNNEEDED: "the first order settles it",
     End.RECONCILED: "billed as request r",
+    End.PRUNED: "3 attempts, of which only the sum is kept",
 }
 
 
