@@ -6,7 +6,7 @@
 The analyses of Ashury-Tahan et al. (2024), section 7.2. Reads the settings and the rows of the
 replay from the journal in FOLDER, and writes pictures (SVG) there: of the picks at the first of
 `--numbers`, which has to be one of `--sizes`, and of the clusters at each. Needs the extra
-`judgeloop[pictures]`.
+`judgeloop[test]`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from replay_pictures import Z, panel, panels, svg, verbatim
 
 from judgeloop.methods.stats.dendrogram import Dendrogram, ward_by_size
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.replay.compare import Protocol, Recordings, Row, selector_for
 from judgeloop.replay.compare_inputs import protocol_of, recordings_for
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.pictures import Z, panel, panels, svg, verbatim
 from judgeloop.replay.run import JOURNAL
 
 Floats = NDArray[np.float64]

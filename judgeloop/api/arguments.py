@@ -76,7 +76,6 @@ class RunArguments(CallArguments, total=False):
     ledger_must_exist: bool | None
     items: Data | None
     allow_partial: bool | None
-    as_published: bool | None
     map: str | Mapping[str, str] | None
     names: Sequence[str] | None
     epoch: str | None

@@ -21,7 +21,6 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.compare.config import REPLAYED as COMPARED
 from judgeloop.questions.compare.config import Clustering, Combine, Representative
 from judgeloop.questions.estimate.config import (
     BY_CONFIDENCE,
@@ -29,11 +28,8 @@ from judgeloop.questions.estimate.config import (
     CONFIDENCE_FIELD,
     CONFIDENCES,
 )
-from judgeloop.questions.estimate.config import REPLAYED as ESTIMATED
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.questions.select.config import REPLAYED as SELECTED
 from judgeloop.run.identity import plain
-from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import (
     Parse,
     Part,
@@ -52,7 +48,6 @@ from judgeloop.settings.shared import (
     PROTOCOL,
     SELECTION,
     STOPPING,
-    AsPublished,
     Count,
     Layer,
     MaxJudgments,
@@ -127,7 +122,7 @@ class ReplaySettings(Configuration):
     output: Annotated[
         Path,
         Setting(
-            "Folder for the tables, the pictures and the journal.",
+            "Folder for the tables and the journal.",
             OUTPUT,
             Part.PLACE,
             Caller,
@@ -145,13 +140,10 @@ class ReplaySettings(Configuration):
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
     ] = HOME / "cache"
-    as_published: AsPublished = False
     seed: Seed = 0
 
     # Settings that may differ when a replay is resumed: they do not change finished rows.
-    LOOSE: ClassVar[frozenset[str]] = frozenset(
-        {"output", "jobs", "resume", "cache_dir", "as_published"}
-    )
+    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""
@@ -165,7 +157,6 @@ class ReplayConfig(ReplaySettings):
     """All settings of a replay of comparisons."""
 
     QUESTION: ClassVar[str] = "compare"
-    PAPER: ClassVar[Publication | None] = COMPARED
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs"}
 
     selectors: Annotated[
@@ -265,7 +256,6 @@ class ReplaySelectConfig(ReplaySettings):
     """All settings of a replay of searches for the best of many systems."""
 
     QUESTION: ClassVar[str] = "select"
-    PAPER: ClassVar[Publication | None] = SELECTED
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
     baseline: Annotated[
@@ -318,7 +308,6 @@ class ReplayEstimateConfig(ReplaySettings):
     """
 
     QUESTION: ClassVar[str] = "estimate"
-    PAPER: ClassVar[Publication | None] = ESTIMATED
 
     selectors: Annotated[
         tuple[str, ...],
@@ -356,7 +345,7 @@ class ReplayEstimateConfig(ReplaySettings):
     layer: Annotated[
         Layer | None,
         run_setting(
-            "Layer of the hidden states: middle, last, auto or a number. Default: middle. "
+            "Layer of the hidden states: middle, last or a number. Default: middle. "
             "cross-entropy and mmd-critic always use the last.",
             ONE,
         ),

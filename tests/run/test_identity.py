@@ -82,15 +82,8 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
-        "as_published": {
-            "selector": "diffuse",
-            "represent": "minilm",
-            "rule": "hypergeometric",
-            "as_published": True,
-        },
     },
     SelectConfig: {
-        "as_published": {"selector": "llm-selector", "as_published": True},
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
@@ -106,7 +99,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 }
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
-TAKES_A_MODEL = {EstimateConfig: {"represent", "layer", "as_published"}}
+TAKES_A_MODEL = {EstimateConfig: {"represent", "layer"}}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 

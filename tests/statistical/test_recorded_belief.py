@@ -66,7 +66,7 @@ def test_no_belief_of_nine_tenths_unless_the_win_rate_is_the_highest(recorded_da
             assert (rates[belief >= SURE] == rates.max()).all()
 
 
-def test_llm_selector_as_published_believes_in_the_baseline(recorded_data, tmp_path):
+def test_llm_selector_as_in_its_paper_believes_in_the_baseline(recorded_data, tmp_path):
     config = config_of(
         recorded_data, "gpt4", selectors=("llm-selector",), weak_judges=3, cache_dir=tmp_path
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
@@ -30,7 +30,6 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
@@ -44,48 +43,6 @@ from judgeloop.settings.shared import (
     Vectors,
     run_setting,
 )
-
-# What the DiffUse papers prescribe for a comparison, and for replays of comparisons: Ashury-Tahan et
-# al. (2024), "Label-Efficient Model Selection for Text Generation"; the submission prescribes the
-# same. Appendices are numbered as in the preprint. Open are the risk (the papers report 0.1 and
-# 0.2), the numbers of judged items at which success is read, the pairs and the repetitions.
-MINILM = "minilm(:.+)?"
-_PAPER = ("DiffUse", "Ashury-Tahan et al. 2024")
-_VARIANT = (
-    Prescription("combine", "difference", "section 4"),
-    Prescription("clustering", "ward", "section 5.2"),
-    Prescription("representative", "cosine", "section 5.2"),
-)
-_LIMITS = (
-    Prescription("min_judgments", 5, "tables 2 and 3"),
-    Prescription("max_judgments", 200, "tables 2 and 3"),
-    Prescription("give_up", None, "algorithm 1"),
-    Prescription("tie_margin", 0.0, "section 3"),
-)
-
-DIFFUSE = Publication(
-    *_PAPER,
-    (
-        Prescription("selector", "diffuse", "section 4"),
-        Prescription("represent", "minilm", "section 5.2", alike=MINILM),
-        *_VARIANT,
-        Prescription("rule", "hypergeometric", "appendix A.2"),
-        *_LIMITS,
-    ),
-)
-
-REPLAYED = Publication(
-    *_PAPER,
-    (
-        Prescription("selectors", ("random", "diffuse"), "section 5.3"),
-        Prescription("represent", "minilm", "section 5.2", alike=MINILM, unless="vectors"),
-        *_VARIANT,
-        Prescription("rules", ("hypergeometric",), "appendix A.2"),
-        *_LIMITS,
-        Prescription("subset", 0.8, "section 5.3"),
-    ),
-)
-
 
 QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
@@ -120,8 +77,6 @@ Representative = Annotated[
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
-
-    PAPER: ClassVar[Publication | None] = DIFFUSE
 
     first: Annotated[
         Path,
