@@ -66,7 +66,7 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
 
 def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
     """Run every pair; return the table by number of judgments, or by rule."""
-    from judgeloop.replay.compare_inputs import check, without_lengths
+    from judgeloop.replay.compare import check, without_lengths
     from judgeloop.replay.run import replay_compare
     from judgeloop.replay.tables import by_rule, by_size
 
@@ -83,7 +83,7 @@ def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
 def _replay_select(config: ReplaySelectConfig, *, quiet: bool) -> Tables:
     """Run the realisations; print the calls needed to name the best."""
     from judgeloop.replay.run import replay_select
-    from judgeloop.replay.select_inputs import win_rates
+    from judgeloop.replay.select import win_rates
     from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
     with counting("realisations", quiet=quiet) as observe:

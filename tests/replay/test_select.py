@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support.replaying import recorded, replay, rows_of
 
-from judgeloop.replay.select import Field, Realisations, realise
+from judgeloop.replay.config import ReplaySelectConfig
+from judgeloop.replay.select import Field, realise
 from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
@@ -119,7 +120,12 @@ def field_of(scores):
     )
 
 
-PLAN = Realisations(("random", "race", "halving"), 4, 0.1, (6,), None, 0)
+def plan(*selectors, **more):
+    paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
+    return ReplaySelectConfig.of(**paths, baseline="b", selectors=selectors, **more)
+
+
+PLAN = plan("random", "race", "halving", pool=4, calls=(6,))
 
 
 def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
@@ -142,9 +148,7 @@ def test_level_leaders_share_the_credit():
     half."""
     rows = realise(field_of([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), 1, PLAN)
     assert rows[0]["steps"][0][2] == 1.0, "two best ones: naming either is right"
-    rows = realise(
-        field_of([[1.0, 0.5], [0.5, 0.5]]), 3, Realisations(("random",), 2, 0.1, (), None, 0)
-    )
+    rows = realise(field_of([[1.0, 0.5], [0.5, 0.5]]), 3, plan("random", pool=2))
     first = rows[0]["steps"][0]
     assert first[2] in {1.0, 1 / 3}, (
         "the tie among both and the baseline, or the win, whichever comes first"

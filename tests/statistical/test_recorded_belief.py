@@ -10,7 +10,7 @@ from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.credible import Credible
 from judgeloop.methods.selectors.llm_selector import LLMSelector
 from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.select_inputs import field_for
+from judgeloop.replay.select import field_for
 
 POOLS, SIZE, SURE = 100, 400, 0.9
 TABLES = {
