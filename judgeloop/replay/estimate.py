@@ -6,9 +6,9 @@ are those of live runs. Files are read in `estimate_inputs.py`; the rows are sum
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,14 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.methods.stats.mean_intervals import Interval
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
-from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.selector import (
     SEARCHED,
+    Material,
     Wanted,
     distance_of,
     make_selector,
@@ -37,6 +37,7 @@ from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplayEstimateConfig
 
 QUESTION = "estimate"
+F = TypeVar("F", bound=np.floating)
 # The part with the runs of all selectors that walk; parts from 1 on are the shares.
 WALK = 0
 
@@ -66,65 +67,28 @@ class Subject:
         return float(self.scores.mean())
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedMaterial:
-    """The data for selectors in a replay: recorded vectors and confidences, and random clusters.
-
-    `seed` is the seed of the clusters, which differ between repetitions; None for selectors that do
-    not cluster. `found` is the number of clusters that CluSearch found; None without a search.
-    """
-
-    subject: Subject
-    seed: tuple[int, ...] | None = None
-    found: int | None = None
-
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        return len(self.subject.scores)
-
-    def states(self, *, last: bool) -> Floats:
-        """Return the system's vectors, shape (items, dimensions)."""
-        return needed(self.subject.last if last else self.subject.vectors)
-
-    def output_vectors(self) -> NDArray[np.floating]:
-        """Return vectors of the system's outputs, shape (items, dimensions)."""
-        assert self.subject.outputs is not None, "computed for every selector that uses them"
-        return self.subject.outputs
-
-    def confidence(self) -> Floats:
-        """Return the system's confidences, shape (items,)."""
-        return needed(self.subject.confidence)
-
-    def clusters(self, count: int) -> Strata:
-        """Return `count` balanced clusters, computed once for all selectors."""
-        if count not in self._known:
-            assert self.seed is not None, "given for selectors that cluster"
-            rng = np.random.default_rng(self.seed)
-            self._known[count] = Strata(balanced_kmeans(self.states(last=False), count, rng).labels)
-        return self._known[count]
-
-    def searched(self, most: int) -> Strata:
-        """Return as many clusters as one search found for all repetitions (see `stratify`)."""
-        del most
-        assert self.found is not None, "found for selectors that search"
-        return self.clusters(self.found)
-
-    @cached_property
-    def _known(self) -> dict[int, Strata]:
-        """Clusters made so far, by their number."""
-        return {}
-
-    def search(self, size: int, rng: np.random.Generator) -> int:
-        """Return the number of clusters that CluSearch finds for `size` judgments."""
-        from judgeloop.methods.stats.cluster_search import strata_by_clusters
-
-        vectors = self.states(last=False)
-        most = most_clusters(size, self.items)
-        return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
+def material_of(subject: Subject, seed: Sequence[int] = (), found: int | None = None) -> Material:
+    """Return the recorded data for selectors; `found` is how many clusters CluSearch found."""
+    return Material(
+        len(subject.scores),
+        lambda: needed(subject.vectors),
+        lambda: needed(subject.last),
+        lambda: needed(subject.outputs),
+        subject.confidence,
+        seed,
+        found,
+    )
 
 
-def needed(values: Floats | None) -> Floats:
+def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
+    """Return the number of clusters that CluSearch finds for `size` judgments."""
+    from judgeloop.methods.stats.cluster_search import strata_by_clusters
+
+    vectors = needed(subject.vectors)
+    return len(np.unique(strata_by_clusters(vectors, most_clusters(size, len(vectors)), rng)[0]))
+
+
+def needed(values: NDArray[F] | None) -> NDArray[F]:
     """Return values that were read because a selector uses them."""
     assert values is not None, "read for every selector that uses it"
     return values
@@ -170,7 +134,7 @@ def walk(subject: Subject, number: int, config: ReplayEstimateConfig) -> list[Ro
         _Trial(subject, number, share, repetition, config).walk(selector)
         for row in _rows(config, walking=True)
         # Made once for all runs: the selector keeps what it computes.
-        for selector in [make_selector(row, RecordedMaterial(subject), wanted)]
+        for selector in [make_selector(row, material_of(subject), wanted)]
         for share in config.shares
         for repetition in range(config.seeds)
     ]
@@ -185,7 +149,7 @@ def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateCo
     rows = _rows(config, walking=False)
     size = judgments(share, len(subject.scores))
     searching = np.random.default_rng([config.seed, number, share])
-    found = RecordedMaterial(subject).search(size, searching) if _searches(rows) else None
+    found = searched(subject, size, searching) if _searches(rows) else None
     wanted = Wanted(limit=size, start=size, distance=distance_of(config.confidence_by))
     trials = [
         _Trial(subject, number, share, repetition, config) for repetition in range(config.seeds)
@@ -193,7 +157,7 @@ def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateCo
     return [
         trial.session(make_selector(row, material, wanted))
         for trial in trials
-        for material in [RecordedMaterial(subject, trial.seed(1), found)]
+        for material in [material_of(subject, trial.seed(1), found)]
         for row in rows
     ]
 

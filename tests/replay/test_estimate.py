@@ -16,10 +16,15 @@ from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
+from judgeloop.questions.estimate.selector import (
+    Material,
+    live_material,
+    make_selector,
+    strata_of,
+    wanted_by,
+)
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import (
-    RecordedMaterial,
     Subject,
     judgments,
     stratify,
@@ -56,9 +61,12 @@ def live(name, budget, one, **flags):
     )  # fmt: skip
     items = len(one.scores)
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
-    material = LiveMaterial(config, pool, one.confidence)
-    vars(material)["_states"] = one.vectors  # instead of vectors of its texts
-    vars(material)["output_vectors"] = lambda: one.outputs
+    vectors = {
+        "states": lambda: one.vectors,
+        "last": lambda: one.vectors,
+        "outputs": lambda: one.outputs,
+    }
+    material = replace(live_material(config, pool, one.confidence), **vectors)
     return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
 
 
@@ -81,7 +89,7 @@ def stratify_on(monkeypatch):
     """`stratify` on given clusters, whatever it would find."""
 
     def run(strata, *given):
-        monkeypatch.setattr(RecordedMaterial, "clusters", lambda material, count: strata)
+        monkeypatch.setattr(Material, "clusters", lambda material, count: strata)
         return stratify(*given)
 
     return run
