@@ -110,9 +110,6 @@ class CompareArguments(ContestArguments, total=False):
     selector: str | None
     history: str | PathLike[str] | None
     represent: str | None
-    combine: str | None
-    clustering: str | None
-    representative: str | None
     rule: str | None
     near_tie: float | None
     not_worse: float | None

@@ -21,7 +21,6 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.compare.config import Clustering, Combine, Representative
 from judgeloop.questions.estimate.config import (
     BY_CONFIDENCE,
     BY_HISTORY,
@@ -181,9 +180,25 @@ class ReplayConfig(ReplaySettings):
         ),
     ] = "lexical"
     vectors: VectorsFile = None
-    combine: Combine = COMBINATIONS[0]
-    clustering: Clustering = CLUSTERINGS[0]
-    representative: Representative = REPRESENTATIVES[0]
+    combine: Annotated[
+        str,
+        one_of(COMBINATIONS),
+        run_setting(
+            f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
+        ),
+    ] = COMBINATIONS[0]
+    clustering: Annotated[
+        str,
+        one_of(CLUSTERINGS),
+        run_setting(f"Clustering method: {', '.join(CLUSTERINGS)}.", SELECTION),
+    ] = CLUSTERINGS[0]
+    representative: Annotated[
+        str,
+        one_of(REPRESENTATIVES),
+        run_setting(
+            f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
+        ),
+    ] = REPRESENTATIVES[0]
     history_systems: Annotated[
         int,
         Ge(0),

@@ -1,4 +1,4 @@
-"""The settings of `compare`: two systems, selector and rule; and what the papers prescribe.
+"""The settings of `compare`: two systems, selector and rule.
 
 The settings that all questions share are in `settings/run_settings.py`.
 """
@@ -14,9 +14,6 @@ from annotated_types import Gt, Lt, MinLen
 
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
-    CLUSTERINGS,
-    COMBINATIONS,
-    REPRESENTATIVES,
     SelectorRow,
     names_of,
     selector_row,
@@ -48,30 +45,6 @@ QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 # The default selector for a stopping rule that does not need uniform draws.
 PREFERRING = "decisive"
-
-# Settings that replays have too.
-Combine = Annotated[
-    str,
-    one_of(COMBINATIONS),
-    run_setting(
-        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
-    ),
-]
-Clustering = Annotated[
-    str,
-    one_of(CLUSTERINGS),
-    run_setting(
-        f"Clustering method: {', '.join(CLUSTERINGS)}. Above 20,000 items ward is approximated.",
-        SELECTION,
-    ),
-]
-Representative = Annotated[
-    str,
-    one_of(REPRESENTATIVES),
-    run_setting(
-        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +96,6 @@ class CompareConfig(ContestSettings):
             Vectors,
         ),
     ] = "lexical"
-    combine: Combine = "difference"
-    clustering: Clustering = "ward"
-    representative: Representative = "cosine"
     rule: Annotated[
         str,
         one_of(RULES),
