@@ -194,12 +194,3 @@ class CompareConfig(ContestSettings):
 def has_recorded(judges: object) -> bool:
     """Return whether recorded scores are among `judges`, which may be unchecked."""
     return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
-
-
-def compare_config(**values: object) -> CompareConfig:
-    """Return a checked configuration; `judge` is one name, or several names for a panel.
-
-    Raises:
-        InputError: a value is out of range; the message names the field.
-    """
-    return CompareConfig.of(**values)
