@@ -132,7 +132,7 @@ FORMAT_ROW = """
 """
 
 SETTING = """
-    colour: Annotated[str, Setting("Colour of the result.", STOPPING, Part.RUN, Found)] = "blue"
+    colour: Annotated[str, run_setting("Colour of the result.", STOPPING)] = "blue"
 """
 
 QUESTION_ENTRY = """
