@@ -6,12 +6,12 @@ from __future__ import annotations
 import time
 from itertools import combinations
 from math import inf
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.walks import fared_at, steps
 
 from judgeloop.calibration import walks as replaying
 from judgeloop.calibration.comparable import Case, Comparable, comparable
@@ -23,7 +23,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import Past, no_past, past_of_scores, prospects_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
-from judgeloop.methods.stats.risk_control import bounds_of, new_minima
+from judgeloop.methods.stats.risk_control import bounds_of
 from judgeloop.methods.stopping.calibrated import Calibrated, chance_not_to_win
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
@@ -54,24 +54,6 @@ def random_past(seed, systems=8, items=40, unknown=0.0):
     scores = np.round(skills)
     scores[rng.random(scores.shape) < unknown] = np.nan
     return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
-
-
-def steps(walks, walk):
-    """The end of a walk as a step function of the threshold: each new minimum of the statistic, the
-    judgments, and whether the leader is wrong."""
-    found = np.flatnonzero(new_minima(walks.statistics[walk : walk + 1])[0])
-    return [
-        (float(walks.statistics[walk, at]), int(at) + 1, bool(walks.wrong[walk, at]))
-        for at in found
-    ]
-
-
-def fared_at(walks, risk, bounds):
-    """Mean judgments, and shares of wrong and undecided runs, at the threshold for a risk."""
-    threshold = bounds.below(risk)
-    stops = walks.statistics < (-np.inf if threshold is None else threshold)
-    means = dict(zip(("judgments", "wrong", "undecided"), walks.ended(stops), strict=True))
-    return SimpleNamespace(**{name: float(values.mean()) for name, values in means.items()})
 
 
 class TestWalks:
