@@ -298,7 +298,7 @@ def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
         (["--proxy", "human"], "a proxy rates every item"),
         (["--proxy", "nobody"], "there is no such judge"),
         (["--half-width", "0.6"], "--half-width"),
-        (["--layer", "foo"], "--layer: expected middle, last, auto or a number, found 'foo'"),
+        (["--layer", "foo"], "--layer: expected middle, last or a number, found 'foo'"),
         (["--represent", "foo"], "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'"),
         (["--risk", "1"], "--risk"),
         (["--interval", "exact"], "--interval"),
