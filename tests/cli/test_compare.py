@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
 from support.commandline import judgeloop
-from support.database import opened
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
@@ -256,26 +255,13 @@ def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server)
     assert "the address has no path, and most servers want one, such as /v1" in result.stderr
 
 
+# What else a file may have is in `tests/formats`.
 BAD_INPUT = {
     "no such file": (None, "there is no such file"),
-    "an empty file": (b"", "the file is empty"),
     "no JSON": (b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id"\n', "line 2: this is no JSON"),
-    "not UTF-8": (
-        b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id": "\xff"}\n',
-        "line 2: expected UTF-8",
-    ),
-    "a missing field": (b'{"id": "i0", "prompt": "p"}\n', "line 1: the field 'output' is missing"),
-    "a duplicate id": (
-        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "i0", "prompt": "p0", "output": "y"}\n',
-        "line 2: the item 'i0' appears twice, first on line 1",
-    ),
     "a partial join": (
         b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "z", "prompt": "z", "output": "x"}\n',
-        "1 matched, 29 only in good-model ('i1', 'i10', 'i11', …), 1 only in bad ('z')",
-    ),
-    "no item in common": (
-        b'{"id": "z", "prompt": "z", "output": "x"}\n',
-        "no item is in all files",
+        "1 matched, 29 only in good-model ('i1', 'i2', 'i3', …), 1 only in bad ('z')",
     ),
 }
 
@@ -290,7 +276,7 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
     assert result.exit_code == 2
     assert not result.stdout
     assert len(result.stderr.splitlines()) == 1
-    assert message.replace("'i1', 'i10', 'i11'", "'i1', 'i2', 'i3'") in result.stderr
+    assert message in result.stderr
     assert "bad" in result.stderr
     assert not chat_server.requests
     assert not (tmp_path / ".judgeloop").exists()
@@ -304,22 +290,15 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["--judge", "replay:nowhere.csv"], "nowhere.csv: there is no such file"),
         (["--judge", "openai/gpt-4.1"], "set OPENAI_API_KEY"),
         (["--judge", "openai/m", "--judge-price", "1"], "--judge-price"),
-        (["--judge", "openai/m", "--judge-base-url", "localhost:8000"], "--judge-base-url"),
         (["--judge", "openai/m", "--prompt", "rating.v1"], "rates one answer"),
-        (["--risk", "0"], "--risk"),
-        (["--budget", "five"], "--budget"),
         (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
-        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
         (["--give-up", "1"], "--give-up: "),
-        (["--deadline", "soon"], "--deadline"),
         (["--deadline=-3m"], "--deadline"),
         (["JUDGELOOP_DECOY_OUTPUTS=first.jsonl"], "say how many decoys to try with JUDGELOOP_DECOYS"),
         (["--near-tie", "0.1"], "it applies to --rule anytime"),
         (["--clustering", "kmeans"], "has no effect with --selector random and --rule sequential; it applies to"),
-        (["--selector", "input-cluster", "--combine", "addition"], "--combine addition has no effect with"),
         (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),
         (["--require-winner", "nobody"], "--require-winner"),
-        (["-o", "result.docx"], "expected a file ending in"),
         (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--budgets", "5"], "No such option"),
     ],
@@ -359,34 +338,6 @@ def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path)
 
 
 @pytest.mark.processes
-def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
-    files, chat_server, tmp_path
-):
-    chat_server.respond = lambda request, n: Response(
-        200, verdict(goodness(request)).body, delay_s=0.15
-    )
-    command = [*started(chat_server, files), "--risk", "1e-9"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while len(chat_server.requests) < 8:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, err
-    assert not out
-    assert "judgeloop: no result: interrupted; what was paid for is kept\n" in err
-    assert "Rerun the command to resume." in err
-    paid = len(chat_server.requests)
-    with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
-        states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
-    assert states.pop("settled") == paid
-    assert set(states) <= {"released"}, "what had not been sent was given back"
-    chat_server.respond = lambda request, n: verdict(goodness(request))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode in {0, 3}
-    assert len(chat_server.requests) <= 60, "nothing was asked twice"
-
-
-@pytest.mark.processes
 def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server):
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.1
@@ -414,42 +365,22 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     assert out.startswith("good-model is better than poor-model")
 
 
-@pytest.mark.processes
-def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
-    slow, calls = tmp_path / "slow_judge.py", tmp_path / "calls.txt"
-    slow.write_text(
-        "import asyncio\n"
-        "async def judge(prompt, **_):\n"
-        f"    with open({str(calls)!r}, 'a') as told:\n"
-        "        told.write(prompt + '\\n')\n"
-        "    await asyncio.sleep(0.05)\n"
-        "    return 'A'\n"
-    )
-    command = [*COMMAND, "compare", *map(str, files[:2]), "--judge", "python:slow_judge:judge", "--allow-plugins",
-               "--concurrency", "1", "--order", "fixed", "--budget", "none"]  # fmt: skip
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path))
-
-    def run(*more):
-        command_line = [*command, *more]
-        return subprocess.run(
-            command_line, check=False, env=environment, capture_output=True, text=True
-        )
-
-    done = run("--deadline", "0.2s")
-    assert done.returncode == 3, done.stderr
+def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, chat_server):
+    chat_server.respond = lambda request, n: Response(body=verdict("A").body, delay_s=0.05)
+    command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]
+    done = judgeloop(*command, "--deadline", "0.2s")
+    assert done.exit_code == 3, done.stderr
     assert "on these 30 items: the deadline has passed." in unwrapped(done.stdout)
     assert "The deadline of 0.2 s is reached." in done.stdout
     assert "Rerun the command to resume." in done.stdout
-    again = run()
-    assert again.returncode == 0, again.stderr
-    asked = calls.read_text().splitlines()
+    assert judgeloop(*command).exit_code == 0
+    asked = [json.dumps(candidates(request)) for request in chat_server.requests]
     assert len(set(asked)) == len(asked), "what the first command learned is not asked again"
 
 
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
-        (["--selector", "diffuse"], "diffuse on lexical vectors"),
         (["--selector", "diffuse", "--combine", "addition", "--representative", "random"],
          "diffuse (combine addition, representative random) on lexical vectors"),
         (["--selector", "input-cluster", "--clustering", "cosine"], "input-cluster (clustering cosine) on lexical"),
@@ -511,17 +442,6 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     assert "gives up" not in without.stdout
 
 
-def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
-    plain, first, again = (
-        json.loads(judgeloop(*level, *more, "--json").stdout)
-        for more in ([], *[["--give-up", "0.3"]] * 2)
-    )
-    assert (first["stop_reason"], first["give_up"], plain["give_up"]) == ("futility", 0.3, None)
-    assert first["run"] == again["run"] != plain["run"]
-    assert (again["judged"], again["attempts"]) == (first["judged"], 0)
-    assert first["judged"] < plain["judged"] == 24
-
-
 def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
     forecast, without = (
         json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
@@ -551,15 +471,6 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     shown = judgeloop(*recorded, "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
     answers = f"{faster['ahead']} unneeded answers (about $"
     assert answers in unwrapped(shown)
-
-
-def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
-    judgeloop(*arguments)
-    before = len(chat_server.requests)
-    judgeloop(*arguments, "--rubric", "The shorter, the better.")
-    assert len(chat_server.requests) > before
-    assert candidates(chat_server.requests[-1])["rubric"] == "The shorter, the better."
 
 
 @pytest.mark.processes
@@ -665,7 +576,6 @@ def test_doctor_has_a_judge_rate_where_it_is_to_rate(doctor, chat_server, tmp_pa
     assert "the reply is no verdict" in refused.stdout
 
 
-@pytest.mark.processes
 def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt

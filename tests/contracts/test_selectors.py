@@ -11,7 +11,7 @@ from support.pools import differences, known_beforehand
 from support.selectors import PICKERS, make_picker, make_selector, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.selectors.catalogue import COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.selectors.catalogue import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.methods.selectors.confidence_systematic import ConfidenceSystematic
 from judgeloop.methods.selectors.credible import Credible
 from judgeloop.methods.selectors.cross_entropy import CrossEntropy
@@ -50,13 +50,8 @@ SELECTORS = {
     "max-norm": variant("max-norm"),
     "input-cluster": variant("input-cluster"),
     **{combine: variant(combine=combine) for combine in COMBINATIONS},
-    **{
-        f"{clustering}, {representative}": variant(
-            clustering=clustering, representative=representative
-        )
-        for clustering in ("ward", "cosine", "kmeans", "micro-ward")
-        for representative in REPRESENTATIVES
-    },
+    **{clustering: variant(clustering=clustering) for clustering in CLUSTERINGS},
+    **{f"by {one}": variant(representative=one) for one in REPRESENTATIVES},
 }
 
 ONE = (0,)
@@ -83,7 +78,7 @@ SELECTORS |= {
         strata(items), items, confidence=confidence(items), distance="ks"
     ),
 }
-SIZES = [1, 2, 3, 5, 29, 30, 31, 53]
+SIZES = [1, 2, 5, 30, 53]
 
 SYSTEMS, BASELINE, RISK = 5, 2, 0.1
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
@@ -149,11 +144,14 @@ def make(request):
 def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(name, items):
     active = set()
     for step in all_steps(SELECTORS[name](items), items):
+        positions = [choice.position for choice in step.choices]
+        assert positions, "no step is empty"
+        assert len(set(positions)) == len(positions)
+        assert not set(positions) & set(step.leave)
         assert set(step.leave) <= active, "only what entered may leave"
         active -= set(step.leave)
-        entering = {choice.position for choice in step.choices}
-        assert not entering & active, "what is in the decision may not enter again"
-        active |= entering
+        assert not set(positions) & active, "what is in the decision may not enter again"
+        active |= set(positions)
     assert active == set(range(items))
 
 
@@ -182,17 +180,7 @@ def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
     assert len({choice.key for step in steps for choice in step.choices}) == items * len(OTHERS)
 
 
-@pytest.mark.parametrize("items", SIZES)
-@pytest.mark.parametrize("name", SELECTORS)
-def test_no_step_is_empty_and_none_names_a_position_twice(name, items):
-    for step in all_steps(SELECTORS[name](items), items):
-        positions = [choice.position for choice in step.choices]
-        assert positions
-        assert len(set(positions)) == len(positions)
-        assert not set(positions) & set(step.leave)
-
-
-@pytest.mark.parametrize("at_a_time", [2, 7, 33, 1000])
+@pytest.mark.parametrize("at_a_time", [7, 1000])
 def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(make, at_a_time):
     assert all_steps(make(53), 53, at_a_time=at_a_time) == all_steps(make(53), 53)
 
@@ -220,7 +208,7 @@ def test_asking_and_telling_leave_the_state_they_were_given_alone(make):
         assert pickle.dumps(asked) == before
 
 
-@pytest.mark.parametrize("asked", [0, 6, 37])
+@pytest.mark.parametrize("asked", [0, 37])
 def test_its_state_survives_pickling(make, asked):
     rng, selector = np.random.default_rng(0), make(53)
     steps, state = steps_of(selector, selector.init(53, rng), asked, rng)
