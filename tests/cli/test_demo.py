@@ -30,7 +30,7 @@ socket.socket.connect = socket.getaddrinfo = refused
 
 
 def demo(*more):
-    return CliRunner().invoke(app, ["demo", *more])
+    return CliRunner(env={"COLUMNS": None}).invoke(app, ["demo", *more])
 
 
 @pytest.fixture(scope="module")

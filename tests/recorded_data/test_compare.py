@@ -92,7 +92,7 @@ def test_our_rouge2_and_the_tables_differ_by_little(recorded_data, capsys):
             f"\nrouge2 against the table, {len(apart)} outputs: equal to 0.001 on {np.mean(apart < 1e-3):.1%}, "
             f"mean difference {apart.mean():.4f}, largest {apart.max():.3f}"
         )
-    assert np.mean(apart < 1e-3) > 0.85
+    assert np.mean(apart < 1e-3) > 0.8
     assert apart.mean() < 0.005
 
 
