@@ -65,8 +65,10 @@ def from_files(tmp_path_factory):
     return ask
 
 
-@pytest.mark.parametrize("question", [compared, searched, estimated])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [*((compared, form) for form in FORMS), (searched, "pandas"), (estimated, "lazy polars")],
+)
 def test_the_result_is_the_same_from_files_and_from_memory(
     question, form, rows, from_files, tmp_path
 ):

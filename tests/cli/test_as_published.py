@@ -55,16 +55,6 @@ def test_a_comparison_is_diffuse_and_says_so():
     assert "0 attempts," in again.stdout, "the same run, so nothing is asked twice"
 
 
-def test_a_selection_is_llm_selector_and_says_so():
-    baseline = ["--baseline", SYSTEMS[0].stem, "--max-judgments", 60]
-    result = judgeloop("select", *SYSTEMS, *JUDGED, *baseline, "--as-published")
-    assert result.exit_code in {0, 3}, result.output
-    assert "LLM Selector (Durmazkeser et al. 2025): selector llm-selector" in unwrapped(
-        result.stdout
-    )
-    assert "epsilon auto" in result.stdout
-
-
 @pytest.mark.usefixtures("_lexical_stands_in")
 def test_an_estimate_is_actracer_and_says_so(tmp_path):
     rows = [
@@ -80,11 +70,3 @@ def test_an_estimate_is_actracer_and_says_so(tmp_path):
     found = json.loads(result.stdout)
     assert found["published"].startswith("AcTracer (Huang et al. 2024): selector actracer")
     assert "represent hidden:MODEL, layer middle" in found["published"]
-
-
-def test_a_contradiction_is_refused_in_flags():
-    files = [INCIDENTS / "central.jsonl", INCIDENTS / "lead.jsonl"]
-    result = judgeloop("compare", *files, *JUDGED, "--as-published", "--clustering", "kmeans")
-    assert result.exit_code == 2
-    assert "--as-published: DiffUse" in result.stderr
-    assert "prescribes --clustering ward (section 5.2), found --clustering kmeans" in result.stderr

@@ -319,15 +319,6 @@ def test_a_metric_without_references_is_refused(files, tmp_path):
     assert "'reference'" in result.stderr
 
 
-def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(recorded, tmp_path):
-    (tmp_path / "folder").mkdir()
-    result = judgeloop(*recorded, "--ledger", "folder")
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith(
-        "judgeloop: the ledger folder cannot be opened"
-    )
-
-
 def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path):
     (tmp_path / "bad.sqlite").write_text("no database " * 100)
     result = judgeloop(*recorded, "--ledger", "bad.sqlite")
@@ -440,15 +431,6 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     without = judgeloop(*level)
     assert ": the maximum number of judgments is reached." in unwrapped(without.stdout)
     assert "gives up" not in without.stdout
-
-
-def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
-    forecast, without = (
-        json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
-        for more in (["--give-up", "0.3"], [])
-    )
-    assert forecast == without
-    assert forecast["worst"] == 24
 
 
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])

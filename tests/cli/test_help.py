@@ -38,12 +38,6 @@ def test_the_short_help_lists_few_options_and_says_how_many_more_there_are(quest
     assert f"Example:\n    judgeloop {question} " in short.output
 
 
-def test_the_short_help_asks_for_no_settings_file():
-    Path("judgeloop.toml").write_text("this is no TOML")
-    assert judgeloop("compare", "--help").exit_code == 0
-    assert judgeloop("compare", "--help-all").exit_code == 0
-
-
 @pytest.fixture
 def pair(incidents):
     """A comparison that no server is needed for."""

@@ -99,11 +99,6 @@ def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_tru
         assert compare(*files, **options, judge_name=name).to_dict()["run"] == run
 
 
-def test_the_doctor_says_that_a_server_is_named(chat_server):
-    result = judgeloop("doctor", *at(chat_server), "JUDGELOOP_JUDGE_NAME=lab")
-    assert "openai/m, known as lab whatever its address" in result.stdout
-
-
 def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):
     panel = ["--judge", "openai/a", "--judge", "openai/b", "--judge-price", "0,0"]
     environment = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "none"}

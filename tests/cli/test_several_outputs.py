@@ -63,10 +63,15 @@ def test_the_result_names_the_files_that_it_was_written_to(command):
     [
         (["result.json", "result.pdf"], "-o result.pdf: expected a file ending in"),
         (["result.json", "missing/result.md"], "missing does not exist"),
+        (["result.json", "folder.md"], "-o folder.md: this is a folder"),
+        (["result"], "expected a file ending in"),
+        (["result.json.gz"], "expected a file ending in"),
+        ([".json"], "expected a file ending in"),
         (["result.json", "./result.json"], "-o result.json: this is the same file as -o"),
     ],
 )
 def test_all_files_are_checked_before_anything_is_done(files, said, command):
+    Path("folder.md").mkdir()
     result = judgeloop(*command, *of_each(files))
     assert result.exit_code == 2
     assert said in result.stderr

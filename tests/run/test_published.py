@@ -47,43 +47,6 @@ def test_without_the_switch_nothing_is_filled_in(question):
     assert published_name(question.PAPER, config) is None
 
 
-def test_diffuse_is_as_in_its_paper():
-    config = published(CompareConfig)
-    assert (config.selector, config.represent, config.rule) == (
-        "diffuse",
-        "minilm",
-        "hypergeometric",
-    )
-    assert (config.combine, config.clustering, config.representative) == (
-        "difference",
-        "ward",
-        "cosine",
-    )
-    assert (config.min_judgments, config.max_judgments, config.risk) == (5, 200, 0.1)
-
-
-def test_llm_selector_is_as_in_its_paper():
-    config = published(SelectConfig, max_judgments=500)
-    assert (config.selector, config.rule, config.weak_judges, config.epsilon) == (
-        "llm-selector",
-        "fixed-budget",
-        10,
-        None,
-    )
-    assert config.max_judgments == 500
-
-
-def test_actracer_is_as_in_its_paper_with_either_confidence():
-    for confidence in ("geometric-mean", "first-token"):
-        config = published(EstimateConfig, confidence_by=confidence)
-        assert (config.selector, config.layer, config.clusters, config.allocation) == (
-            "actracer",
-            "middle",
-            None,
-            "mc-ucb",
-        )
-
-
 @pytest.mark.parametrize(
     ("question", "values", "said"),
     [
@@ -104,6 +67,25 @@ def test_what_contradicts_the_paper_is_refused_and_both_are_named(question, valu
     message = f"prescribes `{prescribed}` ({where}), found `{found}`"
     with pytest.raises(InputError, match=re.escape(message)):
         published(question, **values)
+
+
+AS_PUBLISHED = [
+    (CompareConfig, "selector=diffuse represent=minilm rule=hypergeometric min_judgments=5"),
+    (CompareConfig, "combine=difference clustering=ward representative=cosine max_judgments=200"),
+    (SelectConfig, "selector=llm-selector rule=fixed-budget weak_judges=10 epsilon=None"),
+    (EstimateConfig, "selector=actracer layer=middle clusters=None allocation=mc-ucb"),
+]
+
+
+@pytest.mark.parametrize(("question", "settings"), AS_PUBLISHED)
+def test_a_question_is_as_in_its_paper(question, settings):
+    config, prescribed = published(question), dict(one.split("=") for one in settings.split())
+    assert {name: str(getattr(config, name)) for name in prescribed} == prescribed
+
+
+def test_what_the_paper_leaves_open_may_be_chosen():
+    assert published(SelectConfig, max_judgments=500).max_judgments == 500
+    assert published(EstimateConfig, confidence_by="first-token").confidence_by == "first-token"
 
 
 def test_an_estimate_needs_hidden_states_to_be_as_published():
