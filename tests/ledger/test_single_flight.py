@@ -47,7 +47,7 @@ def with_two(path, story):
 def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(tmp_path):
     async def story(one, first, other, second):
         assert await one.sending(first) == await one.sending(first)
-        assert (await other.sending(second)).busy
+        assert (await other.sending(second)).busy == "one"
         await one.settle(first, Reply(Verdict(1.0), cost_p=4))
         assert (await other.sending(second)).verdict == Verdict(1.0)
         assert (await other.spend("other", None)).charged_p == 0
@@ -64,7 +64,7 @@ def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
         told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
         await getattr(one, way)(first, *told)
         cleared = await other.sending(second)
-        assert (cleared.verdict, cleared.busy) == (None, False)
+        assert (cleared.verdict, cleared.busy) == (None, "")
 
     with_two(tmp_path / "l.sqlite", story)
 
