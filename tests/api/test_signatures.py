@@ -113,7 +113,7 @@ def test_an_error_names_the_parameter_and_no_flag(rows):
 
 
 def test_a_configuration_may_be_passed_in_place_of_everything(files):
-    config = judgeloop.compare_config(
+    config = judgeloop.CompareConfig.of(
         first=files["terse"], second=files["chatty"], judge="metric:exact"
     )
     one = judgeloop.compare(config)

@@ -8,7 +8,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.engine.presentation import Order
-from judgeloop.questions.compare.config import CompareConfig, compare_config
+from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.settings.setting import declared
 
@@ -16,7 +16,7 @@ LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
 
 def config(**values):
-    return compare_config(**(LEAST | values))
+    return CompareConfig.of(**(LEAST | values))
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,6 @@ def test_a_missing_value_is_named():
 
 
 def test_a_comparison_needs_no_judge_and_the_other_questions_one():
-    assert compare_config(first="a", second="b").judge == ()
+    assert CompareConfig.of(first="a", second="b").judge == ()
     with pytest.raises(InputError, match=r"^`judge`: "):
         SelectConfig.of(outputs="a,b", baseline="a", judge=())
