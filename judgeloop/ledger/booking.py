@@ -114,6 +114,39 @@ def charged_to_others(connection: LedgerConnection, run: str) -> int:
     return int(found.fetchone()[0])
 
 
+def held_by_others(connection: LedgerConnection, run: str) -> dict[str, int]:
+    """Return what open attempts hold back for the other runs that `run` may wait for, by run.
+
+    If each run that holds money waits only for later ones, no circle of runs waits.
+    """
+    held: dict[str, int] = dict(
+        connection.execute(
+            "SELECT run, sum(charged_p) FROM attempts WHERE ended IS NULL GROUP BY run "
+            "HAVING sum(charged_p) > 0"
+        )
+    )
+    if held.pop(run, 0):
+        own = run_row(connection, run).seq
+        return {other: p for other, p in held.items() if run_row(connection, other).seq > own}
+    return held
+
+
+def missing_p(
+    connection: LedgerConnection,
+    run: str,
+    cost_p: int,
+    budget_p: int | None,
+    ledger_budget_p: int | None,
+) -> int | None:
+    """Return how much of `cost_p` the ledger's limit does not cover; None if `budget_p` does not."""
+    own_p = run_row(connection, run).charged_p + cost_p
+    if budget_p is not None and own_p > budget_p:
+        return None
+    if ledger_budget_p is None:
+        return 0
+    return max(0, own_p + charged_to_others(connection, run) - ledger_budget_p)
+
+
 def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
     """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
     held: dict[str, Verdict] = {}
@@ -219,12 +252,16 @@ def _end_of(answer: Answer) -> End:
 def close_ticket(
     connection: LedgerConnection, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str
 ) -> None:
-    """Close a reservation without a reply.
+    """Close a reservation without a reply; one that was never sent is not kept.
 
     Raises:
         LedgerError: it was closed before.
     """
-    close(connection, _open_attempt(connection, ticket), state, end, cost_p=cost_p, result=why)
+    row = _open_attempt(connection, ticket)
+    if end in {End.UNSENT, End.UNNEEDED}:
+        _forget(connection, row)
+    else:
+        close(connection, row, state, end, cost_p=cost_p, result=why)
 
 
 def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
@@ -232,6 +269,12 @@ def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
     if row is None or row.state not in {"reserved", "sent"}:
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
     return row
+
+
+def _forget(connection: LedgerConnection, row: AttemptRow) -> None:
+    """Delete a reservation that was never sent, and give its money back."""
+    charge(connection, row.run, -row.charged_p)
+    connection.execute("DELETE FROM attempts WHERE id = ?", (row.id,))
 
 
 def close(
@@ -282,8 +325,11 @@ def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, i
                 connection, row, "abandoned", End.LOST, cost_p=row.charged_p, result=MAY_BE_BILLED
             )
             kept_p += row.charged_p
-        else:
+        elif row.rehearsed or not row.charged_p:  # not noted when it is sent: it may be late
             close(connection, row, "released", End.UNSENT, cost_p=0, result=NEVER_SENT)
+            freed_p += row.charged_p
+        else:
+            _forget(connection, row)
             freed_p += row.charged_p
     return freed_p, kept_p
 
@@ -320,9 +366,9 @@ def spend_of(
         "count(*) FILTER (WHERE charged_p > 0), "
         "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
         "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended <> :later) "
+        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
         "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED},
+        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
     ).fetchone()
     now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
     known = one(connection, RunRow, "id = ?", run)
@@ -375,7 +421,5 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
 
 def open_runs(connection: LedgerConnection) -> list[str]:
     """Return the runs with attempts that are not closed."""
-    found = connection.execute(
-        "SELECT DISTINCT run FROM attempts WHERE state IN ('reserved', 'sent')"
-    )
+    found = connection.execute("SELECT DISTINCT run FROM attempts WHERE ended IS NULL")
     return [run for (run,) in found]

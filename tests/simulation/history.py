@@ -47,6 +47,7 @@ class History:
     # What a run must at least be charged, and what more it may be, where nobody can know.
     charged_p: Counter[str] = field(default_factory=Counter)
     maybe_p: Counter[str] = field(default_factory=Counter)
+    noted_p: dict[str, dict[int, int]] = field(default_factory=dict)  # open, and noted as sent
     recovered_alive: bool = False  # a run was recovered while its process lived
 
     def receive(self, request: Request, *, free: bool) -> None:
@@ -101,8 +102,15 @@ class History:
             raise BrokenError(f"{verdict} is under {key}, but was the answer to {request.mark}")
 
     def bill_p(self, run: str) -> int:
-        """Return what the provider bills for a run."""
-        return sum(request.billed_p for request in self.requests if request.run == run)
+        """Return what the provider bills for a run, as far as anybody can know.
+
+        Of a reply above its worst case that never reached the ledger, the worst case is booked.
+        """
+        return sum(
+            one.billed_p if self.held.get(one.key) == one.mark else min(one.billed_p, one.worst_p)
+            for one in self.requests
+            if one.run == run
+        )
 
     def check_end(self, life: Life, *, cancelled: bool) -> None:
         """Check at the end of a process that was not killed that no verdict was dropped."""

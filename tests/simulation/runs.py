@@ -156,7 +156,7 @@ class Simulation:
         try:
             return await asyncio.shield(main)
         except (KilledError, asyncio.CancelledError, LedgerError) as error:
-            expected = life.failed or self.history.recovered_alive or fault.kind in STATEMENTS
+            expected = self.history.recovered_alive or fault.kind in {*STATEMENTS, *CALLS}
             if isinstance(error, LedgerError) and not expected:
                 raise
             return None

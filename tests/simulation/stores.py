@@ -21,7 +21,7 @@ from typing import Any
 from unittest.mock import patch
 
 from simulation.history import History
-from simulation.world import LIFE, KilledError, Life, World
+from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Clearance, End, Reservation, Ticket
@@ -170,6 +170,7 @@ class Wire:
         self._run = run
         self._history = history
         self._fault = PLANS.of(life)
+        self._noted_p = history.noted_p.setdefault(run, {})  # by attempt
 
     async def _do(self, step: Any) -> Any:
         """Carry out one call of the ledger, and what goes wrong with it."""
@@ -207,7 +208,11 @@ class Wire:
     ) -> list[list[Ticket]]:
         return await self._do(self._ledger.reserve(run, groups, budget_p))
 
+    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
+        return await self._do(self._ledger.held_back(run, cost_p, budget_p))
+
     async def sending(self, ticket: Ticket) -> Clearance:
+        self._noted_p[ticket.attempt] = ticket.cost_p
         cleared = await self._do(self._ledger.sending(ticket))
         if cleared.verdict is not None:
             self._history.acknowledged(ticket.key, cleared.verdict)
@@ -229,7 +234,12 @@ class Wire:
         for ticket, reply in replies:
             self._history.settled(ticket.key, reply)
         costs_p = {t: t.cost_p if r.cost_p is None else r.cost_p for t, r in replies}
-        answer = await self._booked(step, costs_p)
+        try:
+            answer = await self._booked(step, costs_p)
+        except LedgerError as error:
+            if self._fault.kind in {*STATEMENTS, *CALLS}:
+                raise
+            raise BrokenError(f"a reply that is paid for was refused: {error}") from error
         held = [answer] if one else answer
         for (ticket, _), verdict in zip(replies, held, strict=True):
             if verdict is not None:
@@ -250,6 +260,8 @@ class Wire:
         answer = await self._do(step)
         history.maybe_p[run] -= total_p
         history.charged_p[run] += total_p
+        for ticket in costs_p:
+            self._noted_p.pop(ticket.attempt, None)
         return answer
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
@@ -260,6 +272,11 @@ class Wire:
         kept_p = (await self._do(self._ledger.recover(run)))[1]
         self._history.maybe_p[run] -= UNKNOWN_P
         self._history.charged_p[run] += kept_p
+        by_others_p = sum(self._noted_p.values()) - kept_p  # closed by a process that waited
+        if by_others_p < 0:
+            raise BrokenError(f"{run}: {kept_p} stay charged, though less was ever sent")
+        self._history.maybe_p[run] += by_others_p
+        self._noted_p.clear()
         self._life.began = True
 
     async def aclose(self) -> None:
