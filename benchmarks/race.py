@@ -185,6 +185,51 @@ def baseline_table(data: Path, runs: int, names: list[str]) -> None:
                     )
 
 
+def picture(data: Path, place: Path) -> None:
+    """Draw the upper bounds of 53 systems by calls, in one race, and what the leader is sure to have."""
+    scores = next(drawn(field(data, "gpt4")[1], 53, 400, 1))
+    race = Racing(54, 53, 0.1)
+    state, calls = race.init(400, np.random.default_rng(0)), 0
+    paths: list[list[tuple[int, float]]] = [[] for _ in range(54)]
+    sure = []
+    while not (state.levels and state.levels.within(0.0)):
+        step, state = race.ask(state, np.random.default_rng(0))
+        assert step is not None
+        labels = [
+            Label(choice, Verdict(float(scores[choice.systems[0], choice.position])))
+            for choice in step.choices
+        ]
+        state, calls = race.tell(state, labels), calls + len(labels)
+        assert state.levels is not None
+        sure.append((calls, state.levels.lower / 400))
+        for path, upper in zip(paths, state.levels.uppers / 400, strict=True):
+            if not path or path[-1][1] != upper:
+                path.append((calls, float(upper)))
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 330" font-family="sans-serif" font-size="12">'
+    ]
+
+    def line(path: list[tuple[int, float]], look: str) -> None:
+        steps = [f"{50 + 570 * at / calls:.0f} {290 - 270 * share:.1f}" for at, share in path]
+        moves = "".join("H{}V{}".format(*step.split()) for step in steps[1:])
+        lines.append(f'<path d="M{steps[0]}{moves}H620" fill="none" {look}/>')
+
+    for path in paths[:53]:
+        line(path, 'stroke="#7a8aa0" stroke-width="0.7"')
+    line(paths[state.levels.leader or 0], 'stroke="#0a6" stroke-width="2"')
+    line(sure, 'stroke="#0a6" stroke-width="2" stroke-dasharray="4 3"')
+    lines += [
+        f'<text x="44" y="{294 - 270 * share:.0f}" text-anchor="end">{100 * share:.0f} %</text>'
+        for share in (0, 0.5, 1)
+    ]
+    lines.append(
+        f'<text x="50" y="308">0</text><text x="620" y="308" text-anchor="end">{calls:,} calls</text>'
+    )
+    lines.append('<text x="50" y="324">upper bounds of the win rates; green: the system that is named, '
+                 "dashed: what the leader is sure to have</text></svg>")  # fmt: skip
+    place.write_text("\n".join(lines) + "\n")
+
+
 def least_favourable(systems: int, items: int, mean: float, ties: float, gap: float) -> Floats:
     """Return one best system, and all others half a point more than the gap behind; not shuffled."""
     scores = np.zeros((systems, items))
@@ -231,6 +276,7 @@ def main() -> None:
     parser.add_argument("--pools", default="400")
     parser.add_argument("--risks", default="0.1")
     parser.add_argument("--systems", default="")
+    parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     names, tables = given.verdicts.split(","), given.only.split(",")
     if given.systems:
@@ -245,6 +291,8 @@ def main() -> None:
         few_table(given.data, given.runs, names)
     if "baseline" in tables:
         baseline_table(given.data, given.runs, names)
+    if given.picture:
+        picture(given.data, given.picture)
     if "least" in tables:
         least_table(given.runs)
 

@@ -104,7 +104,8 @@ def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_serve
     strict = live(chat_server, systems, "--selector", "random", "--risk", "1e-9")
     outcome = outcome_of(judgeloop(*strict, "--budget", "0.06", "--json"))
     assert outcome["stop_reason"] == "budget"
-    assert {row["queries"] for row in outcome["standings"]} == {outcome["queries"]}
+    asked = {row["queries"] for row in outcome["standings"] if row["system"] != "base"}
+    assert asked == {outcome["queries"]}
     assert outcome["judged"] == 4 * outcome["queries"] <= outcome["asked"]
     assert outcome["run_spent_usd"] <= 0.06
     assert "The best may be: best" in judgeloop(*strict, "--budget", "0.06").stdout
@@ -141,7 +142,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     outcome = outcome_of(judgeloop(*command, "--max-judgments", "20", "--json"))
     assert outcome["winner"] is None
     assert outcome["leader"] == "best"
-    assert 0 < outcome["gap"] <= 1
+    assert 0 < outcome["gap"] <= 2
     assert outcome["risk"] == 0.02
 
 

@@ -47,7 +47,7 @@ def to_select(row, items, _):
     return ForMany(
         SYSTEMS,
         BASELINE,
-        level=0.1 if Need.RISK in row.needs else None,
+        risk=0.1 if Need.RISK in row.needs else None,
         limit=3 * items,
         lengths=rng.integers(1, 999, (SYSTEMS, items)) if Need.LENGTHS in row.needs else None,
         opinions=opinions if Need.OPINIONS in row.needs else None,

@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import Belief
 from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import Flags, Floats
+from judgeloop.methods.stats.racing import Flags, Floats
 
 BASELINE_RATE = 0.5
 NODES = 512  # of the integral (2)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import Floats
+from judgeloop.methods.stats.racing import Floats
 
 KEPT = 0.5  # share of the systems that goes on to the next round
 SHRINKING = 0.8  # judgments of a round, as a share of those of the round before

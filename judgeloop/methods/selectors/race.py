@@ -17,7 +17,8 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, Choice, Draws, Label, Step
 from judgeloop.methods.estimators.win_rates import SCOUTED, rows_of, scouted_items
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import Floats, Levels, start
+from judgeloop.methods.stats.levels import Levels, start
+from judgeloop.methods.stats.racing import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,4 +145,5 @@ def nearest_to_even(scores: Floats) -> int:
 def for_many(given: ForMany) -> Racing:
     """Make the selector that looks for the best of many systems."""
     assert given.risk is not None, "a race goes with a rule that states a risk"
-    return Racing(given.systems, given.baseline, given.risk, given.gap, given.sampled)
+    baseline = None if given.choosing else given.baseline
+    return Racing(given.systems, baseline, given.risk, given.gap, given.sampled)

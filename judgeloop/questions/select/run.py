@@ -81,7 +81,7 @@ def _given(selection: Selection) -> ForMany:
         opinions = weak_opinions(pool.outputs, selection.baseline or 0, config.weak_judges, folder)
     return ForMany(
         len(pool.systems),
-        selection.baseline,
+        selection.baseline or 0,
         selection.rule.level,
         config.max_judgments,
         lengths,
@@ -89,6 +89,7 @@ def _given(selection: Selection) -> ForMany:
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
         selection.one_order,
         config.min_gap,
+        choosing=selection.baseline is None,
     )
 
 

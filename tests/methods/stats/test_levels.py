@@ -138,9 +138,9 @@ def test_at_first_every_system_is_asked_and_then_who_is_in_the_way():
 
 
 def test_a_system_may_be_asked_again_when_the_leader_sinks():
-    before = asked([[1.0] * 20, [0.5] * 8], 40)
+    before = asked([[1.0] * 20, [0.5] * 6], 40)
     assert 1 not in before.wanted(0.0)
-    after = before.after([{0: 0.0}] * 14)
+    after = before.after([{0: 0.0}] * 8)
     assert 1 in after.wanted(0.0)
 
 
