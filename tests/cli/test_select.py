@@ -21,7 +21,7 @@ SHARES = {
     "poor": 0.2,
     "base": 0.5,
 }  # of items with a good answer
-PICKERS = ["halving", "llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
+PICKERS = ["llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
 
 
 @pytest.fixture
@@ -169,8 +169,8 @@ def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
 
 BAD = [
     (["--selector", "confidence", "--rule", "separated"], "--rule separated holds only for random draws"),
-    (["--rule", "fixed-budget"], "for a fixed number of judgments use --selector halving"),
-    (["--selector", "halving", "--min-gap", "0.1"], "it applies to --rule separated"),
+    (["--rule", "fixed-budget"], "with a limit, --rule separated names its leader and the gap"),
+    (["--selector", "confidence", "--min-gap", "0.1"], "it applies to --rule separated"),
     (["--epsilon", "0.1,0.2"], "--epsilon 0.1,0.2 has no effect with --selector race and --rule separated; it applies to --selector llm-selector"),
     (["--selector", "llm-selector", "--epsilon", "0.1"], "--epsilon: expected auto, or E1,E2"),
     (["--selector", "llm-selector", "--epsilon", "0.6,0.4"], "with a sum under 1"),
@@ -260,7 +260,7 @@ def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
     assert "; belief over 99.9 %" in baseline
 
 
-@pytest.mark.parametrize("selector", ["race", "halving", "llm-selector"])
+@pytest.mark.parametrize("selector", ["race", "llm-selector"])
 def test_a_dry_run_forecasts_up_to_the_limit(systems, chat_server, selector):
     command = live(chat_server, systems, "--selector", selector, "--max-judgments", 120, "--json")
     forecast = outcome_of(judgeloop(*command, "--dry-run"))
@@ -307,8 +307,8 @@ def test_a_baseline_is_found_by_its_file(systems, chat_server, tmp_path):
 
 
 def test_only_a_race_chooses_its_baseline(systems, chat_server):
-    command = live(chat_server, systems, "--selector", "halving")
+    command = live(chat_server, systems, "--selector", "confidence")
     del command[command.index("--baseline") : command.index("--baseline") + 2]
     result = judgeloop(*command)
     assert result.exit_code == 2
-    assert "--selector halving needs a --baseline" in result.stderr
+    assert "--selector confidence needs a --baseline" in result.stderr

@@ -48,8 +48,6 @@ def to_select(row, items, _):
         SYSTEMS,
         BASELINE,
         risk=0.1 if Need.RISK in row.needs else None,
-        limit=3 * items,
-        lengths=rng.integers(1, 999, (SYSTEMS, items)) if Need.LENGTHS in row.needs else None,
         opinions=opinions if Need.OPINIONS in row.needs else None,
         epsilons=(0.2, 0.3) if Need.EPSILONS in row.needs else None,
     )

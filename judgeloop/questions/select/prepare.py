@@ -98,7 +98,7 @@ def _check_settings(config: SelectConfig) -> None:
     if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
         raise InputError(
             f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
-            "none; for a fixed number of judgments use `selector=halving`"
+            "none; with a limit, `rule=separated` names its leader and the gap"
         )
     if config.baseline is None and Need.RISK not in config.selector_row.needs:
         raise InputError(

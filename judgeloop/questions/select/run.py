@@ -69,11 +69,9 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
 
 
 def _given(selection: Selection) -> ForMany:
-    """Return the data that the selector uses: lengths of outputs, and weak judges' opinions."""
+    """Return the data that the selector uses: weak judges' opinions."""
     config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
-    lengths = opinions = None
-    if Need.LENGTHS in needs:
-        lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
+    opinions = None
     if Need.OPINIONS in needs:
         from judgeloop.represent.weak_judges import weak_opinions
 
@@ -83,8 +81,6 @@ def _given(selection: Selection) -> ForMany:
         len(pool.systems),
         selection.baseline or 0,
         selection.rule.level,
-        config.max_judgments,
-        lengths,
         opinions,
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
         selection.one_order,

@@ -117,4 +117,4 @@ def test_the_gap_is_promised_and_refused_without_a_stated_risk():
     asked = {"outputs": ["a", "b"], "baseline": "a", "judge": "human", "min_gap": 0.05}
     check_settings("select", SelectConfig.of(**asked))
     with pytest.raises(InputError, match=r"^`min_gap=0.05` .* it applies to `rule=separated`$"):
-        check_settings("select", SelectConfig.of(**asked, selector="halving"))
+        check_settings("select", SelectConfig.of(**asked, selector="confidence"))
