@@ -116,6 +116,7 @@ class CompareArguments(ContestArguments, total=False):
     representative: str | None
     rule: str | None
     near_tie: float | None
+    min_gap: float | None
     not_worse: float | None
     give_up: float | None
 

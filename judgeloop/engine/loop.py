@@ -66,12 +66,12 @@ async def drive(
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
     state = oracle.state
-    state.folded(session.asked, session.progress)
+    state.folded(session.asked, session.tally, session.risk)
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         answers = await oracle.answers(queries)
         session.tell(answers, halt=state.reason)
-        state.folded(session.asked, session.progress)
+        state.folded(session.asked, session.tally, session.risk)
         state.tell()
 
 

@@ -69,6 +69,7 @@ Epoch = Annotated[
         Part.CONTENT,
         Found,
         metavar="NUMBER",
+        file_only=True,
     ),
 ]
 SystemNames = Annotated[
@@ -90,6 +91,18 @@ MinJudgments = Annotated[
 ]
 MaxJudgments = Annotated[
     int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)
+]
+# Shares of items: a share won less a share lost.
+MinGap = Annotated[
+    float | None,
+    Gt(0),
+    Lt(1),
+    run_setting(
+        "Gap (share won less share lost) that matters: stop once the leader is better, or behind by "
+        "less.",
+        STOPPING,
+        example=0.1,
+    ),
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
 AsPublished = Annotated[
