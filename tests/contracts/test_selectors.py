@@ -1,117 +1,111 @@
-"""What every selector promises (`protocols.Selector`), for one system, for two and for many."""
+"""What every selector promises (`protocols.Selector`), for one system, for two and for many: each
+row of the catalogue, made of what it says it looks at."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from collections import Counter
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from support.pools import differences, known_beforehand
-from support.selectors import PICKERS, make_picker, make_selector, steps_of
+from support.selectors import PICKERS, steps_of
 
-from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.selectors.catalogue import COMBINATIONS, REPRESENTATIVES
-from judgeloop.methods.selectors.confidence_systematic import ConfidenceSystematic
-from judgeloop.methods.selectors.credible import Credible
-from judgeloop.methods.selectors.cross_entropy import CrossEntropy
-from judgeloop.methods.selectors.diffuse import DiffUse
-from judgeloop.methods.selectors.halving import Halving
-from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.methods.selectors.mmd_critic import MMDCritic
-from judgeloop.methods.selectors.race import Racing
-from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.core.records import Abstention, Draws, Label, Verdict
+from judgeloop.methods.selectors.catalogue import (
+    COMBINATIONS,
+    REPRESENTATIVES,
+    SELECTORS,
+    Need,
+    names_of,
+    selector_row,
+    selectors_of,
+)
+from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo, Variant
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stats.strata import Strata
 
-
-def variant(name="diffuse", **how):
-    def make(items):
-        vectors = differences(items)
-        if "combine" in how:
-            vectors = combined(how["combine"], vectors, differences(items, seed=6))
-        return make_selector(name, vectors, start=4, variant=Variant(**how))
-
-    return make
-
-
-def foreseen(items):
-    return make_selector(
-        "decisive", None, start=4, variant=Variant(), known=known_beforehand(items)
-    )
-
-
-SELECTORS = {
-    "random": variant("random"),
-    "decisive": foreseen,
-    "decisive without a history": variant("decisive"),
-    "diffuse": variant(),
-    "max-norm": variant("max-norm"),
-    "input-cluster": variant("input-cluster"),
-    **{combine: variant(combine=combine) for combine in COMBINATIONS},
-    **{
-        f"{clustering}, {representative}": variant(
-            clustering=clustering, representative=representative
-        )
-        for clustering in ("ward", "cosine", "kmeans", "micro-ward")
-        for representative in REPRESENTATIVES
-    },
-}
-
-ONE = (0,)
-
-
-def confidence(items):
-    return np.random.default_rng(items).random(items).round(1)
-
-
-def strata(items):
-    return Strata(np.unique(np.arange(items) % 7 // 2, return_inverse=True)[1].astype(np.int64))
-
-
-SELECTORS |= {
-    "random, of one": lambda items: Random((ONE,)),
-    "confidence-systematic": lambda items: ConfidenceSystematic(confidence(items)),
-    "cross-entropy": lambda items: CrossEntropy(differences(items), tried=4),
-    "mmd-critic": lambda items: MMDCritic(differences(items)),
-    "diffuse, of one": lambda items: DiffUse(differences(items), start=4, systems=ONE),
-    "stratified": lambda items: Stratified(strata(items), items),
-    "stratified, in proportion": lambda items: Stratified(strata(items), items, "proportional"),
-    "actracer": lambda items: Stratified(strata(items), items, confidence=confidence(items)),
-    "actracer, first token": lambda items: Stratified(
-        strata(items), items, confidence=confidence(items), distance="ks"
-    ),
-}
 SIZES = [1, 2, 3, 5, 29, 30, 31, 53]
-
-SYSTEMS, BASELINE, RISK = 5, 2, 0.1
+SYSTEMS, BASELINE = 5, 2
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 
 
-def opinions_of(items):
-    opinions = (
-        np.random.default_rng(items).integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
-    )
+def to_compare(row, items, variant):
+    vectors = differences(items) if row.looks_at_vectors else None
+    if variant.combine != Variant().combine:
+        vectors = combined(variant.combine, vectors, differences(items, seed=6))
+    known = known_beforehand(items) if Need.HISTORY in row.needs else None
+    return ForTwo(start=4, variant=variant, vectors=vectors, prospects=known)
+
+
+def to_select(row, items, _):
+    rng = np.random.default_rng(items)
+    opinions = rng.integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
     opinions[:, :, BASELINE] = 0
-    return opinions
+    return ForMany(
+        SYSTEMS,
+        BASELINE,
+        level=0.1 if Need.RISK in row.needs else None,
+        limit=3 * items,
+        lengths=rng.integers(1, 999, (SYSTEMS, items)) if Need.LENGTHS in row.needs else None,
+        opinions=opinions if Need.OPINIONS in row.needs else None,
+        epsilons=(0.2, 0.3) if Need.EPSILONS in row.needs else None,
+    )
 
 
-def picker(name):
-    return lambda items: make_picker(name, opinions_of(items), BASELINE, (0.2, 0.3))
+def to_estimate(row, items, _):
+    parts = row.needs & {Need.CLUSTERS, Need.SECTIONS}
+    states = row.needs & {Need.OUTPUT_VECTORS, Need.LAST_STATES}
+    labels = np.unique(np.arange(items) % 7 // 2, return_inverse=True)[1].astype(np.int64)
+    sure = np.random.default_rng(items).random(items).round(1)
+    return ForOne(
+        strata=Strata(labels) if parts else Strata.single(items),
+        limit=items,
+        start=4,
+        vectors=differences(items) if states else None,
+        confidence=sure if Need.CONFIDENCE in row.needs else None,
+        allocation=row.allocation or "mc-ucb",
+    )
 
 
-AMONG_MANY = {
-    "race": lambda items: Racing(SYSTEMS, BASELINE, RISK),
-    "credible": lambda items: Credible(SYSTEMS, BASELINE),
-    "random": lambda items: Random(tuple((one, BASELINE) for one in OTHERS)),
-    "halving": lambda items: Halving(
-        np.random.default_rng(items).integers(1, 999, (SYSTEMS, items)), BASELINE, 3 * items
+GIVEN = {"compare": to_compare, "select": to_select, "estimate": to_estimate}
+
+
+def made(row, items=53, *, variant=None, **other):
+    """The selector of a row, made of what the row says it looks at and of nothing else."""
+    given = GIVEN[row.question](row, items, variant or Variant())
+    return row.make(replace(given, **other))
+
+
+def titled(row):
+    return f"{row.question}-{row.name}"
+
+
+DIFFUSE, DECISIVE, ACTRACER = (
+    selector_row(*name)
+    for name in (("compare", "diffuse"), ("compare", "decisive"), ("estimate", "actracer"))
+)
+VARIANTS = [
+    *(Variant(combine=combine) for combine in COMBINATIONS),
+    *(
+        Variant(clustering=clustering, representative=representative)
+        for clustering in ("ward", "cosine", "kmeans", "micro-ward")
+        for representative in REPRESENTATIVES
     ),
-    **{name: picker(name) for name in PICKERS},
-}
+]
+FEW = (
+    {titled(row): partial(made, row) for row in SELECTORS if row.question != "select"}
+    | {str(variant): partial(made, DIFFUSE, variant=variant) for variant in VARIANTS}
+    | {"decisive without a history": partial(made, DECISIVE, prospects=None)}
+    | {"actracer by the first token": partial(made, ACTRACER, distance="ks")}
+)
+AMONG_MANY = {row.name: partial(made, row) for row in SELECTORS if row.question == "select"}
 WHOLE_POOL = ("random", *PICKERS)
-EVERY = SELECTORS | {f"{name}, of many": made for name, made in AMONG_MANY.items()}
+EVERY = FEW | {f"{name}, of many": make for name, make in AMONG_MANY.items()}
+every_row = pytest.mark.parametrize("row", SELECTORS, ids=titled)
 
 
 def answer(choice):
@@ -145,10 +139,10 @@ def make(request):
 
 
 @pytest.mark.parametrize("items", SIZES)
-@pytest.mark.parametrize("name", SELECTORS)
+@pytest.mark.parametrize("name", FEW)
 def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(name, items):
     active = set()
-    for step in all_steps(SELECTORS[name](items), items):
+    for step in all_steps(FEW[name](items), items):
         assert set(step.leave) <= active, "only what entered may leave"
         active -= set(step.leave)
         entering = {choice.position for choice in step.choices}
@@ -183,9 +177,9 @@ def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
 
 
 @pytest.mark.parametrize("items", SIZES)
-@pytest.mark.parametrize("name", SELECTORS)
+@pytest.mark.parametrize("name", FEW)
 def test_no_step_is_empty_and_none_names_a_position_twice(name, items):
-    for step in all_steps(SELECTORS[name](items), items):
+    for step in all_steps(FEW[name](items), items):
         positions = [choice.position for choice in step.choices]
         assert positions
         assert len(set(positions)) == len(positions)
@@ -242,3 +236,67 @@ def test_positions_and_systems_are_plain_integers(make):
     for step in all_steps(make(5), 5):
         numbers = [number for choice in step.choices for number in choice.key]
         assert {type(number) for number in (*numbers, *step.leave)} == {int}
+
+
+@pytest.mark.smoke
+@every_row
+def test_a_row_makes_a_selector_of_its_name_that_comes_by_its_choices_as_it_says(row):
+    selector = made(row)
+    assert (selector.name, selector.draws) == (row.name, row.draws)
+    systems = {choice.systems for step in all_steps(selector, 53) for choice in step.choices}
+    others = {(one, BASELINE) for one in OTHERS}
+    assert systems <= {"compare": {(0, 1)}, "select": others, "estimate": {(0,)}}[row.question]
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in SELECTORS if row.draws is not Draws.PICKED], ids=titled
+)
+def test_another_seed_gives_other_draws(row):
+    assert all_steps(made(row), 53, seed=3) != all_steps(made(row), 53, seed=4)
+
+
+def test_a_name_stands_once_a_question_and_is_found_by_both():
+    names = Counter((row.question, row.name) for row in SELECTORS)
+    assert set(names.values()) == {1}
+    assert all(selector_row(*name).name == name[1] for name in names)
+
+
+@pytest.mark.parametrize("question", GIVEN)
+def test_variants_without_one_of_their_parts_are_listed_where_they_are_asked_for(question):
+    ablations = [row.name for row in SELECTORS if row.question == question and row.ablation]
+    assert names_of(question, ablations=True) == (*names_of(question), *ablations)
+    assert not any(row.ablation for row in selectors_of(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "name"), [("compare", "race"), ("estimate", "best"), ("", "random")]
+)
+def test_a_name_that_a_question_does_not_have_is_an_error(question, name):
+    with pytest.raises(KeyError, match=name):
+        selector_row(question, name)
+
+
+LOOKING = [row for row in SELECTORS if row.needs - {Need.RISK, Need.EPSILONS, Need.LENGTHS}]
+
+
+@pytest.mark.parametrize("row", LOOKING, ids=titled)
+def test_what_it_looks_at_of_another_pool_is_refused(row):
+    with pytest.raises(ValueError, match=r"53\b.* 54\b|54\b.* 53\b"):
+        made(row).init(54, np.random.default_rng(0))
+
+
+FINITE = [
+    row
+    for row in LOOKING
+    if not row.needs & {Need.CLUSTERS, Need.SECTIONS}
+    and (row.looks_at_vectors or row.needs & {Need.CONFIDENCE})
+]
+
+
+@pytest.mark.parametrize("row", FINITE, ids=titled)
+def test_values_that_are_not_finite_are_refused(row):
+    given = GIVEN[row.question](row, 53, Variant())
+    name = "vectors" if given.vectors is not None else "confidence"
+    unknown = replace(given, **{name: np.full_like(getattr(given, name), np.nan)})
+    with pytest.raises(ValueError, match="not finite"):
+        row.make(unknown).init(53, np.random.default_rng(0))

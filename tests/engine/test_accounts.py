@@ -32,6 +32,9 @@ class Purse:
         self.asked = 0
         self.after_refusing = lambda: None  # what happens before the refusal is known
 
+    async def held_back(self, run, cost_p, budget_p):
+        return None
+
     async def reserve(self, run, groups, budget_p):
         self.asked += 1
         await asyncio.sleep(0)  # a durable write takes its time
@@ -46,8 +49,8 @@ class Purse:
         return granted
 
 
-def judge_of(**settings):
-    return ScriptedJudge(lambda call: Verdict(1.0), cost_p=COST_P, **settings)
+def judge_of():
+    return ScriptedJudge(lambda call: Verdict(1.0), cost_p=COST_P)
 
 
 def accounts_of(purse, *, judges=None, interruption=None, **terms):
@@ -204,16 +207,14 @@ def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
     assert [wanted.key for wanted in group] == ([] if first.preference == 0 else planning.keys[1:])
 
 
-@pytest.mark.parametrize(("concurrency", "slots"), [(8, 12), (1, 2)])
-def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(concurrency, slots):
-    accounts, _ = accounts_of(Purse(), concurrency=concurrency)
-    assert accounts.slots == slots
-
-
-@pytest.mark.parametrize(("cost_p", "slots"), [(0, FREE_AHEAD), (COST_P, 12)])
-def test_more_calls_are_admitted_to_judges_that_compute_for_nothing(cost_p, slots):
+@pytest.mark.parametrize(
+    ("cost_p", "concurrency", "slots"), [(COST_P, 8, 12), (COST_P, 1, 2), (0, 8, FREE_AHEAD)]
+)
+def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(
+    cost_p, concurrency, slots
+):
     judges = [ScriptedJudge(lambda call: Verdict(1.0), cost_p=cost_p, order_matters=False)]
-    accounts, _ = accounts_of(Purse(), judges=judges)
+    accounts, _ = accounts_of(Purse(), judges=judges, concurrency=concurrency)
     accounts.wanted([planned(0)], {})
     assert accounts.slots == slots
 

@@ -88,7 +88,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
 def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     error = JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
     judge = ScriptedJudge(failing(10**9, error))
-    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=1.0)
+    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=0.3)
     finished = run(
         judge,
         items=1,
@@ -99,7 +99,7 @@ def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     assert len(judge.calls) > 4
 
 
-def unreadable(times):
+def unreadable(times, *, again=True):
     """A script whose replies cannot be read so many times on each call."""
     failed = Counter()
 
@@ -107,29 +107,24 @@ def unreadable(times):
         key = (call.item.id, call.systems)
         failed[key] += 1
         if failed[key] <= times:
-            return Abstention("unparsable", again=True)
+            return Abstention("unparsable", again=again)
         return Verdict(1.0 if call.systems[0] == "a" else 0.0)
 
     return script
 
 
 @pytest.mark.parametrize(
-    ("times", "calls_each", "abstentions"), [(0, 1, 0), (1, 2, 0), (2, 2, 5), (9, 2, 5)]
+    ("times", "again", "calls_each", "abstentions"),
+    [(0, True, 1, 0), (1, True, 2, 0), (2, True, 2, 5), (1, False, 1, 5)],
 )
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_charged(
-    times, calls_each, abstentions
+    times, again, calls_each, abstentions
 ):
-    judge = ScriptedJudge(unreadable(times), cost_p=2, worst_p=5)
+    judge = ScriptedJudge(unreadable(times, again=again), cost_p=2, worst_p=5)
     finished = run(judge, items=5, terms=Terms("run", order=Order.FIXED), limits=Limits(5, 5, 1.0))
     assert len(judge.calls) == 5 * calls_each
     assert finished.spend.charged_p == 2 * len(judge.calls)
     assert finished.outcome.estimate.tally.abstentions == abstentions
-
-
-def test_an_abstention_that_asking_again_would_not_mend_is_not_asked_again():
-    judge = ScriptedJudge(lambda call: Abstention("refused"), cost_p=2)
-    run(judge, items=5, terms=Terms("run", order=Order.FIXED), limits=Limits(5, 5, 1.0))
-    assert len(judge.calls) == 5
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])

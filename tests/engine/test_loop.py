@@ -4,7 +4,6 @@ nothing lost."""
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
     table = scores(60, seed)
     recorded = replay(
@@ -47,7 +46,7 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
     assert len(spends) == 1, "and cost the same"
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 1000),
     budget=st.integers(0, 400),
@@ -103,13 +102,6 @@ def test_a_run_that_ran_out_of_money_stays_out_until_its_budget_is_raised(tmp_pa
     bought = rich.spend.run_p - poor.spend.run_p
     assert 10 * len(judge.calls) == bought > 0, "only what the first runs had not bought"
     assert 180 <= rich.spend.run_p <= 200
-
-
-def test_a_judge_that_favours_a_place_gives_ties_that_are_counted():
-    judge = ScriptedJudge(lambda call: Verdict(1.0))
-    outcome = run(judge, limits=Limits(max_judgments=10)).outcome
-    assert Counter(call.systems for call in judge.calls) == {("a", "b"): 10, ("b", "a"): 10}
-    assert (outcome.estimate.tally.ties, outcome.estimate.tally.flips) == (10, 10)
 
 
 def test_identical_outputs_are_a_tie_that_nobody_is_asked_about():

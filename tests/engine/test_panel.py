@@ -142,21 +142,6 @@ def test_a_panel_decides_each_item_by_its_vote_and_keeps_the_votes(vote, score):
         assert label.answer.score == pytest.approx(score)
 
 
-def test_a_panel_outlives_one_judge_that_abstains_and_not_two():
-    def silent(call):
-        return Abstention("refused")
-
-    def panel(silents):
-        speaking = [script_from([1.0] * 40)] * (3 - silents)
-        scripts = [silent] * silents + speaking
-        return [ScriptedJudge(script, model=str(number)) for number, script in enumerate(scripts)]
-
-    one = run(panel(1), limits=Limits(5, 5))
-    assert {label.answer.votes for label in one.outcome.labels} == {(None, 1.0, 1.0)}
-    two = run(panel(2), limits=Limits(5, 5, 1.0))
-    assert two.outcome.estimate.tally.abstentions == 5
-
-
 @settings(max_examples=15)
 @given(budget=st.integers(0, 300), concurrency=st.sampled_from([1, 3, 16]))
 def test_a_budget_covers_all_the_calls_of_a_panels_query_or_none(budget, concurrency):

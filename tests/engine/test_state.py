@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from judgeloop.engine.state import Changes, first_of
+from judgeloop.engine.state import first_of
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -52,26 +52,3 @@ def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
         return noted, asyncio.all_tasks() - {asyncio.current_task()}
 
     assert asyncio.run(story()) == (["cancelled", "cancelled"], set())
-
-
-def test_a_change_wakes_everyone_who_waits_for_it():
-    async def story():
-        changes = Changes()
-        waiting = [asyncio.create_task(changes.after(changes.count)) for _ in range(3)]
-        await turns()
-        assert not any(task.done() for task in waiting)
-        changes.notify()
-        await asyncio.gather(*waiting)
-        return changes.count
-
-    assert asyncio.run(story()) == 1
-
-
-def test_a_change_between_looking_and_waiting_is_not_missed():
-    async def story():
-        changes = Changes()
-        seen = changes.count
-        changes.notify()
-        await changes.after(seen)
-
-    asyncio.run(asyncio.wait_for(story(), 5))

@@ -95,49 +95,31 @@ def test_two_items_may_have_the_same_prompt_where_both_files_give_ids():
     assert [item.id for item in joined(rows, rows[::-1]).pool.items] == ["q1", "q2"]
 
 
-@pytest.mark.parametrize("row", [q(1), {"prompt": "only text"}])
-def test_an_item_that_stands_twice_is_refused_naming_both_lines(row):
-    name = row.get("id") or row["prompt"]
-    message = (
-        f"b.jsonl, line 3: the item {name!r} appears twice, first on line 1; both rows are the same: "
-        "take one of them out"
-    )
-    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
-        joined([row, q(2)], [row, q(2), row])
+BARE = {"prompt": "only text"}
+TWICE = "b.jsonl, line 3: the item {!r} appears twice, first on line 1; both rows are the same: take one of them out"
+DIFFER = "the rows differ in 'output': take one of them out, or "
+SAME = [q(1, prompt="same"), q(2, prompt="same")]
 
 
 @pytest.mark.parametrize(
-    ("row", "mending"),
+    ("first", "second", "items", "said"),
     [
-        (q(1), "give them different ids"),
-        ({"prompt": "p"}, "give every row of all files an 'id' that tells them apart"),
+        ([q(1), q(2)], [q(1), q(2), q(1)], None, "^" + re.escape(TWICE.format("q1")) + "$"),
+        ([BARE, q(2)], [BARE, q(2), BARE], None, "^" + re.escape(TWICE.format("only text")) + "$"),
+        ([q(1)], [q(1), q(1, output="other")], None, DIFFER + "give them different ids$"),
+        ([BARE], [BARE, BARE | {"output": "other"}], None, DIFFER + "give every row of all files an 'id' that tells them apart$"),
+        ([q(1), q(1, prompt="another")], [q(1)], None, r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1; the rows differ in 'prompt': take"),
+        ([q(1)], [q(1)], [q(1), q(1, prompt="another")], r"^items\.jsonl, line 2: the id 'q1' appears twice"),
+        (SAME, [{"prompt": "same"}], SAME, r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$"),
+        ([q(1)], [q(1), {}], None, r"^b\.jsonl, line 2: a row needs the field 'id' or 'prompt'"),
+        ([q(1)], [q(1)], [q(2), q(1, prompt="another")], r"^a\.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items\.jsonl: 'prompt 1' here, 'another' there\. Correct"),
+        ([q(1), {"id": "q2"}], [q(1), {"id": "q2"}], None, "^a.jsonl, line 2: the item 'q2' has no field 'prompt', and no `items` file gives its prompt$"),
+        ([q(1, prompt="caf\u00e9")], [q(1, prompt="cafe\u0301")], None, "there; they differ only in Unicode normal"),
     ],
-)
-def test_rows_about_one_item_that_differ_are_refused_with_the_field(row, mending):
-    message = f"the rows differ in 'output': take one of them out, or {mending}"
-    with pytest.raises(DataError, match=re.escape(message) + "$"):
-        joined([row], [row, row | {"output": "another"}])
-
-
-def test_an_id_that_stands_twice_in_the_items_file_is_refused():
-    with pytest.raises(DataError, match=r"^items\.jsonl, line 2: the id 'q1' appears twice"):
-        joined([q(1)], [q(1)], [q(1), q(1, prompt="another")])
-
-
-def test_a_prompt_that_several_items_have_cannot_name_one():
-    rows = [q(1, prompt="same"), q(2, prompt="same")]
-    with pytest.raises(
-        DataError,
-        match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$",
-    ):
-        joined(rows, [{"prompt": "same"}], rows)
-
-
-def test_a_row_without_id_and_prompt_is_refused():
-    with pytest.raises(
-        DataError, match=r"^b\.jsonl, line 2: a row needs the field 'id' or 'prompt'"
-    ):
-        joined([q(1)], [q(1), {}])
+)  # fmt: skip
+def test_rows_that_cannot_be_joined_are_refused_with_their_place(first, second, items, said):
+    with pytest.raises(DataError, match=said):
+        joined(first, second, items)
 
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
@@ -149,15 +131,6 @@ def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
     )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
-
-
-def test_an_items_file_that_contradicts_the_outputs_is_refused():
-    message = (
-        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl: "
-        "'prompt 1' here, 'another' there. Correct"
-    )
-    with pytest.raises(DataError, match="^" + re.escape(message)):
-        joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
 
 
 def test_texts_that_differ_are_shown_around_the_place_with_the_number_of_such_items():
@@ -189,11 +162,6 @@ def test_prompts_that_differ_join_by_another_column_that_has_the_same_text():
     assert found.pool.items == (Item("q1", "p"),)
 
 
-def test_prompts_that_differ_only_in_unicode_normalization_are_said_to_do_so():
-    with pytest.raises(DataError, match=re.escape("there; they differ only in Unicode normal")):
-        joined([q(1, prompt="caf\u00e9")], [q(1, prompt="cafe\u0301")])
-
-
 @pytest.mark.parametrize("field", ["id", "prompt"])
 @pytest.mark.parametrize("items", [None, "caf\u00e9"])
 def test_names_that_differ_only_in_unicode_normalization_are_said_to_do_so(field, items):
@@ -212,56 +180,33 @@ def test_names_that_differ_only_in_unicode_normalization_are_said_to_do_so(field
         joined([composed, also], [apart, also], listed)
 
 
-def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
-    with pytest.raises(
-        DataError,
-        match=r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1; the rows differ in "
-        "'prompt': take",
-    ):
-        joined([q(1), q(1, prompt="another")], [q(1)])
+THREE = "the files cover different items: 1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4'). Correct the files, or judge only the 1 matched items with `allow_partial`"
 
 
-def test_a_prompt_that_no_file_gives_is_asked_for():
-    message = (
-        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no `items` file gives its prompt"
-    )
-    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
-        joined([q(1), {"id": "q2"}], [q(1), {"id": "q2"}])
+@pytest.mark.parametrize(
+    ("first", "second", "items", "said"),
+    [
+        ([q(1), q(2), q(3)], [q(4), q(1)], None, "^" + re.escape(THREE) + "$"),
+        ([q(1)], [q(1)], [q(1), q(2)], r"1 only in the items file \('q2'\)"),
+        ([q(1)], [q(1), q(8), q(9)], [q(1)], r"2 rows of b\.jsonl that are not in the items file"),
+    ],
+)  # fmt: skip
+def test_a_partial_join_is_refused_with_its_counts_unless_it_is_allowed(first, second, items, said):
+    with pytest.raises(InputError, match=said):
+        joined(first, second, items)
+    assert len(joined(first, second, items, allow_partial=True).pool) == 1
 
 
-def test_no_common_item_is_refused_even_where_a_partial_join_is_allowed():
-    message = "no item is in all files: 0 matched, 1 only in a ('q1'), 1 only in b ('q2'). Outputs join each other by"
-    with pytest.raises(InputError, match="^" + re.escape(message)):
-        joined([q(1)], [q(2)], allow_partial=True)
-
-
-def test_a_partial_join_is_refused_with_its_three_counts():
-    message = (
-        "the files cover different items: 1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4'). "
-        "Correct the files, or judge only the 1 matched items with `allow_partial`"
-    )
-    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
-        joined([q(1), q(2), q(3)], [q(4), q(1)])
-
-
-def test_items_that_nobody_answers_make_the_join_partial():
-    items = [q(1), q(2)]
-    with pytest.raises(InputError, match=re.escape("1 only in the items file ('q2')")):
-        joined([q(1)], [q(1)], items)
-    assert len(joined([q(1)], [q(1)], items, allow_partial=True).pool) == 1
-
-
-def test_rows_that_the_items_file_does_not_know_make_the_join_partial():
-    with pytest.raises(InputError, match=r"2 rows of b\.jsonl that are not in the items file"):
-        joined([q(1)], [q(1), q(8), q(9)], [q(1)])
-    assert len(joined([q(1)], [q(1), q(8), q(9)], [q(1)], allow_partial=True).pool) == 1
-
-
-def test_outputs_unknown_to_the_items_file_are_refused_with_how_they_join():
-    with pytest.raises(
-        InputError, match="Outputs join the items file by the same id or the exact same prompt"
-    ):
-        joined([q(8)], [q(8)], [q(1)], allow_partial=True)
+@pytest.mark.parametrize(
+    ("second", "items", "said"),
+    [
+        (2, None, r"^no item is in all files: 0 matched, 1 only in a \('q1'\), 1 only in b \('q2'\)\. Outputs join each other by"),
+        (1, [q(8)], "Outputs join the items file by the same id or the exact same prompt"),
+    ],
+)  # fmt: skip
+def test_no_common_item_is_refused_even_where_a_partial_join_is_allowed(second, items, said):
+    with pytest.raises(InputError, match=said):
+        joined([q(1)], [q(second)], items, allow_partial=True)
 
 
 ids = st.lists(st.integers(0, 9).map(str), unique=True, max_size=10)

@@ -38,13 +38,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def compare(first, second, *more):
-    result = judgeloop(
-        "compare", f"{first}.jsonl", f"{second}.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
-        "--json", *more,
-    )  # fmt: skip
+def command(first, second, *more, judge="replay:verdicts.csv", rule=("--rule", "tie-aware")):
+    return judgeloop("compare", f"{first}.jsonl", f"{second}.jsonl", "--judge", judge, *rule, *more)
+
+
+def compare(first, second, *more, **how):
+    result = command(first, second, "--json", *more, **how)
     assert result.exit_code in {0, 3}, result.output
     return json.loads(result.stdout)
+
+
+def compared_before(*names):
+    """The run of each earlier comparison with "prod", on all items."""
+    return [compare("prod", name, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")["run"] for name in names]
+
+
+FOUR = ("c1", "c2", "c3", "c4")
 
 
 def drawn(run):
@@ -69,8 +78,7 @@ def test_the_first_comparison_draws_what_random_draws(folder):
 
 
 def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before(*FOUR)
     later = compare("prod", "c5")
     assert later["history"] == "240 verdicts of 4 comparisons in the ledger"
     assert share_of_telling(later) > 0.5
@@ -78,9 +86,9 @@ def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
 
 
 def test_a_run_repeated_sees_the_past_that_it_saw_first(folder):
-    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before("c1")
     before = compare("prod", "c2")
-    compare("prod", "c3", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before("c3")
     again = compare("prod", "c2")
     assert drawn(again) == drawn(before)
     assert again["attempts"] == 0
@@ -93,19 +101,18 @@ def test_verdicts_on_the_very_outputs_that_are_compared_are_no_history(folder):
 
 
 def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
-    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
-    result = judgeloop("compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
-                       "--dry-run")  # fmt: skip
+    compared_before("c1")
+    result = command("prod", "c2", "--dry-run")
     assert result.exit_code == 0, result.output
+    assert "Rule tie-aware, selector decisive: 60 verdicts" in result.stdout
+    short = command("prod", "c2", "--dry-run", rule=("--rule", "calibrated"))
+    assert "Rule sequential, selector random: too little history" in short.stdout
     with opened(".judgeloop/ledger.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
 
 
 def test_only_the_runs_named_count(folder):
-    runs = [
-        compare("prod", name, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")["run"]
-        for name in ("c1", "c2", "c3")
-    ]
+    runs = compared_before("c1", "c2", "c3")
     two = compare("prod", "c5", "--history", f"{runs[0]},{runs[2]}")
     assert two["history"] == f"120 verdicts of 2 comparisons in runs {runs[0]}, {runs[2]}"
     one = compare("prod", "c5", "--history", runs[1])
@@ -128,7 +135,7 @@ def test_another_file_is_another_run(folder):
 
 
 def test_no_history_is_random(folder):
-    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before("c1")
     without = compare("prod", "c2", "--history", "none")
     assert without["history"] == "no history: plain random draws"
     assert drawn(without) == drawn(compare("prod", "c2", "--selector", "random"))
@@ -145,19 +152,9 @@ def test_a_system_of_the_same_name_with_other_outputs_is_another_system(folder):
 
 def test_verdicts_by_another_judge_serve_where_there_are_none_by_this_one(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
-    for name in ("c1", "c3"):
-        compare("prod", name, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
-    result = judgeloop(
-        "compare",
-        "prod.jsonl",
-        "c2.jsonl",
-        "--judge",
-        "replay:same.csv",
-        "--rule",
-        "tie-aware",
-        "--json",
-    )
-    assert json.loads(result.stdout)["history"].endswith("in the ledger, by other judges too")
+    compared_before("c1", "c3")
+    found = compare("prod", "c2", judge="replay:same.csv")
+    assert found["history"].endswith("in the ledger, by other judges too")
 
 
 def test_what_other_judges_say_is_followed_less():
@@ -180,22 +177,13 @@ def test_what_other_judges_say_is_followed_less():
 def test_a_history_that_cannot_be_had_is_said_before_anything_is_asked(folder, given, said):
     (folder / "other.csv").write_text("item_id,model,score\nx,a,1\nx,b,0\n")
     (folder / "empty.csv").write_text("")
-    result = judgeloop("compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
-                       "--history", given)  # fmt: skip
+    result = command("prod", "c1", "--history", given)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
 
 
 def test_a_history_is_refused_where_nothing_looks_at_it(folder):
-    result = judgeloop(
-        "compare",
-        "prod.jsonl",
-        "c1.jsonl",
-        "--judge",
-        "replay:verdicts.csv",
-        "--history",
-        "verdicts.csv",
-    )
+    result = command("prod", "c1", "--history", "verdicts.csv", rule=())
     assert result.exit_code == 2
     assert (
         "--history verdicts.csv has no effect with --selector random and --rule sequential; "
@@ -203,13 +191,12 @@ def test_a_history_is_refused_where_nothing_looks_at_it(folder):
     )
 
 
-def calibrated(second, *more):
-    return compare("prod", second, "--rule", "calibrated", *more)
+def calibrated(second, *more, **how):
+    return compare("prod", second, *more, rule=("--rule", "calibrated"), **how)
 
 
 def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before(*FOUR)
     found = calibrated("c5", "--risk", "0.2")
     assert (found["rule"], found["selector"], found["instead"]) == ("calibrated", "decisive", None)
     assert found["guarantee"].startswith(
@@ -218,7 +205,7 @@ def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
 
 
 def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
-    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before("c1")
     found = calibrated("c5")
     assert (found["rule"], found["selector"], found["history"]) == ("sequential", "random", None)
     assert (
@@ -230,8 +217,7 @@ def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
 
 def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
     calibrated("c5", "--risk", "0.2")
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before(*FOUR)
     again = calibrated("c5", "--risk", "0.2")
     assert again["rule"] == "sequential"
     assert "another --seed begins a new run" in again["instead"]
@@ -239,17 +225,8 @@ def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
 
 
 def test_a_rule_that_has_too_little_to_go_by_says_so_before_it_spends(folder):
-    asked = [
-        "compare",
-        "prod.jsonl",
-        "c5.jsonl",
-        "--judge",
-        "replay:verdicts.csv",
-        "--rule",
-        "calibrated",
-    ]
-    for more in (["--dry-run"], ["--json"]):
-        said = judgeloop(*asked, *more)
+    for more in ("--dry-run", "--json"):
+        said = command("prod", "c5", more, rule=("--rule", "calibrated"))
         assert (
             "judgeloop: too little history for calibrated: found 0 past comparisons" in said.stderr
         )
@@ -259,11 +236,8 @@ def test_a_rule_that_has_too_little_to_go_by_says_so_before_it_spends(folder):
 
 def test_another_judges_comparisons_choose_no_threshold(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
-    result = judgeloop("compare", "prod.jsonl", "c5.jsonl", "--judge", "replay:same.csv", "--rule", "calibrated",
-                       "--risk", "0.2", "--json")  # fmt: skip
-    found = json.loads(result.stdout)
+    compared_before(*FOUR)
+    found = calibrated("c5", "--risk", "0.2", judge="replay:same.csv")
     assert found["rule"] == "sequential"
     assert "comparisons by other judges are not used for its threshold" in found["instead"]
 
@@ -277,12 +251,8 @@ def test_comparisons_that_never_decided_anything_choose_no_threshold(folder):
 
 def test_copies_of_a_system_are_no_further_evidence(folder):
     rows = (folder / "verdicts.csv").read_text().splitlines()
-    copies = [
-        row.replace(",c1,", f",copy{number},")
-        for number in range(12)
-        for row in rows
-        if ",c1," in row
-    ]
+    own = [row for row in rows if ",c1," in row]
+    copies = [row.replace(",c1,", f",copy{number},") for number in range(12) for row in own]
     (folder / "copies.csv").write_text("\n".join([*rows, *copies]) + "\n")
     assert compare("prod", "c5", "--history", "copies.csv")["history"].startswith(
         "840 verdicts of 14 comparisons"
@@ -290,54 +260,21 @@ def test_copies_of_a_system_are_no_further_evidence(folder):
 
 
 def test_a_baseline_under_another_name_is_known_by_its_outputs(folder):
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
+    compared_before(*FOUR)
     renamed = (folder / "prod.jsonl").read_text().replace('"model": "prod"', '"model": "prod-2"')
     (folder / "renamed.jsonl").write_text(renamed)
     rows = (folder / "verdicts.csv").read_text()
     (folder / "verdicts.csv").write_text(rows.replace(",prod,", ",prod-2,"))
-    result = judgeloop(
-        "compare",
-        "renamed.jsonl",
-        "c5.jsonl",
-        "--judge",
-        "replay:verdicts.csv",
-        "--rule",
-        "tie-aware",
-        "--json",
-    )
-    assert "240 verdicts of 4 comparisons" in json.loads(result.stdout)["history"]
+    assert "240 verdicts of 4 comparisons" in compare("renamed", "c5")["history"]
 
 
 def test_no_history_may_stand_in_the_environment_of_a_rule_that_needs_none(folder):
-    arguments = ["compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv"]
-    result = judgeloop(*arguments, JUDGELOOP_HISTORY="none")
+    result = command("prod", "c1", "JUDGELOOP_HISTORY=none", rule=())
     assert result.exit_code in {0, 3}, result.output
 
 
-def test_a_dry_run_says_by_which_rule_and_history(folder):
-    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
-    arguments = [
-        "compare",
-        "prod.jsonl",
-        "c5.jsonl",
-        "--judge",
-        "replay:verdicts.csv",
-        "--dry-run",
-        "--rule",
-    ]
-    assert (
-        "Rule tie-aware, selector decisive: 60 verdicts"
-        in judgeloop(*arguments, "tie-aware").stdout
-    )
-    assert (
-        "Rule sequential, selector random: too little history"
-        in judgeloop(*arguments, "calibrated").stdout
-    )
-
-
 def test_a_runs_folder_names_the_run(folder):
-    run = compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")["run"]
+    (run,) = compared_before("c1")
     assert (
         f"in run {run}" in compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"]
     )
@@ -356,25 +293,24 @@ def lengthen(folder, name):
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def first_draws(*flags):
-    """Whether each of the first thirty draws of 20 runs is of a long output."""
+def first_draws(rule, seeds):
+    """Whether each of the first thirty draws of so many runs is of a long output."""
+    more = ("--history", "verdicts.csv", "--risk", "0.5", "JUDGELOOP_MIN_JUDGMENTS=30")
     runs = [
-        compare("prod", "c5", "--history", "verdicts.csv", "--seed", seed, *flags)
-        for seed in range(20)
+        compare("prod", "c5", "--seed", seed, *more, rule=("--rule", rule)) for seed in range(seeds)
     ]
     return [int(item.removeprefix("i")) in LONG for run in runs for item, _ in drawn(run)[:30]]
 
 
 def test_items_whose_outputs_differ_more_in_length_come_sooner(folder):
-    before = first_draws("JUDGELOOP_MIN_JUDGMENTS=30")
+    before = first_draws("tie-aware", 12)
     lengthen(folder, "c5")
-    assert sum(first_draws("JUDGELOOP_MIN_JUDGMENTS=30")) > 1.1 * sum(before)
+    assert sum(first_draws("tie-aware", 12)) > 1.1 * sum(before)
 
 
 def test_lengths_do_not_count_where_past_comparisons_choose_the_threshold(folder):
     """For the outputs of these are not at hand, and the new comparison has to be drawn as they
     were."""
-    asked = ("--rule", "calibrated", "--risk", "0.5", "JUDGELOOP_MIN_JUDGMENTS=30")
-    before = first_draws(*asked)
+    before = first_draws("calibrated", 3)
     lengthen(folder, "c5")
-    assert first_draws(*asked) == before
+    assert first_draws("calibrated", 3) == before

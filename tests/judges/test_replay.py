@@ -46,51 +46,53 @@ def replied(table, asked, **options):
     return asyncio.run(ReplayJudge(table, **options).judge(asked))
 
 
-@pytest.mark.parametrize(("table", "item"), [(SINGLE, "q1"), (PAIRED, "q1")])
-def test_the_better_recorded_system_wins_whichever_is_shown_first(table, item):
-    assert replied(table, call(item, "a", "b")).answer.score == 1.0
-    assert replied(table, call(item, "b", "a")).answer.score == 0.0
-
-
-def test_a_pair_recorded_the_other_way_round_is_turned():
-    assert replied(PAIRED, call("q2", "a", "b")).answer.score == 0.0
-    assert replied(PAIRED, call("q2", "b", "a")).answer.score == 1.0
-
-
-def test_a_recorded_tie_is_a_tie():
-    assert replied(PAIRED, call("q4")).answer.score == 0.5
-
-
-@pytest.mark.parametrize("table", [SINGLE, PAIRED])
-@pytest.mark.parametrize(("margin", "score"), [(0.49, 1.0), (0.5, 0.5), (0.6, 0.5)])
-def test_scores_within_the_margin_tie(table, margin, score):
-    # Scores of 0.75 and 0.25, as such or as a preference and its complement.
-    assert replied(table, call("q1"), tie_margin=margin).answer.score == score
+AB, BA, A, B = ("a", "b"), ("b", "a"), ("a",), ("b",)
+TO_BASE = {"against": "base"}
 
 
 @pytest.mark.parametrize(
-    ("table", "item"),
-    [(SINGLE, "q2"), (SINGLE, "q3"), (SINGLE, "q9"), (PAIRED, "q3"), (PAIRED, "q9")],
-)
-@pytest.mark.parametrize("systems", [("a", "b"), ("b", "a")])
-def test_a_missing_row_or_an_empty_score_is_an_abstention(table, item, systems):
-    assert replied(table, call(item, *systems)).answer == Abstention("no recorded verdict")
-
-
-@pytest.mark.parametrize(
-    ("table", "item", "cost_p"),
+    ("table", "item", "systems", "score", "cost_p", "options"),
     [
-        (SINGLE, "q1", 7),
-        (SINGLE, "q2", 11),
-        (SINGLE, "q3", 7),
-        (SINGLE, "q9", 0),
-        (PAIRED, "q2", 4),
-        (PAIRED, "q3", 5),
+        (SINGLE, "q1", AB, 1.0, 7, {}),
+        (SINGLE, "q1", BA, 0.0, 7, {}),
+        (SINGLE, "q1", AB, 1.0, 7, {"tie_margin": 0.49}),  # 0.75 and 0.25 differ by 0.5
+        (SINGLE, "q1", AB, 0.5, 7, {"tie_margin": 0.5}),
+        (SINGLE, "q2", AB, None, 11, {}),  # an empty score
+        (SINGLE, "q3", BA, None, 7, {}),  # one row of two
+        (SINGLE, "q9", AB, None, 0, {}),
+        (PAIRED, "q1", AB, 1.0, 3, {}),
+        (PAIRED, "q1", BA, 0.0, 3, {}),
+        (PAIRED, "q1", AB, 1.0, 3, {"tie_margin": 0.49}),
+        (PAIRED, "q1", AB, 0.5, 3, {"tie_margin": 0.5}),
+        (PAIRED, "q2", AB, 0.0, 4, {}),  # recorded the other way round
+        (PAIRED, "q2", BA, 1.0, 4, {}),
+        (PAIRED, "q3", AB, None, 5, {}),
+        (PAIRED, "q4", AB, 0.5, 6, {}),
+        (PAIRED, "q9", BA, None, 0, {}),
+        (SINGLE, "q1", A, 0.75, 3, {}),  # one system alone, whatever the margin
+        (SINGLE, "q1", B, 0.25, 4, {"tie_margin": 1.0}),
+        (SINGLE, "q2", A, None, 5, {}),
+        (SINGLE, "q3", B, None, 0, {}),
+        (PAIRED, "q1", A, None, 0, {}),
+        (SINGLE, "q1", ("a", "base"), 1.0, 3, TO_BASE),  # a score against a system without rows
+        (SINGLE, "q1", ("base", "a"), 0.0, 3, TO_BASE),
+        (SINGLE, "q1", ("b", "base"), 0.0, 4, TO_BASE),
+        (SINGLE, "q1", ("base", "b"), 1.0, 4, TO_BASE),
+        (SINGLE, "q2", ("b", "base"), 0.5, 6, TO_BASE),
+        (SINGLE, "q2", ("a", "base"), None, 5, TO_BASE),
+        (SINGLE, "q1", ("a", "base"), 0.5, 3, TO_BASE | {"tie_margin": 0.3}),
+        (SINGLE, "q3", AB, None, 7, {"against": "b"}),  # which is recorded, and looked up
     ],
 )
-def test_recorded_costs_are_rehearsed_and_never_real(table, item, cost_p):
-    assert ReplayJudge(table).quote(call(item)) == Quote(cost_p, cost_p, rehearsed=True)
-    assert replied(table, call(item)).cost_p == cost_p
+def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(
+    table, item, systems, score, cost_p, options
+):
+    asked = call(item, *systems)
+    none = Abstention("no recorded verdict")
+    reply = replied(table, asked, **options)
+    assert (reply.answer, reply.cost_p) == (none if score is None else Verdict(score), cost_p)
+    quote = ReplayJudge(table, **options).quote(asked)
+    assert quote == Quote(cost_p, cost_p, rehearsed=True), "never real"
 
 
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
@@ -118,27 +120,6 @@ def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them
     message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than `max_abstentions`, 49%$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(table).check([systems], asked, 0.49)
-
-
-def test_an_item_with_a_row_for_one_system_alone_is_missing():
-    with pytest.raises(InputError, match="no verdicts on 1 of 1 items, such as 'q3'"):
-        ReplayJudge(SINGLE).check([("a", "b")], items("q3"), 0.0)
-
-
-@pytest.mark.parametrize("margin", [0.0, 1.0])
-@pytest.mark.parametrize(("system", "score", "cost_p"), [("a", 0.75, 3), ("b", 0.25, 4)])
-def test_a_system_alone_is_rated_by_its_recorded_score(system, score, cost_p, margin):
-    reply = replied(SINGLE, call("q1", system), tie_margin=margin)
-    assert (reply.answer, reply.cost_p) == (Verdict(score), cost_p)
-    assert ReplayJudge(SINGLE).quote(call("q1", system)) == Quote(cost_p, cost_p, rehearsed=True)
-
-
-@pytest.mark.parametrize(
-    ("table", "item", "system"),
-    [(SINGLE, "q2", "a"), (SINGLE, "q3", "b"), (SINGLE, "q9", "a"), (PAIRED, "q1", "a")],
-)
-def test_a_system_alone_without_a_score_is_not_rated(table, item, system):
-    assert replied(table, call(item, system)).answer == Abstention("no recorded verdict")
 
 
 def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
@@ -177,38 +158,6 @@ def test_the_identity_follows_the_content_and_the_margin_of_the_table():
     assert identity.name == "replay:single.csv"
     assert identity != ReplayJudge(changed).identity
     assert identity != ReplayJudge(SINGLE, tie_margin=0.1).identity
-
-
-def test_scores_are_verdicts_against_a_system_that_the_table_does_not_contain():
-    judge = ReplayJudge(SINGLE, against="base")
-    judge.check([("a", "base"), ("b", "base")], items("q1"), 0.0)
-    scores = {
-        systems: asyncio.run(judge.judge(call("q1", *systems))).answer.score
-        for systems in [("a", "base"), ("base", "a"), ("b", "base"), ("base", "b")]
-    }
-    assert scores == {
-        ("a", "base"): 1.0,
-        ("base", "a"): 0.0,
-        ("b", "base"): 0.0,
-        ("base", "b"): 1.0,
-    }
-    assert asyncio.run(judge.judge(call("q2", "b", "base"))).answer.score == 0.5
-    assert asyncio.run(judge.judge(call("q2", "a", "base"))).answer == Abstention(
-        "no recorded verdict"
-    )
-    assert judge.quote(call("q1", "a", "base")) == Quote(3, 3, rehearsed=True)
-
-
-def test_a_verdict_within_the_tie_margin_of_one_half_is_a_tie():
-    judge = ReplayJudge(SINGLE, tie_margin=0.3, against="base")
-    assert asyncio.run(judge.judge(call("q1", "a", "base"))).answer.score == 0.5
-
-
-def test_a_system_that_all_are_compared_with_and_that_is_recorded_is_looked_up():
-    judge = ReplayJudge(SINGLE, against="b")
-    assert asyncio.run(judge.judge(call("q3", "a", "b"))).answer == Abstention(
-        "no recorded verdict"
-    )
 
 
 def test_another_system_without_verdicts_is_refused_beside_the_one_compared_with():

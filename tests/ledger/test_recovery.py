@@ -13,6 +13,7 @@ import time
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
 from support.database import opened
+from support.outputs import write_good_and_poor
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
@@ -53,60 +54,50 @@ def died(tmp_path):
     return path
 
 
-def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
-    async def story():
-        ledger = SqliteLedger(died)
-        with ledger.only_run("run") as alone:
-            assert alone
-            assert await ledger.recover("run") == (10, 10)
-            assert await ledger.recover("run") == (0, 0)
-        spend = await ledger.spend("run", None)
-        await ledger.aclose()
-        return spend
-
-    spend = asyncio.run(story())
+@pytest.mark.anyio
+async def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
+    ledger = SqliteLedger(died)
+    with ledger.only_run("run") as alone:
+        assert alone
+        assert await ledger.recover("run") == (10, 10)
+        assert await ledger.recover("run") == (0, 0)
+    spend = await ledger.spend("run", None)
+    await ledger.aclose()
     assert states(died) == {"never": "released", "sent": "abandoned", "answered": "settled"}
     assert (spend.charged_p, spend.unconfirmed_p) == (13, 10)
 
 
-def test_other_runs_and_own_reservations_are_left_alone(died):
-    async def story():
-        ledger = SqliteLedger(died)
-        await ledger.reserve("run", [[wanted("own")]], None)
-        assert await ledger.recover("another run") == (0, 0)
-        await ledger.recover("run")
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_other_runs_and_own_reservations_are_left_alone(died):
+    ledger = SqliteLedger(died)
+    await ledger.reserve("run", [[wanted("own")]], None)
+    assert await ledger.recover("another run") == (0, 0)
+    await ledger.recover("run")
+    await ledger.aclose()
     assert states(died)["own"] == "reserved"
 
 
-def test_a_reservation_that_was_taken_away_is_not_sent(died):
+@pytest.mark.anyio
+async def test_a_reservation_that_was_taken_away_is_not_sent(died):
     """Were an owner wrongly taken for dead, it may not send what is no longer reserved."""
-
-    async def story():
-        ledger, other = SqliteLedger(died), SqliteLedger(died)
-        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
-        await other.recover("run")
-        with pytest.raises(LedgerError, match="not open"):
-            await ledger.sending(ticket)
-        await ledger.aclose()
-        await other.aclose()
-
-    asyncio.run(story())
-
-
-def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
-    async def story():
-        ledger, other = SqliteLedger(died), SqliteLedger(died)
-        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    await other.recover("run")
+    with pytest.raises(LedgerError, match="not open"):
         await ledger.sending(ticket)
-        await other.recover("run")
-        assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=4)) == Verdict(0.0)
-        await ledger.aclose()
-        await other.aclose()
+    await ledger.aclose()
+    await other.aclose()
 
-    asyncio.run(story())
+
+@pytest.mark.anyio
+async def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
+    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+    await ledger.sending(ticket)
+    await other.recover("run")
+    assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=4)) == Verdict(0.0)
+    await ledger.aclose()
+    await other.aclose()
     with opened(died) as connection:
         found = connection.execute(
             "SELECT state, charged_p, outcome FROM attempts WHERE key='late'"
@@ -117,25 +108,18 @@ def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
 
 
 @pytest.mark.parametrize("more", [{"cost_p": 0}, {"rehearsed": True}])
-def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
-    async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
-        (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
-        await ledger.sending(ticket)
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
+    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
+    await ledger.sending(ticket)
+    await ledger.aclose()
     assert states(tmp_path / "l.sqlite") == {"k": "reserved"}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, good in (("a", 3), ("b", 1)):
-        rows = [
-            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"good {'good ' * good}{name}{at}"}
-            for at in range(ITEMS)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_good_and_poor(tmp_path, ITEMS)
     return tmp_path
 
 

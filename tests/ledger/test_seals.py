@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import zlib
 
 import pytest
@@ -39,26 +40,25 @@ def fill(path, *, verdicts=VERDICTS):
     asyncio.run(story())
 
 
-def held(path, verdicts=VERDICTS):
+def asked(path, what):
+    """What a ledger answers, opened for this alone."""
+
     async def story():
         ledger = SqliteLedger(path)
         try:
-            return await ledger.verdicts([key(at) for at in range(verdicts)])
+            return await what(ledger)
         finally:
             await ledger.aclose()
 
     return asyncio.run(story())
+
+
+def held(path, wanted=range(VERDICTS)):
+    return asked(path, lambda ledger: ledger.verdicts([key(at) for at in wanted]))
 
 
 def spend(path):
-    async def story():
-        ledger = SqliteLedger(path)
-        try:
-            return await ledger.spend("run", None)
-        finally:
-            await ledger.aclose()
-
-    return asyncio.run(story())
+    return asked(path, lambda ledger: ledger.spend("run", None))
 
 
 def tamper(path, statement):
@@ -67,17 +67,26 @@ def tamper(path, statement):
     connection.close()
 
 
-@pytest.fixture
-def path(tmp_path):
-    fill(tmp_path / "ledger.sqlite")
-    return tmp_path / "ledger.sqlite"
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A ledger and a signed one, of which every test takes a copy."""
+    folder = tmp_path_factory.mktemp("filled")
+    fill(folder / "plain.sqlite")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(KEY_VARIABLE, KEY)
+        fill(folder / "signed.sqlite")
+    return folder
 
 
 @pytest.fixture
-def signed(tmp_path, monkeypatch):
+def path(tmp_path, filled):
+    return shutil.copy(filled / "plain.sqlite", tmp_path / "ledger.sqlite")
+
+
+@pytest.fixture
+def signed(tmp_path, filled, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
-    fill(tmp_path / "ledger.sqlite")
-    return tmp_path / "ledger.sqlite"
+    return shutil.copy(filled / "signed.sqlite", tmp_path / "ledger.sqlite")
 
 
 @pytest.mark.parametrize(
@@ -92,18 +101,9 @@ def signed(tmp_path, monkeypatch):
 )
 def test_a_changed_verdict_is_refused_and_the_others_are_not(path, change):
     tamper(path, f"UPDATE verdicts SET {change} WHERE seq = 7")
-    wanted = {key(at) for at in range(VERDICTS)} | {key(99)}
-
-    async def story():
-        ledger = SqliteLedger(path)
-        try:
-            with pytest.raises(DamagedLedgerError, match=r"row 7 of the table verdicts .* changed"):
-                await ledger.verdicts(sorted(wanted))
-            return await ledger.verdicts([key(at) for at in range(VERDICTS) if at != 6])
-        finally:
-            await ledger.aclose()
-
-    assert len(asyncio.run(story())) == VERDICTS - 1
+    with pytest.raises(DamagedLedgerError, match=r"row 7 of the table verdicts .* changed"):
+        held(path, [*range(VERDICTS), 99])
+    assert len(held(path, [at for at in range(VERDICTS) if at != 6])) == VERDICTS - 1
 
 
 def test_two_rows_that_change_places_are_refused(path):
@@ -123,14 +123,9 @@ def test_a_changed_charge_is_refused(path, table):
 
 def test_a_changed_run_reserves_nothing(path):
     tamper(path, "UPDATE runs SET charged_p = 0")
-
-    async def story():
-        ledger = SqliteLedger(path)
-        with pytest.raises(DamagedLedgerError, match="row 1 of the table runs"):
-            await ledger.reserve("run", [[Reservation("k", 1, "i", "j", {})]], 1000)
-        await ledger.aclose()
-
-    asyncio.run(story())
+    wanted = [[Reservation("k", 1, "i", "j", {})]]
+    with pytest.raises(DamagedLedgerError, match="row 1 of the table runs"):
+        asked(path, lambda ledger: ledger.reserve("run", wanted, 1000))
 
 
 def test_no_flipped_bit_changes_a_verdict_silently(path, tmp_path):
@@ -183,10 +178,22 @@ def test_with_a_key_a_verdict_with_a_right_checksum_is_refused(signed):
         held(signed)
 
 
-def test_with_a_key_a_ledger_from_elsewhere_is_refused(path, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    with pytest.raises(LedgerError, match="is not signed with JUDGELOOP_LEDGER_KEY"):
-        held(path)
+@pytest.mark.parametrize(
+    ("ledger", "set_key", "error", "said"),
+    [
+        ("path", KEY, LedgerError, "is not signed with JUDGELOOP_LEDGER_KEY"),
+        ("path", "secret", InputError, "expected at least 16 characters, found 6"),
+        ("signed", OTHER, DamagedLedgerError, "not written with this JUDGELOOP_LEDGER_KEY"),
+        ("signed", "", LedgerError, "is signed; set JUDGELOOP_LEDGER_KEY"),
+    ],
+)
+def test_a_ledger_is_read_with_its_own_key_alone(
+    request, monkeypatch, ledger, set_key, error, said
+):
+    place = request.getfixturevalue(ledger)
+    monkeypatch.setenv(KEY_VARIABLE, set_key)
+    with pytest.raises(error, match=said):
+        held(place)
 
 
 def test_with_a_key_a_row_without_a_signature_is_refused(signed):
@@ -204,24 +211,6 @@ def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
         connection.execute(f"INSERT INTO verdicts VALUES ({', '.join('?' * len(row))})", row)
     with pytest.raises(DamagedLedgerError, match="row 1 "):
         held(signed)
-
-
-def test_another_key_is_refused(signed, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, OTHER)
-    with pytest.raises(DamagedLedgerError, match="not written with this JUDGELOOP_LEDGER_KEY"):
-        held(signed)
-
-
-def test_a_signed_ledger_without_its_key_is_refused(signed, monkeypatch):
-    monkeypatch.delenv(KEY_VARIABLE)
-    with pytest.raises(LedgerError, match="is signed; set JUDGELOOP_LEDGER_KEY"):
-        held(signed)
-
-
-def test_a_short_key_is_refused(path, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, "secret")
-    with pytest.raises(InputError, match="expected at least 16 characters, found 6"):
-        held(path)
 
 
 @pytest.mark.parametrize(
@@ -309,14 +298,12 @@ def test_salvage_overwrites_nothing(path, tmp_path):
 
 
 def test_a_cost_that_no_column_holds_is_a_ledger_error(path):
-    async def story():
-        ledger = SqliteLedger(path)
+    async def settle(ledger):
         (ticket,) = (await ledger.reserve("run", [[Reservation("k", 1, "i", "j", {})]], None))[0]
         with pytest.raises(LedgerError, match="cannot be written to the ledger"):
             await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=10**30))
-        await ledger.aclose()
 
-    asyncio.run(story())
+    asked(path, settle)
 
 
 def test_a_row_without_a_checksum_is_listed_and_left_behind(path, tmp_path):

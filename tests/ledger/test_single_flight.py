@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
 from support.database import opened
+from support.outputs import write_good_and_poor
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
@@ -46,7 +47,7 @@ def with_two(path, story):
 def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(tmp_path):
     async def story(one, first, other, second):
         assert await one.sending(first) == await one.sending(first)
-        assert (await other.sending(second)).busy
+        assert (await other.sending(second)).busy == "one"
         await one.settle(first, Reply(Verdict(1.0), cost_p=4))
         assert (await other.sending(second)).verdict == Verdict(1.0)
         assert (await other.spend("other", None)).charged_p == 0
@@ -63,32 +64,28 @@ def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
         told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
         await getattr(one, way)(first, *told)
         cleared = await other.sending(second)
-        assert (cleared.verdict, cleared.busy) == (None, False)
+        assert (cleared.verdict, cleared.busy) == (None, "")
 
     with_two(tmp_path / "l.sqlite", story)
 
 
-def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
-    async def story():
-        one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
-        await one.sending(await ticket_of(one, "one"))  # without the lock of its run
-        assert not (await other.sending(await ticket_of(other, "other"))).busy
-        await one.aclose()
-        await other.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
+    one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+    await one.sending(await ticket_of(one, "one"))  # without the lock of its run
+    assert not (await other.sending(await ticket_of(other, "other"))).busy
+    await one.aclose()
+    await other.aclose()
 
 
-def test_a_call_to_be_made_anew_is_made(tmp_path):
-    async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
-        for _ in range(2):
-            ticket = await ticket_of(ledger, "doctor", anew=True)
-            assert (await ledger.sending(ticket)).verdict is None
-            await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
-        await ledger.aclose()
-
-    asyncio.run(story())
+@pytest.mark.anyio
+async def test_a_call_to_be_made_anew_is_made(tmp_path):
+    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    for _ in range(2):
+        ticket = await ticket_of(ledger, "doctor", anew=True)
+        assert (await ledger.sending(ticket)).verdict is None
+        await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
+    await ledger.aclose()
 
 
 def test_locks_follow_the_file_that_a_link_names(tmp_path):
@@ -113,12 +110,7 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
 @pytest.mark.processes
 def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     """Different runs on the same items: what both need is paid for by one of them."""
-    for name, good in (("a", 3), ("b", 1)):
-        rows = [
-            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"}
-            for at in range(ITEMS)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_good_and_poor(tmp_path, ITEMS)
 
     def respond(request, number):
         time.sleep(0.05)
@@ -128,21 +120,16 @@ def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     base += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
     base += ["--concurrency", "8"]
-    environment = os.environ | {
-        "OPENAI_API_KEY": "sk-test",
-        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS)}
+    how = {
+        "cwd": tmp_path,
+        "env": environment,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
     }
     try:
         both = [
-            subprocess.Popen(
-                [*base, "--risk", risk],
-                cwd=tmp_path,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for risk in ("0.1", "0.2")
+            subprocess.Popen([*base, "--risk", risk], text=True, **how) for risk in ("0.1", "0.2")
         ]
         results = [child.communicate(timeout=PATIENCE_S) for child in both]
     finally:

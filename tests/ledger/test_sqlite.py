@@ -38,31 +38,26 @@ def spend_all_that_fits(path, name):
 
 
 @pytest.mark.smoke
-def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path):
+@pytest.mark.anyio
+async def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path):
     path = tmp_path / "ledger.sqlite"
 
-    async def first():
-        ledger = SqliteLedger(path)
-        granted = await ledger.reserve("run", [[wanted("k", 9)]], None)
-        await ledger.settle(granted[0][0], Reply(Verdict(0.0, "why"), cost_p=4))
-        await ledger.aclose()
-
-    async def second():
-        ledger = SqliteLedger(path)
-        held, spend = await ledger.verdicts(["k"]), await ledger.spend("run", None)
-        await ledger.aclose()
-        return held, spend
-
-    asyncio.run(first())
-    held, spend = asyncio.run(second())
+    ledger = SqliteLedger(path)
+    granted = await ledger.reserve("run", [[wanted("k", 9)]], None)
+    await ledger.settle(granted[0][0], Reply(Verdict(0.0, "why"), cost_p=4))
+    await ledger.aclose()
+    ledger = SqliteLedger(path)
+    held, spend = await ledger.verdicts(["k"]), await ledger.spend("run", None)
+    await ledger.aclose()
     assert held == {"k": Verdict(0.0, "why")}
     assert (spend.now_p, spend.run_p, spend.attempts) == (0, 4, 0)
 
 
+@pytest.mark.processes
 def test_several_processes_together_keep_one_budget(tmp_path):
     path = tmp_path / "ledger.sqlite"
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=spend_all_that_fits, args=(path, name)) for name in "abc"]
+    processes = [context.Process(target=spend_all_that_fits, args=(path, name)) for name in "ab"]
     for process in processes:
         process.start()
     for process in processes:
@@ -96,7 +91,7 @@ asyncio.run(story())
 """
 
 
-@pytest.mark.parametrize("after", [1, 2, 7, 20, 33])
+@pytest.mark.parametrize("after", [1, 2, 7])
 def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charged(tmp_path, after):
     path = tmp_path / "ledger.sqlite"
     child = subprocess.Popen(
@@ -166,19 +161,16 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
 
 
 @pytest.mark.smoke
-def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
+@pytest.mark.anyio
+async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     path = tmp_path / "ledger.sqlite"
-
-    async def story():
-        ledger = SqliteLedger(path)
-        await ledger.reserve("run", [[wanted("a", 1)]], None)
-        with opened(path) as other:
-            other.execute("DROP TABLE attempts")
-        with pytest.raises(LedgerError, match="could not be written"):
-            await ledger.reserve("run", [[wanted("b", 1)]], None)
-        await ledger.aclose()
-
-    asyncio.run(story())
+    ledger = SqliteLedger(path)
+    await ledger.reserve("run", [[wanted("a", 1)]], None)
+    with opened(path) as other:
+        other.execute("DROP TABLE attempts")
+    with pytest.raises(LedgerError, match="could not be written"):
+        await ledger.reserve("run", [[wanted("b", 1)]], None)
+    await ledger.aclose()
 
 
 def test_a_reader_waits_while_another_process_writes(tmp_path):

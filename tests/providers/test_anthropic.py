@@ -6,11 +6,10 @@ import pytest
 from support.chat_judges import chat_judge
 from support.chat_server import respond_with
 from support.endings import ends, replied
-from support.messages_server import USAGE, failure, message, text, tool
+from support.messages_server import failure, message, text, tool
 
 from judgeloop.core.errors import ErrorKind
-from judgeloop.core.money import Price, Rate
-from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
+from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.judges.prompt import shipped_template
 
 KEY = "sk-ant-canary-0123456789abcdef"
@@ -112,53 +111,6 @@ def test_a_turn_that_paused_before_a_verdict_may_be_asked_again(messages):
     reply = ask(messages.root)
     assert isinstance(reply.answer, Abstention)
     assert reply.answer.again
-
-
-def test_cached_tokens_come_on_top_of_the_input_and_are_priced_apart(messages):
-    usage = {
-        "input_tokens": 300, "output_tokens": 50, "cache_read_input_tokens": 600, "cache_creation_input_tokens": 100,
-        "cache_creation": {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 0},
-    }  # fmt: skip
-    respond_with(messages, message(text(FOR_A), usage=usage))
-    price = Price(Rate(100), Rate(1000), cache_read=Rate(10), cache_write=Rate(125), source="test")
-    reply = ask(messages.root, price=price)
-    assert reply.usage == Usage(1000, 50, 600, 100)
-    assert reply.cost_p == 300 * 100 + 600 * 10 + 100 * 125 + 50 * 1000
-
-
-@pytest.mark.parametrize(
-    "usage",
-    [
-        None,
-        USAGE
-        | {"cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_1h_input_tokens": 9}},
-    ],
-)
-def test_a_usage_that_is_absent_or_priced_in_an_unforeseen_way_leaves_the_cost_open(
-    messages, usage
-):
-    respond_with(messages, message(text(FOR_A), usage=usage))
-    reply = ask(messages.root)
-    assert (reply.answer, reply.cost_p) == (Verdict(1.0, "because"), None)
-
-
-@pytest.mark.parametrize(
-    ("response", "reason", "cost_p"),
-    [
-        (failure(413, "request_too_large"), "too long for the judge", 0),
-        (
-            failure(400, "invalid_request_error", error_code="content_filter"),
-            "refused by the provider's filter",
-            None,
-        ),
-    ],
-)
-def test_an_error_about_this_item_alone_is_an_abstention_that_may_be_billed(
-    messages, response, reason, cost_p
-):
-    respond_with(messages, response)
-    reply = ask(messages.root)
-    assert (reply.answer, reply.cost_p) == (Abstention(reason), cost_p)
 
 
 NO_CREDIT = "the account has no credit left"

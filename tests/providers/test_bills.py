@@ -243,35 +243,6 @@ def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(
 UNKNOWN = [(400, "no_such_code"), (422, None), (400, "invalid_request_error")]
 
 
-def refusing(chat_server, refused):
-    """Refuse requests that have one of the words, with the status and code of `refused`."""
-    status, code, words = refused
-
-    def respond(request, number):
-        text = request["messages"][-1]["content"]
-        return error(status, code) if any(word in text for word in words) else verdict("A")
-
-    chat_server.respond = respond
-
-
-@pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_an_item_that_is_refused_for_an_unknown_reason_is_an_abstention(
-    chat_server, tmp_path, status, code
-):
-    place = tmp_path / "ledger.sqlite"
-    refusing(chat_server, (status, code, ["prompt 3"]))
-    finished = run(make(chat_server), place, budget_p=10**12, items=8)
-    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
-    assert finished.outcome.estimate.tally.abstentions == 1
-    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
-    assert odd.reason.startswith(f"refused: HTTP {status}")
-    asked = [request["messages"][-1]["content"] for request in chat_server.requests]
-    assert sum("prompt 3" in text for text in asked) == 2, "a second time, as it may not recur"
-    spend = finished.spend
-    assert spend.run_p - spend.unconfirmed_p == (len(asked) - 2) * PAID_P
-    assert spend.run_p >= len(asked) * PAID_P, "it may be a filter's refusal, which may be billed"
-
-
 @pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
 def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
@@ -289,15 +260,18 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
     assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
     assert finished.outcome.estimate.tally.abstentions == 1
     assert finished.outcome.estimate.tally.judged == 7
+    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert odd.reason.startswith(f"refused: HTTP {status}")
     assert len(chat_server.requests) == 9, "the refused one is asked twice"
     assert finished.spend.run_p - finished.spend.unconfirmed_p == 7 * PAID_P
+    assert finished.spend.run_p >= 9 * PAID_P, "it may be a filter's refusal, which may be billed"
 
 
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
 def test_when_the_first_items_are_all_refused_the_provider_is_quoted(
     chat_server, tmp_path, status, code
 ):
-    refusing(chat_server, (status, code, ["prompt"]))
+    chat_server.respond = lambda request, number: error(status, code)
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
     assert f"HTTP {status}" in finished.outcome.stop.sentence
@@ -305,41 +279,15 @@ def test_when_the_first_items_are_all_refused_the_provider_is_quoted(
     assert finished.spend.run_p >= len(chat_server.requests) * PAID_P
 
 
-@pytest.mark.parametrize("concurrency", [1, 256])
-@pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_refusals_before_the_first_answer_never_take_more_than_the_budget(
-    chat_server, tmp_path, status, code, concurrency
-):
-    """A filter with a code of its own refuses everything, and bills it."""
-    refusing(chat_server, (status, code, ["prompt"]))
-    budget_p, place = 5 * 10**10, tmp_path / "ledger.sqlite"
-    for _ in range(3):  # commands
-        judge = make(chat_server)
-        finished = run(judge, place, budget_p=budget_p, concurrency=concurrency)
-    assert 0 < len(chat_server.requests) * PAID_P <= finished.spend.charged_p <= budget_p
-
-
-def test_a_request_that_is_too_long_is_free_at_the_official_host_and_sent_once(
-    chat_server, tmp_path
-):
-    def respond(request, number):
-        long = "prompt 3" in request["messages"][-1]["content"]
-        return error(400, "context_length_exceeded") if long else verdict("A")
-
-    chat_server.respond = respond
-    judge = make(chat_server)
-    spec = judge.chat.spec
-    judge.chat.spec = replace(spec, endpoint=replace(spec.endpoint, length_is_free=True))
-    finished = run(judge, tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
-    assert (len(chat_server.requests), finished.spend.run_p) == (8, 7 * PAID_P)
-
-
 COUNTS = {"prompt_tokens": 400, "completion_tokens": 20}
+PAID = {"input_tokens": 400, "output_tokens": 20}
 
 
 @pytest.mark.parametrize(
     ("wire", "odd"),
     [
+        ("openai", {"usage": None}),
+        ("openai", {"usage": {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}}),
         ("openai", {"usage": "x"}),
         ("openai", {"usage": [1]}),
         ("openai", {"usage": {"prompt_tokens": -1, "completion_tokens": 20}}),
@@ -347,11 +295,13 @@ COUNTS = {"prompt_tokens": 400, "completion_tokens": 20}
         ("openai", {"usage": COUNTS | {"prompt_tokens_details": "x"}}),
         ("openai", {"usage": COUNTS | {"prompt_tokens_details": {"cached_tokens": 1.5}}}),
         ("openai", {"service_tier": {}}),
+        ("anthropic", {"usage": None}),
         ("anthropic", {"usage": {"input_tokens": 400}}),
+        ("anthropic", {"usage": PAID | {"cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_1h_input_tokens": 9}}}),
         ("anthropic", {"usage": {"input_tokens": 400, "output_tokens": 20, "service_tier": {}}}),
         ("anthropic", {"usage": {"input_tokens": "x", "output_tokens": 20}}),
     ],
-)
+)  # fmt: skip
 def test_a_verdict_counts_whose_usage_cannot_be_read(chat_server, wire, odd):
     answer = say() if wire == "anthropic" else verdict("A")
     reply, _ = ask(chat_server, with_fields(answer, **odd), wire)
@@ -401,6 +351,8 @@ def test_a_403_before_the_first_answer_ends_the_run_at_once(chat_server, tmp_pat
 CACHED = {"prompt_tokens_details": {"cached_tokens": 300}}
 READ = {"input_tokens": 100, "cache_read_input_tokens": 300}
 WRITTEN = {"input_tokens": 100, "cache_creation_input_tokens": 300}
+BOTH = {"prompt_tokens_details": {"cached_tokens": 300, "cache_write_tokens": 50}}
+PER_CACHED = replace(PRICE, cache_read=Rate(100_000), cache_write=Rate(1_250_000))
 
 
 @pytest.mark.parametrize(
@@ -409,14 +361,10 @@ WRITTEN = {"input_tokens": 100, "cache_creation_input_tokens": 300}
         ("openai", used(**CACHED), replace(PRICE, cache_read=Rate(100_000)), 300 * 900_000),
         ("anthropic", say(**READ), replace(PRICE, cache_read=Rate(100_000)), 300 * 900_000),
         ("anthropic", say(**WRITTEN), replace(PRICE, cache_write=Rate(1_250_000)), -300 * 250_000),
+        ("openai", used(**BOTH), PER_CACHED, 300 * 900_000 - 50 * 250_000),
         ("openai", used(**CACHED), PRICE, 0),  # no price of its own: the full price
         ("openai", used(), replace(PRICE, cache_read=Rate(1)), 0),
-        (
-            "openai",
-            used(**CACHED, cost=1.0),
-            replace(PRICE, cache_read=Rate(1)),
-            0,
-        ),  # a gateway's own bill
+        ("openai", used(**CACHED, cost=1.0), replace(PRICE, cache_read=Rate(1)), 0),  # its own bill
     ],
 )
 def test_cached_tokens_are_booked_at_their_price_and_the_saving_is_known(
@@ -436,10 +384,12 @@ def test_cached_tokens_are_booked_at_their_price_and_the_saving_is_known(
         (AZURE, ""),
         (used(prompt_tokens=0, completion_tokens=0), ""),
         (error(400, "json_validate_failed"), "prompt 3"),  # some refuse what the model has written
+        *((error(*unknown), "") for unknown in UNKNOWN),  # a filter with a code of its own
     ],
 )
+@pytest.mark.parametrize("concurrency", [2, 256])
 def test_what_may_be_billed_unseen_never_takes_more_than_the_budget(
-    chat_server, tmp_path, response, words
+    chat_server, tmp_path, response, words, concurrency
 ):
     def respond(request, number):
         return response if words in request["messages"][-1]["content"] else verdict("A")
@@ -448,7 +398,8 @@ def test_what_may_be_billed_unseen_never_takes_more_than_the_budget(
     budget_p = 10**11 if words else 10**10
     for _ in range(12 if words else 3):  # commands
         place = tmp_path / "ledger.sqlite"
-        finished = run(make(chat_server), place, budget_p=budget_p, items=8, concurrency=2)
+        judge = make(chat_server)
+        finished = run(judge, place, budget_p=budget_p, items=8, concurrency=concurrency)
     true_p = len(chat_server.requests) * PAID_P
     assert 0 < true_p <= finished.spend.charged_p <= budget_p
     assert finished.outcome.stop.kind is StopKind.BUDGET

@@ -30,14 +30,11 @@ def test_a_vllm_server_is_free_by_default_and_gets_no_providers_key():
     assert judge("vllm/m", own, base_url=LOCAL).chat.spec.endpoint.api_key == "mine"
 
 
-def test_openai_itself_has_its_published_price():
-    assert judge("openai/gpt-4.1").priced
-
-
 @pytest.mark.parametrize(
     ("spec", "url"), [("openai/gpt-4.1", LOCAL), ("openai/no-such-model", None)]
 )
 def test_what_nobody_priced_is_unpriced(spec, url):
+    assert judge("openai/gpt-4.1").priced
     unpriced = judge(spec, base_url=url)
     assert not unpriced.priced
     assert unpriced.quote(CALL).cost_p == 0
@@ -48,11 +45,6 @@ def test_a_typed_price_holds_for_any_server():
     assert free.priced
     assert dear.priced
     assert free.quote(CALL).cost_p == 0 < dear.quote(CALL).cost_p
-
-
-def test_a_price_that_is_none_is_refused():
-    with pytest.raises(InputError, match=r"^`judge_price`: expected IN,OUT"):
-        judge(base_url=LOCAL, price="1")
 
 
 def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):

@@ -92,29 +92,19 @@ def honest(capacity):
 
 
 @pytest.mark.parametrize(
-    ("named", "booked_p"),
-    [("flex", FLEX_P), ("default", STANDARD_P), ("auto", STANDARD_P), (None, STANDARD_P)],
+    ("tier", "named", "booked_p"),
+    [("flex", "flex", FLEX_P), ("standard", "flex", STANDARD_P)]
+    + [("flex", named, STANDARD_P) for named in ("default", "auto", None)]
+    + [("flex", "priority", 4 * STANDARD_P)],
 )
-def test_the_price_of_the_tier_that_the_reply_names_is_booked(chat_server, prices, named, booked_p):
+def test_the_price_of_the_tier_that_the_reply_names_is_booked(
+    chat_server, prices, tier, named, booked_p
+):
     chat_server.respond = lambda request, number: said(named)
-    reply, quote = ask(chat_server, prices)
-    assert chat_server.requests[0]["service_tier"] == "flex"
-    assert (reply.cost_p, reply.breach) == (booked_p, "")
+    reply, quote = ask(chat_server, prices, tier)
+    assert chat_server.requests[0].get("service_tier") == (tier if tier == "flex" else None)
+    assert (reply.cost_p, "tier 'priority'" in reply.breach) == (booked_p, named == "priority")
     assert quote.cost_p >= booked_p
-
-
-def test_a_reply_at_flex_that_was_not_asked_for_is_booked_in_full(chat_server, prices):
-    chat_server.respond = lambda request, number: said("flex")
-    reply, _ = ask(chat_server, prices, "standard")
-    assert "service_tier" not in chat_server.requests[0]
-    assert reply.cost_p == STANDARD_P
-
-
-def test_a_reply_at_a_dearer_tier_still_contradicts_the_quote(chat_server, prices):
-    chat_server.respond = lambda request, number: said("priority")
-    reply, _ = ask(chat_server, prices)
-    assert reply.cost_p == 4 * STANDARD_P
-    assert "the tier 'priority'" in reply.breach
 
 
 def test_the_standard_price_is_reserved_and_the_price_at_flex_expected():

@@ -18,7 +18,7 @@ from judgeloop.providers.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
 
 CALL, OTHER = (Call(Item(name, "p"), ("a", "b"), ("x", "y")) for name in "io")
 FULL = 512 + 8192
-ITEMS = 30
+ITEMS = 20
 
 
 @given(st.lists(st.integers(0, 9000), max_size=60))

@@ -18,7 +18,7 @@ from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending, first_crossing
 
-RUNS, MORE_RUNS = 2000, 20_000
+RUNS, MORE_RUNS = 1000, 20_000
 LIMIT = 200
 RISKS = np.array([0.01, 0.05, 0.1, 0.2])
 
@@ -51,8 +51,8 @@ def check(title, named, runs, capsys):
 @pytest.mark.parametrize(
     ("items", "ties"),
     [
-        pytest.param(50, 0.5, marks=pytest.mark.quick),
-        *((50, ties) for ties in (0.0, 0.9)),
+        pytest.param(50, 0.0, marks=pytest.mark.quick),
+        *((50, ties) for ties in (0.5, 0.9)),
         *((items, ties) for items in (500, 5000) for ties in (0.0, 0.5, 0.9)),
     ],
 )

@@ -126,7 +126,7 @@ def test_it_is_how_often_each_system_is_the_best_in_draws_from_the_posterior(
 
 
 @given(data=st.data(), queries=st.integers(0, 5000), systems=st.integers(2, 12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_no_system_is_believed_in_unless_its_win_rate_is_the_highest(data, queries, systems):
     points = data.draw(
         st.lists(st.integers(0, 2 * queries), min_size=systems, max_size=systems), label="points"

@@ -84,15 +84,6 @@ def test_scale_and_place_of_a_dimension_do_not_matter():
     assert order_of(CrossEntropy(moved, sections=8), 90).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    ("vectors", "message"),
-    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.inf), "not finite")],
-)
-def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
-    with pytest.raises(ValueError, match=message):
-        CrossEntropy(vectors).init(3, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("how", [{"sections": 0}, {"sections": 257}, {"tried": 0}])
 def test_numbers_without_a_meaning_are_refused(how):
     with pytest.raises(ValueError, match="expected"):

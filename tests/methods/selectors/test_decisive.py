@@ -75,11 +75,6 @@ def test_a_weight_that_would_leave_an_item_out_is_refused(bad):
         Decisive(np.array([1.0, bad]))
 
 
-def test_weights_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="weights for 5 items, found 4"):
-        Decisive(WEIGHTS).init(5, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("rule", ["sequential", "anytime"])
 def test_a_guarantee_for_even_draws_is_not_stated_for_it(rule):
     with pytest.raises(InputError, match="prefers some items"):

@@ -206,15 +206,6 @@ def test_mean_likeness_is_to_all_members_or_to_some_at_equal_steps(monkeypatch):
     assert mean_likeness(points) == pytest.approx(expected[:, ::10].mean(axis=1))
 
 
-@pytest.mark.parametrize(
-    ("vectors", "message"),
-    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.nan), "not finite")],
-)
-def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
-    with pytest.raises(ValueError, match=message):
-        MMDCritic(vectors).init(3, np.random.default_rng(0))
-
-
 def test_a_worked_example():
     # Items 0 and 1 merge at 1, 2 and 3 at 2, both pairs at 4, and item 4 joins at 10. Pairs are
     # clusters: item 4 leaves all items at 10, whose last cluster (0 and 1) falls apart at 1. Items

@@ -91,11 +91,6 @@ def test_no_step_is_given_while_answers_are_out(name):
     assert len(steps_of(selector, selector.tell(state, labels[2:]), 5, rng)[0]) == 1
 
 
-def test_opinions_on_another_number_of_queries_are_refused(picker):
-    with pytest.raises(ValueError, match="opinions on 7 queries for 8 items"):
-        picker.init(8, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("name", PICKERS)
 @pytest.mark.parametrize(("systems", "baseline"), [(1, 0), (3, 3), (3, -1)])
 def test_too_few_systems_or_no_baseline_are_refused(name, systems, baseline):

@@ -71,11 +71,11 @@ def test_the_first_five_of_actracer_as_worked_by_hand():
 
 
 def test_mc_ucb_prefers_the_stratum_whose_scores_spread_and_proportional_does_not():
-    labels = np.repeat([0, 1], 4000)
-    scores = np.concatenate([np.zeros(4000), np.tile([0.0, 1.0], 2000)])
+    labels = np.repeat([0, 1], 2000)
+    scores = np.concatenate([np.zeros(2000), np.tile([0.0, 1.0], 1000)])
     shares = {}
     for allocation in ("mc-ucb", "proportional"):
-        asked = np.array(asked_by(Stratified(Strata(labels), 4000, allocation), scores, 4000))
+        asked = np.array(asked_by(Stratified(Strata(labels), 2000, allocation), scores, 2000))
         shares[allocation] = (labels[asked] == 1).mean()
     assert shares["proportional"] == pytest.approx(0.5, abs=0.001)
     assert shares["mc-ucb"] > 0.55
@@ -126,7 +126,7 @@ def test_abstentions_are_no_scores():
 
 def test_every_item_of_a_stratum_is_equally_likely_to_be_drawn():
     selector = Stratified(Strata(LABELS), 10)
-    firsts = np.array([asked_by(selector, np.zeros(10), 2, seed=seed) for seed in range(3000)])
+    firsts = np.array([asked_by(selector, np.zeros(10), 2, seed=seed) for seed in range(1000)])
     for column, members in ((0, range(5)), (1, range(5, 10))):
         counts = [int((firsts[:, column] == member).sum()) for member in members]
         assert chisquare(counts).pvalue > 1e-4
@@ -140,11 +140,6 @@ def test_propensities_are_one_over_what_is_left_of_the_stratum():
         (choice,) = step.choices
         assert choice.propensity == pytest.approx(1 / left[int(LABELS[choice.position])])
         left[int(LABELS[choice.position])] -= 1
-
-
-def test_strata_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="expected strata of 9 items, found 10"):
-        Stratified(Strata(LABELS), 10).init(9, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("confidence", [None, CONFIDENCE])

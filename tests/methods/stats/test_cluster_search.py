@@ -127,7 +127,7 @@ def test_a_search_that_cannot_be_made_is_an_error(arguments, message):
 @pytest.fixture
 def six_groups():
     rng = np.random.default_rng(0)
-    return rng.normal(size=(6, 8))[np.repeat(np.arange(6), 40)] * 20 + rng.normal(size=(240, 8))
+    return rng.normal(size=(6, 8))[np.repeat(np.arange(6), 20)] * 20 + rng.normal(size=(120, 8))
 
 
 def strata(vectors, most, *arguments, seed=0):
@@ -141,7 +141,7 @@ def test_groups_of_one_size_are_the_strata(six_groups):
         len(
             {
                 (group, label)
-                for group, label in zip(np.repeat(np.arange(6), 40), labels, strict=True)
+                for group, label in zip(np.repeat(np.arange(6), 20), labels, strict=True)
             }
         )
         == 6

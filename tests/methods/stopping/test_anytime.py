@@ -51,9 +51,10 @@ def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_r
     ("wins", "losses", "ties"),
     [
         (5, 1, 1),
-        pytest.param(3, 1, 3, marks=pytest.mark.simulation),
-        pytest.param(2, 4, 1, marks=pytest.mark.simulation),
-        (0, 3, 4),
+        *(
+            pytest.param(*counts, marks=pytest.mark.simulation)
+            for counts in ((3, 1, 3), (2, 4, 1), (0, 3, 4))
+        ),
         (6, 0, 0),
     ],
 )

@@ -111,7 +111,7 @@ NEEDING_ORDER = {
 
 
 @pytest.mark.parametrize("name", NEEDING_ORDER)
-@settings(max_examples=80)
+@settings(max_examples=25)
 @given(
     verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, -1, None]), min_size=1, max_size=60),
     spare=st.integers(0, 20),

@@ -186,46 +186,31 @@ TABLES = {
     "elsewhere.csv": "item_id,model,score\nx,c1,0.4\n",
     "own.csv": "item_id,model,score\ni0,mine,0.4\n",
 }
+PROXY = ("--proxy", "history")
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("pairs.csv", "expected scores of systems (item_id, model, score), found comparisons"),
-        ("marks.csv", "expected scores from 0 to 1, found 7 of 'c1' on 'i0'"),
-        ("elsewhere.csv", "expected scores of other systems than 'mine' on the items 'i0' and so on, found none"),
-        ("own.csv", "expected scores of other systems than 'mine'"),
-        ("nothing.csv", "expected auto, none, a file of verdicts, or names of runs"),
-        ("0123456789abcdef", "has no such run"),
+        ((*PROXY, "--history", "pairs.csv"), "expected scores of systems (item_id, model, score), found comparisons"),
+        ((*PROXY, "--history", "marks.csv"), "expected scores from 0 to 1, found 7 of 'c1' on 'i0'"),
+        ((*PROXY, "--history", "elsewhere.csv"), "scores of other systems than 'mine' on the items 'i0' and so on, found none"),
+        ((*PROXY, "--history", "own.csv"), "expected scores of other systems than 'mine'"),
+        ((*PROXY, "--history", "nothing.csv"), "expected auto, none, a file of verdicts, or names of runs"),
+        ((*PROXY, "--history", "0123456789abcdef"), "has no such run"),
+        ((*PROXY, "--history", "RUN"), "found no ratings by this judge on these items in these runs"),
+        (("--history", "verdicts.csv"), "earlier ratings are used only with --proxy history"),
+        ((*PROXY, "--selector", "diffuse"), "--proxy: --selector diffuse picks its items"),
     ],
 )  # fmt: skip
-def test_a_history_that_cannot_be_had_is_said_before_anything_is_asked(folder, given, said):
+def test_a_history_that_cannot_be_had_or_used_is_said_before_anything_is_asked(folder, given, said):
     for name, text in TABLES.items():
         Path(name).write_text(text)
-    result = command("mine", "--proxy", "history", "--history", given)
+    if "RUN" in given:
+        given = (*given[:-1], estimate("mine", "--max-judgments", ITEMS)["run"], "--seed", 1)
+    result = command("mine", *given)
     assert result.exit_code == 2
     assert said in result.stderr.replace("\n", " ")
-
-
-def test_a_run_without_ratings_is_no_history(folder):
-    run = estimate("mine", "--max-judgments", ITEMS)["run"]
-    result = command("mine", "--proxy", "history", "--history", run, "--seed", 1)
-    assert result.exit_code == 2
-    assert "found no ratings by this judge on these items in these runs" in result.stderr.replace(
-        "\n", " "
-    )
-
-
-def test_a_history_is_refused_where_nothing_looks_at_it(folder):
-    result = command("mine", "--history", "verdicts.csv")
-    assert result.exit_code == 2
-    assert "earlier ratings are used only with --proxy history" in result.stderr.replace("\n", " ")
-
-
-def test_a_history_is_refused_where_items_are_picked(folder):
-    result = command("mine", "--proxy", "history", "--selector", "diffuse")
-    assert result.exit_code == 2
-    assert "--proxy: --selector diffuse picks its items" in result.stderr.replace("\n", " ")
 
 
 def test_the_interval_is_not_said_to_be_proved(folder):

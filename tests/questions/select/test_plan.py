@@ -64,7 +64,7 @@ def run_on(rows, selector, *, items=ITEMS):
 
 
 @pytest.mark.parametrize("selector", ["race", "random"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     systems=st.integers(2, 8),
