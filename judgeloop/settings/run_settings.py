@@ -46,7 +46,7 @@ from judgeloop.settings.shared import (
     CallerOnly,
     ColumnMap,
     Effort,
-    Epoch,
+    EpochOfRun,
     Found,
     Inside,
     JudgeNames,
@@ -182,7 +182,7 @@ class RunSettings(JudgeSettings):
     ] = False
     map: ColumnMap = None
     names: SystemNames = ()
-    epoch: Epoch = None
+    epoch: EpochOfRun = None
     max_item_bytes: Annotated[
         int,
         Ge(1),

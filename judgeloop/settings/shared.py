@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,18 +61,16 @@ ColumnMap = Annotated[
         metavar="FIELD=COLUMN,...",
     ),
 ]
-Epoch = Annotated[
-    str | None,
-    like(r"[1-9]\d*|mean", "a number from 1, or mean"),
-    Setting(
-        "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-        ITEMS,
-        Part.CONTENT,
-        Found,
-        metavar="NUMBER",
-        file_only=True,
-    ),
-]
+_EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
+_WHICH_EPOCH = Setting(
+    "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+    ITEMS,
+    Part.CONTENT,
+    Found,
+    metavar="NUMBER",
+)
+Epoch = Annotated[str | None, _EPOCH, _WHICH_EPOCH]
+EpochOfRun = Annotated[str | None, _EPOCH, replace(_WHICH_EPOCH, file_only=True)]
 SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),
