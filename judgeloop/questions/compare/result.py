@@ -32,14 +32,12 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `variant`: how the selector differs from its paper; null if it does not
     """
 
     near_tie: float | None = None
     min_gap: float | None = None
     not_worse: float | None = None
     give_up: float | None = None
-    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
