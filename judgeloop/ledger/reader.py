@@ -17,14 +17,13 @@ from judgeloop.core.ledger import (
     NO_VERDICTS,
     Charged,
     End,
-    PastReply,
     RecordedAttempt,
     RecordedRun,
     RecordedVerdicts,
     Request,
 )
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage, Verdict
+from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger.rows import (
     AttemptRow,
@@ -113,30 +112,19 @@ class SqliteReader:
         """Return the output tokens of this very judge's latest replies."""
         return [
             int(json.loads(row.usage)["output_tokens"])
-            for row, _ in self._latest(judge, End.VERDICT, End.TRUNCATED)
+            for row in self._latest(judge, End.VERDICT, End.TRUNCATED)
             if row.usage is not None
         ]
 
-    def replies(self, judge: JudgeIdentity) -> list[PastReply]:
-        """Return this very judge's latest replies with a verdict, in the order of the attempts."""
-        found = []
-        for row, ingredients in list(self._latest(judge, End.VERDICT)):
-            kept = one(self._connection, VerdictRow, "key = ?", row.key)
-            if kept is not None:
-                found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
-        return found
-
-    def _latest(
-        self, judge: JudgeIdentity, *ends: End
-    ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
-        """Yield the attempts with one of these ends among the latest, and their keys' parts."""
+    def _latest(self, judge: JudgeIdentity, *ends: End) -> Iterator[AttemptRow]:
+        """Yield the attempts with one of these ends among the latest."""
         wanted = KeyedJudge.of(judge)
         among = ", ".join("?" * len(ends))
         where = f"{AMONG_THE_LATEST} AND ended IN ({among}) ORDER BY id"
         for row in read(self._connection, AttemptRow, where, LATEST, judge.name, *ends):
             ingredients = recorded(row).ingredients
             if ingredients is not None and ingredients.judge == wanted:
-                yield row, ingredients
+                yield row
 
     def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
