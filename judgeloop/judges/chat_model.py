@@ -15,8 +15,7 @@ from typing import Any, final
 from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.judges import parsing
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.prompt import Template
 from judgeloop.providers.chat import Chat, ChatSpec, Form, Said
 from judgeloop.providers.endpoint import endpoint_for

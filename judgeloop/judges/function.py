@@ -36,8 +36,7 @@ from typing import Any, TypeVar, final
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 
 T = TypeVar("T")
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}

@@ -18,8 +18,7 @@ from typing import TextIO, final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"

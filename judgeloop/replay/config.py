@@ -21,7 +21,7 @@ from judgeloop.questions.estimate.config import (
     CONFIDENCES,
 )
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.run.identity import plain
+from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import (
     Parse,
     Part,

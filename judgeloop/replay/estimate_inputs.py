@@ -26,8 +26,7 @@ from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay import recorded_files
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
-from judgeloop.represent.embed import embed
-from judgeloop.represent.reducing import reduced
+from judgeloop.represent.embed import embed, reduced
 
 QUESTION = "estimate"
 STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place

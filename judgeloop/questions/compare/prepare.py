@@ -34,7 +34,6 @@ from judgeloop.methods.stopping.catalogue import (
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
-from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import (
     NOTHING_GIVEN,
     Given,
@@ -44,7 +43,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 

@@ -206,7 +206,7 @@ def states_of(
     With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
     they are vectors of prompt and output together, in place of the hidden states.
     """
-    from judgeloop.represent.reducing import reduced
+    from judgeloop.represent.embed import reduced
 
     kind, _, model = represent.partition(":")
     if kind == HIDDEN:
