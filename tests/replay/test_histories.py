@@ -134,7 +134,7 @@ def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition():
 def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():
     data = mostly_ties()
     rows = [
-        row for pair in data.pairs(40, np.random.default_rng(0)) for row in run_pair(data, pair, protocol(history_systems=8))
+        row for pair in data.pairs(20, np.random.default_rng(0)) for row in run_pair(data, pair, protocol(history_systems=8))
     ]  # fmt: skip
     random, decisive = by_rule(rows)
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")

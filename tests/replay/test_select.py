@@ -70,7 +70,7 @@ def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
 
 def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    flags = ["--pool", 30, "--selectors", "race,random,llm-selector", "--jobs", 1]
+    flags = ["--pool", 30, "--selectors", "race,random", "--jobs", 1]
     assert replay(*data, *flags, "--seeds", 4, "-o", whole).exit_code == 0
     assert replay(*data, *flags, "--seeds", 2, "-o", parts).exit_code == 0
     assert replay(*data, *flags, "--seeds", 4, "-o", parts, "--resume").exit_code == 0
