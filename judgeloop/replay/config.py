@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.formats.own_files import HOME
 from judgeloop.methods.selectors import catalogue
@@ -303,9 +303,7 @@ class ReplaySelectConfig(ReplaySettings):
             metavar="E1,E2",
         ),
     ] = None
-    risk: Annotated[
-        float, Gt(0), Lt(1), run_setting("Stated risk at which a race stops.", PROTOCOL)
-    ] = 0.1
+    risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
@@ -384,9 +382,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "Guess at every item's score, for the selectors that draw: confidence or history.", ONE
         ),
     ] = None
-    risk: Annotated[float, Gt(0), Lt(1), run_setting("Stated risk of the intervals.", PROTOCOL)] = (
-        0.1
-    )
+    risk: Annotated[Share, run_setting("Stated risk of the intervals.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10
 
     def __post_init__(self) -> None:

@@ -156,9 +156,7 @@ class EstimateConfig(RunSettings):
         ),
     ] = None
     risk: Annotated[
-        float,
-        Gt(0),
-        Lt(1),
+        shared.Share,
         shared.run_setting(
             "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
         ),
