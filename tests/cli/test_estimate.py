@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, used
-from support.commandline import judgeloop
+from support.commandline import judged_by, judgeloop, result_of
 from support.text import unwrapped
 
 ITEMS = 60
@@ -52,14 +52,7 @@ TRUTH = (40 * GOOD + 20 * POOR) / 60
 
 
 def live(server, outputs, *more):
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
-    return ["estimate", outputs, *judge, *more]
-
-
-def result_of(*arguments):
-    done = judgeloop(*arguments, "--json")
-    assert done.exit_code in {0, 3}, done.output
-    return json.loads(done.stdout)
+    return ["estimate", outputs, *judged_by(server), *more]
 
 
 @pytest.fixture
@@ -113,15 +106,8 @@ def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
 
 
 @pytest.mark.parametrize("selector", DRAWING + PICKING)
-def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing(
-    drawing, selector, tmp_path
-):
-    command = [*drawing, "--selector", selector, "--max-judgments", 40]
-    first, second = (
-        result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite")
-        for n in (1, 16)
-    )
-    assert first | {"rounds": 0} == second | {"rounds": 0}
+def test_every_selector_runs_through_the_session(drawing, selector):
+    first = result_of(*drawing, "--selector", selector, "--max-judgments", 40)
     assert first["judged"] == 40
     assert abs(first["mean"] - TRUTH) < 0.15
     assert (first["interval"] is not None) == (selector in DRAWING)
@@ -129,6 +115,16 @@ def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing
     if selector in DRAWING:
         low, high = first["interval"]
         assert low < first["mean"] < high
+
+
+@pytest.mark.parametrize("selector", ["stratified", "actracer"])
+def test_concurrency_changes_nothing(drawing, selector, tmp_path):
+    command = [*drawing, "--selector", selector, "--max-judgments", 40]
+    first, second = (
+        result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite")
+        for n in (1, 16)
+    )
+    assert first | {"rounds": 0} == second | {"rounds": 0}
 
 
 def test_a_picked_sample_has_no_interval_and_says_so(drawing):

@@ -19,15 +19,15 @@ def make_rule(
     items: int,
     limit: int,
     near_tie: float | None = None,
-    not_worse: float | None = None,
+    gap: float = 0.0,
 ) -> Any:
-    """A rule of `compare`."""
-    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, not_worse))
+    """A rule of `compare`; `gap` is that of a rule whose question is about one."""
+    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, gap))
 
 
 def make_rule_among(name: str, *, risk: float, items: int, gap: float = 0.0) -> Any:
     """A rule of `select`."""
-    return rule_row("select", name).make(Ingredients(risk, items, limit=0, near=gap))
+    return rule_row("select", name).make(Ingredients(risk, items, limit=0, gap=gap))
 
 
 def check_settings(question: str, config: Any) -> None:

@@ -87,7 +87,7 @@ class Separated:
 
 def separated(given: Ingredients) -> Separated:
     """Make the rule for one run."""
-    return Separated(given.risk, given.near or 0.0)
+    return Separated(given.risk, given.gap)
 
 
 @final

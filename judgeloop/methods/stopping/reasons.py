@@ -77,11 +77,20 @@ def show_gap(gap: float) -> str:
     >>> show_gap(0.0), show_gap(0.0712)
     ('no system is better', 'no system is more than 7.2 points better')
     """
-    points = math.ceil(1000 * gap - ROUNDING) / 10
-    return f"no system is {f'more than {points:g} points ' if points else ''}better"
+    rounded = math.ceil(1000 * gap - ROUNDING) / 1000
+    return f"no system is {f'more than {points(rounded)} ' if rounded else ''}better"
 
 
-def not_worse(risk: float, threshold: float) -> StopReason:
+def points(gap: float) -> str:
+    """Return a gap in points, which are hundredths.
+
+    >>> points(0.1), points(0.025)
+    ('10 points', '2.5 points')
+    """
+    return f"{100 * gap:.10g} points"
+
+
+def shown_not_worse(risk: float, threshold: float) -> StopReason:
     """Return the reason that the second system is shown not to be worse, at a risk low enough."""
     return StopReason(StopKind.NOT_WORSE, risk_met(risk, threshold).sentence)
 
