@@ -38,6 +38,7 @@ from judgeloop.settings.shared import (
     STOPPING,
     CallerOnly,
     MaxJudgments,
+    MinGap,
     MinJudgments,
     run_setting,
 )
@@ -131,16 +132,7 @@ class SelectConfig(ContestSettings):
         Lt(1),
         run_setting("Stated risk at which to stop.", STOPPING, common=True),
     ] = 0.1
-    min_gap: Annotated[
-        float,
-        Ge(0),
-        Lt(1),
-        run_setting(
-            "Stop once no system is better than the named one by more than this gap: share won less share lost, at least 0, below 1.",
-            STOPPING,
-            common=True,
-        ),
-    ] = 0.0
+    min_gap: MinGap = None
     min_judgments: MinJudgments = 1
     max_judgments: MaxJudgments = 2000
 

@@ -63,7 +63,7 @@ def prepare(
         risk=config.risk,
         items=inputs.items,
         limit=config.max_judgments,
-        gap=config.min_gap,
+        gap=config.min_gap or 0.0,
     )
     return Selection(
         config,

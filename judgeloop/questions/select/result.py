@@ -26,13 +26,14 @@ class SelectOptions(Part):
 
     - `baseline`: the system that all others are compared with
     - `chosen_on`: the number of items that the run chose the baseline by; they are not in the decision
-    - `min_gap`: how much better than the named system another may be, as a gap; 0 for the best itself
+    - `min_gap`: the gap that matters: the best may be better than the named system by less; null for
+      the best itself
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     """
 
     baseline: str
     chosen_on: int = 0
-    min_gap: float = 0.0
+    min_gap: float | None = None
     epsilon: tuple[float, float] | None = None
 
 

@@ -84,7 +84,7 @@ def _given(selection: Selection) -> ForMany:
         opinions,
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
         selection.one_order,
-        config.min_gap,
+        config.min_gap or 0.0,
         choosing=selection.baseline is None,
     )
 

@@ -219,7 +219,7 @@ def _rule(result: Selected) -> str:
     setup = result.setup
     if setup.guarantee is None:
         return f"{setup.rule}, names the highest win rate when the budget is spent"
-    wanted = show_gap(result.options.min_gap)
+    wanted = show_gap(result.options.min_gap or 0.0)
     return f"{setup.rule}, stops once {wanted}, at a risk of {setup.risk_threshold:g}"
 
 
