@@ -161,7 +161,7 @@ def few_table(data: Path, runs: int, names: list[str]) -> None:
 
 
 def baseline_table(data: Path, runs: int, names: list[str]) -> None:
-    """Print the calls with the best, the middle and the worst system as baseline, and a chosen one."""
+    """Print the calls with a chosen baseline, and with the best, middle and worst system as baseline."""
     print("| verdicts | systems | gap | baseline | mean calls |\n|---|---|---|---|---|")
     for name in names:
         _, scores = field(data, name)

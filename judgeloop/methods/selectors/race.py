@@ -46,7 +46,7 @@ class Racing:
     of the population that the result is about.
 
     Without a `baseline`, all systems are first compared with one of them, on the first `SCOUTED` items.
-    The baseline is then the system whose wins and losses on these items are nearest to even. The items
+    The baseline is then the system with the most wins less losses on these items. The items
     leave the decision, and the race is about the others, in whose order the choice has no part: their
     scores against any given baseline are in random order whatever was found before, so that the proof
     of `Levels` holds for the baseline that was chosen.
@@ -108,7 +108,7 @@ class Racing:
         for number, row in enumerate(rows_of(labels)):
             scores[list(row), number] = np.nan_to_num(list(row.values()), nan=TIE)
         rest, left = state.order[SCOUTED:], state.order[:SCOUTED]
-        levels = self._levels(nearest_to_even(scores), len(rest))
+        levels = self._levels(likely_best(scores), len(rest))
         return RaceState(rest, levels, scouted=tuple(left.tolist()))
 
     def _levels(self, baseline: int, items: int) -> Levels:
@@ -132,14 +132,15 @@ class Racing:
         return Step(tuple(choices)), replace(state, waiting=True)
 
 
-def nearest_to_even(scores: Floats) -> int:
-    """Return the system whose wins and losses against all others are nearest to even.
+def likely_best(scores: Floats) -> int:
+    """Return the system with the most wins less losses against all others.
 
     `scores`, shape (systems, items), are against any one of them. On an item, a system is taken to win
-    against all with lower scores.
+    against all with lower scores. A good baseline saves most calls (docs/results): its own level is
+    known without any, and few systems may be above it.
     """
     leads = np.sign(scores[:, None] - scores[None, :]).sum(axis=(1, 2))
-    return int(np.abs(leads).argmin())
+    return int(leads.argmax())
 
 
 def for_many(given: ForMany) -> Racing:

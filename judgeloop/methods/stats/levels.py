@@ -200,7 +200,9 @@ class Levels:
         judged, uppers = self.judged, self.uppers
         if not judged.min():
             return None
-        hopes = np.where(np.isfinite(uppers), [level.hope for level in self.each], -math.inf)
+        hopes = np.array([level.hope for level in self.each])
+        if np.isfinite(uppers).any():  # if all are ruled out, a bound has failed
+            hopes[~np.isfinite(uppers)] = -math.inf
         return max(range(len(hopes)), key=lambda system: (hopes[system], judged[system]))
 
     @property
@@ -225,6 +227,8 @@ class Levels:
     def in_question(self) -> Flags:
         """Which systems may be the best."""
         flags: Flags = self.uppers >= self.lower - ROUNDING
+        if self.leader is not None:
+            flags[self.leader] = True
         return flags
 
     def wanted(self, gap: float) -> dict[int, int]:

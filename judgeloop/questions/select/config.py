@@ -90,7 +90,7 @@ class SelectConfig(ContestSettings):
         str | None,
         run_setting(
             "System that all others are compared with, by its name or its file's. By default, race compares all "
-            "on a few items, and takes one of medium quality.",
+            "on a few items, and takes one of the best.",
             SELECTION,
             metavar="NAME",
             common=True,

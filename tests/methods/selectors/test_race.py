@@ -14,7 +14,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import SCOUTED, WinRates
-from judgeloop.methods.selectors.race import Racing, nearest_to_even
+from judgeloop.methods.selectors.race import Racing, likely_best
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import Separated
 
@@ -181,6 +181,8 @@ def versus(scores, choice):
     return Verdict(0.5 + np.sign(first - second) / 2)
 
 
-def test_the_baseline_is_the_system_nearest_to_even():
+def test_the_baseline_is_the_system_with_the_most_wins_less_losses():
     rows = np.array([[1.0, 1.0, 1.0], [0.5, 1.0, 0.0], [0.5, 0.5, 0.5], [0.0, 0.0, 0.0]])
-    assert nearest_to_even(rows) == 1
+    assert likely_best(rows) == 0
+    assert likely_best(rows[::-1]) == 3
+    assert likely_best(np.full((3, 2), 0.5)) == 0
