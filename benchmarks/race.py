@@ -94,7 +94,7 @@ def field(data: Path, name: str) -> tuple[list[str], Floats]:
     """Return the systems of a table and their scores against its baseline, shape (systems, items)."""
     table = read_scores(data / f"verdicts-{name}.csv.gz")
     left_out = GAMED | {FIELDS[name]}
-    systems = [system for system in table.systems if system not in left_out]
+    systems = sorted(system for system in table.systems if system not in left_out)
     scores = np.nan_to_num(table.scores(systems, table.items), nan=TIE)
     return systems, np.where(scores == TIE, TIE, (scores > TIE).astype(float))
 
