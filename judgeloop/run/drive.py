@@ -209,7 +209,7 @@ def setup_of(
         tier=_tiers(judges),
         published=published_name(config.PAPER, config),
         asked_anew=prepared.inputs.asked_anew,
-        sampled=prepared.one_order,
+        about=prepared.population,
         run=terms.run_id,
         version=version("judgeloop"),
     )

@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
+from judgeloop.core.outcomes import Population
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
@@ -33,6 +34,7 @@ from judgeloop.settings.setting import (
 )
 from judgeloop.settings.shared import (
     AUDIT_SHARE,
+    EPOCH,
     ITEMS,
     JUDGE,
     JUDGES,
@@ -46,7 +48,6 @@ from judgeloop.settings.shared import (
     CallerOnly,
     ColumnMap,
     Effort,
-    Epoch,
     Found,
     Inside,
     JudgeNames,
@@ -61,6 +62,7 @@ from judgeloop.settings.shared import (
     SystemNames,
     TieMargin,
     Tier,
+    WhichEpoch,
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
@@ -182,7 +184,7 @@ class RunSettings(JudgeSettings):
     ] = False
     map: ColumnMap = None
     names: SystemNames = ()
-    epoch: Epoch = None
+    epoch: Annotated[WhichEpoch, replace(EPOCH, file_only=True)] = None
     max_item_bytes: Annotated[
         int,
         Ge(1),
@@ -314,6 +316,11 @@ class RunSettings(JudgeSettings):
     def require_winner(self) -> str | None:
         """The system that has to win; None if any may."""
         return None
+
+    @property
+    def population(self) -> Population:
+        """The items that the decision is about, unless one order of two leaves more to chance."""
+        return Population.THESE_ITEMS
 
     @property
     def rates(self) -> bool:

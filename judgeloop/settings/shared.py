@@ -60,17 +60,15 @@ ColumnMap = Annotated[
         metavar="FIELD=COLUMN,...",
     ),
 ]
-Epoch = Annotated[
-    str | None,
-    like(r"[1-9]\d*|mean", "a number from 1, or mean"),
-    Setting(
-        "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-        ITEMS,
-        Part.CONTENT,
-        Found,
-        metavar="NUMBER",
-    ),
-]
+EPOCH = Setting(
+    "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+    ITEMS,
+    Part.CONTENT,
+    Found,
+    metavar="NUMBER",
+)
+WhichEpoch = Annotated[str | None, like(r"[1-9]\d*|mean", "a number from 1, or mean")]
+Epoch = Annotated[WhichEpoch, EPOCH]
 SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stopping.rule import PairRule, first_met
+from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
@@ -22,7 +21,7 @@ ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
 def judgments_to_decide(
-    rule: PairRule, tally: Tally, limits: Limits, *, asked: int
+    rule: Rule, tally: Tally, limits: Limits, *, asked: int
 ) -> tuple[Range, str | None]:
     """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
@@ -43,28 +42,27 @@ def judgments_to_decide(
 
 
 def more_to_decide(
-    rule: StoppingRule[Tally], tally: Tally, limits: Limits, unasked: int
+    rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool
 ) -> int | None:
     """Return how many further judgments would decide if the shares so far continue.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
-    says, unless an item has no verdict, or the systems are level.
+    says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
+    the decision is about.
     """
     most = tally.items - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
-    if enough is None and (tally.abstentions or tally.leader is None):
+    if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
     return unasked if enough is None else min(unasked, enough - tally.judged)
 
 
-def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) -> int:
+def _fewest(rule: Rule, tally: Tally, limits: Limits, most: int) -> int:
     start = max(1, limits.min_judgments - tally.judged)
     return next((n for n in range(start, most) if rule.can_be_met(tally, n)), max(0, most))
 
 
-def _expected(
-    rule: StoppingRule[Tally], tally: Tally, shares: Tally, limits: Limits, most: int
-) -> int:
+def _expected(rule: Rule, tally: Tally, shares: Tally, limits: Limits, most: int) -> int:
     least = max(tally.judged + 1, limits.min_judgments)
     enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
     return most if enough is None else enough - tally.judged

@@ -95,7 +95,7 @@ def _compared(
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
-    estimator = Preferences(sampled=comparison.one_order)
+    estimator = Preferences(sampled=comparison.sampled)
     return session_of(comparison, _selector(comparison), estimator, comparison.rule)
 
 
@@ -144,11 +144,13 @@ def _variant(config: CompareConfig) -> Variant:
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
-    more = None
+    more = items = None
     if outcome.winner is None and comparison.recorded is None:
         unasked = len(comparison.pool) - len(outcome.labels)
         rule = comparison.rule.deciding
-        more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
+        tally = outcome.estimate.tally
+        more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=comparison.sampled)
+        items = rule.items_to_decide(tally) if comparison.sampled else None
     result = result_of(
         finished,
         _setup(comparison),
@@ -156,6 +158,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         more_judgments=more,
+        more_items=items,
         scores=comparison.recorded and comparison.recorded.scores,
     )
     return replace(result, page=page(result))
