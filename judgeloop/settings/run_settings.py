@@ -41,7 +41,6 @@ from judgeloop.settings.shared import (
     MONEY,
     OUTPUT,
     STOPPING,
-    AsPublished,
     AuditShare,
     BaseUrl,
     Budget,
@@ -190,7 +189,6 @@ class RunSettings(JudgeSettings):
         Ge(1),
         run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
     ] = 1_000_000
-    as_published: AsPublished = False
     seed: Seed = 0
     risk: Annotated[
         float,
