@@ -34,7 +34,6 @@ from judgeloop.settings.setting import (
 )
 from judgeloop.settings.shared import (
     AUDIT_SHARE,
-    EPOCH,
     ITEMS,
     JUDGE,
     JUDGES,
@@ -47,6 +46,7 @@ from judgeloop.settings.shared import (
     CallerOnly,
     ColumnMap,
     Effort,
+    EpochOfRun,
     Found,
     Inside,
     JudgeNames,
@@ -61,7 +61,6 @@ from judgeloop.settings.shared import (
     SystemNames,
     TieMargin,
     Tier,
-    WhichEpoch,
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
@@ -183,7 +182,7 @@ class RunSettings(JudgeSettings):
     ] = False
     map: ColumnMap = None
     names: SystemNames = ()
-    epoch: Annotated[WhichEpoch, replace(EPOCH, file_only=True)] = None
+    epoch: EpochOfRun = None
     max_item_bytes: Annotated[
         int,
         Ge(1),

@@ -80,3 +80,11 @@ def test_giving_up_is_possible_although_the_limit_covers_all_items(tmp_path, mon
     assert "a decision within the maximum number of judgments is unlikely" in " ".join(
         done.stdout.split()
     )
+
+
+@pytest.mark.parametrize("question", ["--not-worse", "--min-gap"])
+def test_a_question_about_a_gap_is_asked_of_items_like_these(question, tmp_path, monkeypatch):
+    more = ("--about", "like-these", question, "0.3")
+    done = asked(tmp_path, monkeypatch, 0, *more)
+    assert "on items like these 10" in " ".join(done.stdout.split()), done.output
+    assert done.exit_code == 0
