@@ -27,6 +27,7 @@ from judgeloop.methods.stats.exact_errors import (
     largest_error,
     stops_of,
 )
+from judgeloop.methods.stats.margins import CLOSES_AT
 
 NEVER = 1 << 20  # a lead that no walk has
 STEPS, GROWTH, NUDGE, LARGEST = 7, 1.4, 1.004, 100.0  # of the search for the scale
@@ -182,7 +183,7 @@ def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) ->
     """Return the table with the least scale found whose errors are proved to be at most `risk`.
 
     If no scale keeps the risk (very few judgments at a tiny risk), the table gives no answer, but
-    for one that is certain. Takes 0.2 s for 200 judgments, and several seconds for 805.
+    for one that is certain. Takes half a second for 200 judgments, and several seconds for 805.
 
     Raises:
         ValueError: the risk is `MOST_RISK` or above.
@@ -253,7 +254,7 @@ def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -
             knee = odds * (0.07 + 0.03 * used**2 / size)
             reach = share / (2 * width)
         time = width**2 * n / share
-        half = np.sqrt(time / (time + knee)) * np.maximum(1 - time / (3.5 * odds), 0) * reach
+        half = np.sqrt(time / (time + knee)) * np.maximum(1 - time / (CLOSES_AT * odds), 0) * reach
     half = np.where(m > n, np.inf, np.nan_to_num(half, nan=0.0, posinf=0.0))
     return np.minimum.accumulate(half[:, ::-1], axis=1)[:, ::-1] if even else half
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,6 +15,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -190,6 +192,8 @@ class Result(RunResult):
             return (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
+        if self.stronger is not None and self.stop_reason is StopKind.JUDGMENT_LIMIT:
+            return self._another_run()
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
@@ -198,6 +202,19 @@ class Result(RunResult):
             note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd),
             *([note(NoteCode.RAISE_LIMIT)] if limited else []),
         )
+
+    def _another_run(self) -> tuple[Note, ...]:
+        """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
+        margin, risk = self.options.not_worse, self.setup.risk_threshold
+        decisive = max(1, sum(self.wins.values())) / self.judged
+        items = math.inf if self.setup.sampled else self.items
+        if margin is not None:
+            code, limit = NoteCode.EQUAL_PASSES, limit_to_pass(margin, risk, decisive, items)
+        else:
+            gap = self.options.min_gap or 0.0
+            code, limit = NoteCode.MOST_ARE_NAMED, limit_to_name(gap, risk, decisive, items)
+        enough = [note(code, limit=limit)] if limit > self.judged else []
+        return (*enough, note(NoteCode.ANOTHER_RUN))
 
 
 def result_of(

@@ -145,12 +145,11 @@ def _prospects(comparison: Comparison) -> Prospects | None:
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
-    more = None
-    if outcome.winner is None and comparison.recorded is None:
+    more, by_table, tally = None, comparison.rule.deciding, outcome.estimate.tally
+    ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    if outcome.winner is None and comparison.recorded is None and not ended:
         unasked = len(comparison.pool) - len(outcome.labels)
-        rule = comparison.rule.deciding
-        more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
-    by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+        more = more_to_decide(by_table, tally, comparison.limits, unasked)
     result = result_of(
         finished,
         _setup(comparison),

@@ -14,7 +14,8 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.betting import log_wealth
-from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
+from judgeloop.methods.stopping.by_table import NotWorse, Walk, WithinGap
+from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -108,6 +109,32 @@ def test_an_abstention_never_helps_an_answer_more_than_a_verdict_for_it(rule, ve
     for_it = -1 if passes or tally.leader == 1 else 1
     known = [for_it if one is None else one for one in verdicts[:given_at]]
     assert any(kind(rule, known[:n]) is not None for n in range(1, given_at + 1))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=60, deadline=None)
+@given(verdicts=VERDICTS)
+def test_each_view_takes_an_abstention_for_a_verdict_against_its_answer(rule, verdicts):
+    """So each answer's error is that of the table without abstentions."""
+    followed = walk_of(rule, verdicts)
+    for side, sign in enumerate(followed.signs):
+        filled = [-sign if one is None else one for one in verdicts]
+        assert walk_of(rule, filled).given[side] == followed.given[side]
+    assert followed.given != [1, 1], "both answers are never given"
+
+
+def walk_of(rule, verdicts):
+    first, second = (1 if system == 0 else -1 for system in rule.of_answer)
+    walk = Walk(rule.table, (first, second))
+    for verdict in verdicts:
+        walk.follow(verdict)
+    return walk
+
+
+def test_a_run_that_will_hardly_name_anybody_is_given_up():
+    rule = GivingUp(WithinGap(0.1, UNLIMITED, 60, 0.05), 0.3, 60)
+    assert rule.reason_to_stop(tally_of([1, -1] * 25, 90)).kind is StopKind.FUTILITY
+    assert rule.reason_to_stop(tally_of([1] * 30, 90)).kind is StopKind.RISK_MET
 
 
 def test_the_limit_is_part_of_the_test():
