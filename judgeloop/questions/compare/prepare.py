@@ -37,7 +37,6 @@ from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
 from judgeloop.questions.compare.plan import with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
-from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import (
     NOTHING_GIVEN,
     Given,
@@ -47,7 +46,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
