@@ -43,7 +43,6 @@ class NoteCode(enum.StrEnum):
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
     EQUAL_PASSES = "equal_passes"
-    MOST_ARE_NAMED = "most_are_named"
     ANOTHER_RUN = "another_run"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
@@ -81,8 +80,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
-    "{limit:judgment}.",
-    NoteCode.MOST_ARE_NAMED: "Hardly a run ends without a name with a limit of about "
     "{limit:judgment}.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments` is another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",

@@ -27,7 +27,6 @@ from judgeloop.methods.stats.exact_errors import (
     largest_error,
     stops_of,
 )
-from judgeloop.methods.stats.margins import CLOSES_AT
 
 NEVER = 1 << 20  # a lead that no walk has
 STEPS, GROWTH, NUDGE, LARGEST = 7, 1.4, 1.004, 100.0  # of the search for the scale
@@ -132,11 +131,13 @@ class Table:
         answers, judgments = [], 0.0
         for stops, own in zip(self.stops, (gap, -gap), strict=True):
             win, loss = (decisive + own) / 2, (decisive - own) / 2
-            if self.items is None:
-                chances = stops.chances(np.array([win]), np.array([loss]))[0]
-            else:
-                counts = round(self.items * win), round(self.items * loss)
-                chances = stops.chances_among(*counts, self.items)
+            chances = (
+                stops.chances(win, loss)
+                if self.items is None
+                else stops.chances_among(
+                    round(self.items * win), round(self.items * loss), self.items
+                )
+            )
             answers.append(float(chances.sum()))
             judgments += float(chances @ stops.judged)
         found = Outlook((answers[0], answers[1]), judgments)
@@ -254,7 +255,7 @@ def _half(zone: Zone, risk: float, limit: int, items: int | None, more: float) -
             knee = odds * (0.07 + 0.03 * used**2 / size)
             reach = share / (2 * width)
         time = width**2 * n / share
-        half = np.sqrt(time / (time + knee)) * np.maximum(1 - time / (CLOSES_AT * odds), 0) * reach
+        half = np.sqrt(time / (time + knee)) * np.maximum(1 - time / (3.5 * odds), 0) * reach
     half = np.where(m > n, np.inf, np.nan_to_num(half, nan=0.0, posinf=0.0))
     return np.minimum.accumulate(half[:, ::-1], axis=1)[:, ::-1] if even else half
 

@@ -15,7 +15,6 @@ USUAL_DECISIVE = 0.7
 MOST_CALIBRATED = 805  # judgments; the calibration of a table takes seconds here, and grows
 # x of the calibrated tables, by computation: 6.6 at a risk of 0.1 and above, 8.2 at 0.05. There a
 # table takes 1.33 times the judgments of one look at a number that is fixed beforehand.
-CLOSES_AT = 3.5  # in units of the logarithm of the odds of the risk
 LEAST_SIZE, OVER_ONE_LOOK = 6.6, 1.327
 
 
@@ -42,18 +41,6 @@ def limit_to_pass(
     294
     """
     independent = size(risk) * decisive / margin**2
-    return math.ceil(independent / (1 + independent / items) - 1e-9)
-
-
-def limit_to_name(
-    gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
-) -> int:
-    """Return the limit at which the table of `min_gap` names any leader (`exact_tables._half`).
-
-    >>> limit_to_name(0.1, 0.1), limit_to_name(0.1, 0.1, items=100)
-    (539, 85)
-    """
-    independent = CLOSES_AT * math.log(1 / risk - 1) * decisive / gap**2
     return math.ceil(independent / (1 + independent / items) - 1e-9)
 
 

@@ -15,7 +15,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
-from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
+from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -205,16 +205,13 @@ class Result(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        margin, risk = self.options.not_worse, self.setup.risk_threshold
+        again, margin = note(NoteCode.ANOTHER_RUN), self.options.not_worse
+        if margin is None:
+            return (again,)
         decisive = max(1, sum(self.wins.values())) / self.judged
         items = math.inf if self.setup.sampled else self.items
-        if margin is not None:
-            code, limit = NoteCode.EQUAL_PASSES, limit_to_pass(margin, risk, decisive, items)
-        else:
-            gap = self.options.min_gap or 0.0
-            code, limit = NoteCode.MOST_ARE_NAMED, limit_to_name(gap, risk, decisive, items)
-        enough = [note(code, limit=limit)] if limit > self.judged else []
-        return (*enough, note(NoteCode.ANOTHER_RUN))
+        limit = limit_to_pass(margin, self.setup.risk_threshold, decisive, items)
+        return (note(NoteCode.EQUAL_PASSES, limit=limit), again)
 
 
 def result_of(
