@@ -43,9 +43,8 @@ class Stops(NamedTuple):
         """Return the probability of each state for independent draws, shape (states,)."""
         shares = win, loss, 1 - win - loss
         logs = [math.log(share) if share > TINY else NOTHING for share in shares]
-        return np.exp(
-            self.orders + self.wins * logs[0] + self.losses * logs[1] + self.ties * logs[2]
-        )
+        by_kind = self.wins * logs[0] + self.losses * logs[1] + self.ties * logs[2]
+        return np.asarray(np.exp(self.orders + by_kind), dtype=np.float64)
 
     def chances_among(self, wins: int, losses: int, items: int) -> Floats:
         """Return the probability of each state for draws without replacement, shape (states,).
