@@ -107,6 +107,20 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
     asyncio.run(ledger.aclose())
 
 
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_process_whose_lock_is_removed_sends_nothing_more(tmp_path, made_again):
+    async def story(one, first, other, second):
+        (lock,) = tmp_path.glob("l.sqlite.locks/one")
+        lock.unlink()
+        if made_again:
+            lock.touch()
+        with pytest.raises(LedgerError, match="was removed while it went on"):
+            await one.sending(first)
+        assert (await other.sending(second)).verdict is None
+
+    with_two(tmp_path / "l.sqlite", story)
+
+
 @pytest.mark.processes
 def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     """Different runs on the same items: what both need is paid for by one of them."""

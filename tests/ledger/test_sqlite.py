@@ -18,6 +18,8 @@ from support.database import opened
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger import connection
+from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.sqlite import SqliteLedger
 
 
@@ -171,6 +173,33 @@ async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     with pytest.raises(LedgerError, match="could not be written"):
         await ledger.reserve("run", [[wanted("b", 1)]], None)
     await ledger.aclose()
+
+
+def test_an_error_says_why_a_commit_failed_not_that_nothing_was_taken_back(tmp_path, monkeypatch):
+    class Full(LedgerConnection):
+        full = False
+
+        def execute(self, sql, *given):
+            if self.full and sql == "COMMIT":
+                super().execute("ROLLBACK")  # as SQLite does by itself where the disk is full
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(sql, *given)
+
+    monkeypatch.setattr(connection, "LedgerConnection", Full)
+
+    async def story():
+        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        monkeypatch.setattr(Full, "full", True)
+        with pytest.raises(LedgerError, match="database or disk is full"):
+            await ledger.reserve("run", [[wanted("b", 1)]], None)
+        monkeypatch.setattr(Full, "full", False)
+        assert await ledger.reserve("run", [[wanted("b", 1)]], None) != []
+        await ledger.aclose()
+
+    asyncio.run(story())
+    monkeypatch.setattr(Full, "full", True)
+    with pytest.raises(LedgerError, match="database or disk is full"):
+        connection.connect(tmp_path / "another.sqlite")
 
 
 def test_a_reader_waits_while_another_process_writes(tmp_path):
