@@ -45,6 +45,8 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    EQUAL_PASSES = "equal_passes"
+    ANOTHER_RUN = "another_run"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
 
@@ -85,6 +87,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
+    "{limit:judgment}.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments` is another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",

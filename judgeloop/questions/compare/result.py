@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,6 +15,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
@@ -199,12 +201,12 @@ class Result(RunResult):
         more = self.more_judgments
         if self.recorded is not None:
             return ()
-        if self.asked == self.items and self.setup.sampled:
-            return (self._more_items(),)
         if self.asked == self.items:
-            return (note(NoteCode.ALL_ASKED),)
+            return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
+        if self.stronger is not None and self.stop_reason is StopKind.JUDGMENT_LIMIT:
+            return self._another_run()
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
@@ -221,6 +223,16 @@ class Result(RunResult):
         if self.more_items_likely is None:
             return note(NoteCode.MANY_MORE_ITEMS, even=self.more_items)
         return note(NoteCode.MORE_ITEMS, even=self.more_items, likely=self.more_items_likely)
+
+    def _another_run(self) -> tuple[Note, ...]:
+        """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
+        again, margin = note(NoteCode.ANOTHER_RUN), self.options.not_worse
+        if margin is None:
+            return (again,)
+        decisive = max(1, sum(self.wins.values())) / self.judged
+        items = math.inf if self.setup.sampled else self.items
+        limit = limit_to_pass(margin, self.setup.risk_threshold, decisive, items)
+        return (note(NoteCode.EQUAL_PASSES, limit=limit), again)
 
 
 def result_of(

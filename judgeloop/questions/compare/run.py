@@ -146,13 +146,12 @@ def _prospects(comparison: Comparison) -> Prospects | None:
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
-    if outcome.winner is None and comparison.recorded is None:
-        unasked = len(comparison.pool) - len(outcome.labels)
-        rule = comparison.rule.deciding
-        tally = outcome.estimate.tally
-        more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=comparison.sampled)
-        items = rule.items_to_decide(tally) if comparison.sampled else None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    if outcome.winner is None and comparison.recorded is None and not ended:
+        unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
+        more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
+        items = by_table.items_to_decide(tally) if sampled else None
     result = result_of(
         finished,
         _setup(comparison),

@@ -96,6 +96,8 @@ def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
         said = "No answer yet: it is not shown that new is worse than old on these 100 items, nor"
         assert words(done).startswith(said)
         assert "To pass new if it is worse by 20 points or more has a risk of 0." in words(done)
+        assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
+        assert "An equal system passes in 80 % of the runs with a limit of about" in words(done)
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
@@ -191,6 +193,7 @@ def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
     assert done.exit_code == 3
     assert words(done).startswith("No winner yet between old and new on these 100 items")
     assert "2 points or more has a risk of 0." in words(done)
+    assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)

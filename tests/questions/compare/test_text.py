@@ -68,7 +68,9 @@ def codes(notes):
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
         ),
         (
-            make_result(min_gap=0.05, stronger=False, about=Population.ITEMS_LIKE_THESE, order="random"),
+            make_result(
+                min_gap=0.05, stronger=False, about=Population.ITEMS_LIKE_THESE, order="random"
+            ),
             "Choose large: at worst less than 5 points behind small on items like these 100.",
         ),
         (
