@@ -118,17 +118,15 @@ def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, comput
     assert len(computed) == 6
 
 
-@pytest.mark.parametrize("baseline", [-1, 3])
-def test_a_baseline_that_is_no_system_is_refused(tmp_path, baseline):
-    with pytest.raises(ValueError, match="the baseline is system"):
-        weak_opinions(OUTPUTS, baseline, 3, tmp_path)
-
-
-def test_no_judge_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="at least one weak judge"):
-        weak_opinions(OUTPUTS, 1, 0, tmp_path)
-
-
-def test_systems_with_different_numbers_of_outputs_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="shorter"):
-        weak_opinions([["a", "b"], ["a"]], 0, 2, tmp_path)
+@pytest.mark.parametrize(
+    ("outputs", "baseline", "judges", "said"),
+    [
+        (OUTPUTS, -1, 3, "the baseline is system"),
+        (OUTPUTS, 3, 3, "the baseline is system"),
+        (OUTPUTS, 1, 0, "at least one weak judge"),
+        ([["a", "b"], ["a"]], 0, 2, "shorter"),
+    ],
+)
+def test_what_gives_no_opinions_is_refused(tmp_path, outputs, baseline, judges, said):
+    with pytest.raises(ValueError, match=said):
+        weak_opinions(outputs, baseline, judges, tmp_path)

@@ -151,25 +151,6 @@ def test_who_would_lose_most_elsewhere_gets_the_seat():
     assert share_out(costs, free(2)).tolist() == [0, 0, 1, 1]
 
 
-def test_a_price_counts_as_cost():
-    costs = as_costs([[0, 1], [0, 2], [0, 3]])
-    # All want the first, and who would lose 3 elsewhere gets it; who pays 1 gets the second; the
-    # third may choose, and takes the first.
-    assert share_out(costs, free(2)).tolist() == [1, 0, 0]
-    # Seven dearer, all want the second: who saves 6 gets it; of two alike the first of them the
-    # first; the third takes the second.
-    assert share_out(costs, as_costs([7, 0])).tolist() == [1, 0, 1]
-
-
-def test_prices_rise_until_about_equally_many_want_each_cluster():
-    # All want the first, by 1, 2, 3 and 4: 2.5 in the mean, so the first step is 0.75, up and down:
-    # 1.5 between the prices.
-    # Three still want it, the step grows to 0.9: 3.3 between them. Now one does, the step shrinks
-    # to 0.45: 2.4, and two do.
-    costs = as_costs([[0, 1], [0, 2], [0, 3], [0, 4]])
-    assert fair_prices(costs, free(2)).tolist() == pytest.approx([1.2, -1.2])
-
-
 def test_a_pair_swaps_what_is_better_off_on_the_other_side():
     costs = as_costs([[0, 9, 9], [5, 1, 9], [2, 6, 9], [9, 0, 9], [9, 9, 0], [9, 9, 0]])
     assert traded(costs, np.array([0, 0, 1, 1, 2, 2])).tolist() == [0, 1, 0, 1, 2, 2]
