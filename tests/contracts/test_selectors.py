@@ -28,7 +28,7 @@ from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo, Var
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stats.strata import Strata
 
-SIZES = [1, 2, 3, 5, 29, 30, 31, 53]
+SIZES = [1, 2, 5, 30, 53]
 SYSTEMS, BASELINE = 5, 2
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 
@@ -143,11 +143,12 @@ def make(request):
 def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(name, items):
     active = set()
     for step in all_steps(FEW[name](items), items):
+        assert step.choices
         assert set(step.leave) <= active, "only what entered may leave"
-        active -= set(step.leave)
         entering = {choice.position for choice in step.choices}
+        assert len(entering) == len(step.choices), "none is named twice"
         assert not entering & active, "what is in the decision may not enter again"
-        active |= entering
+        active = (active - set(step.leave)) | entering
     assert active == set(range(items))
 
 
@@ -176,17 +177,7 @@ def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
     assert len({choice.key for step in steps for choice in step.choices}) == items * len(OTHERS)
 
 
-@pytest.mark.parametrize("items", SIZES)
-@pytest.mark.parametrize("name", FEW)
-def test_no_step_is_empty_and_none_names_a_position_twice(name, items):
-    for step in all_steps(FEW[name](items), items):
-        positions = [choice.position for choice in step.choices]
-        assert positions
-        assert len(set(positions)) == len(positions)
-        assert not set(positions) & set(step.leave)
-
-
-@pytest.mark.parametrize("at_a_time", [2, 7, 33, 1000])
+@pytest.mark.parametrize("at_a_time", [7, 1000])
 def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(make, at_a_time):
     assert all_steps(make(53), 53, at_a_time=at_a_time) == all_steps(make(53), 53)
 
