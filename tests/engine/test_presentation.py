@@ -120,16 +120,10 @@ def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, order, c
     assert combine(query, calls, answers, order) == combined
 
 
-AUDITS = 0.3
-
-
-def audited(query, seed=0):
-    return calls_for(query, Order.AUDITED, seed, order_matters=True, audit_share=AUDITS)
-
-
 def test_an_audit_asks_the_order_drawn_and_for_its_share_of_the_items_the_other():
     queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(1000)]
-    asked = [audited(query) for query in queries]
+    how = {"order_matters": True, "audit_share": 0.3}
+    asked = [calls_for(query, Order.AUDITED, 0, **how) for query in queries]
     drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
     assert [calls[:1] for calls in asked] == drawn
     assert 250 < sum(len(calls) == 2 for calls in asked) < 350

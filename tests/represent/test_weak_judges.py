@@ -36,12 +36,6 @@ def computed(monkeypatch):
     return lists
 
 
-def doctored(folder, value):
-    """Put `value` in place of everything kept."""
-    with opened(folder / "cache.db") as connection:
-        connection.execute("UPDATE Cache SET value = ?", (value,))
-
-
 def test_opinions_by_judge_query_and_system(tmp_path):
     found = weak_opinions(OUTPUTS, 1, 3, tmp_path)
     assert found.dtype == np.int8
@@ -112,7 +106,8 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
 )
 def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, computed, value):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
-    doctored(tmp_path, value)
+    with opened(tmp_path / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = ?", (value,))
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert len(computed) == 6
