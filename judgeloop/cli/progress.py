@@ -56,7 +56,7 @@ class Seen:
     `done` of at most `most` things are done: judgments, or `what` is counted. `spent_p` and
     `budget_p` are in picodollars, None if there is none to show. `leads` says who leads, with names
     of at most so many characters. `slowed_to` is the number of calls in flight to which a crowded
-    server has slowed the run; None if it has not.
+    server has slowed the run; None if it has not. `waited` says for what of other runs it waits.
     """
 
     done: int
@@ -66,6 +66,7 @@ class Seen:
     budget_p: int | None = None
     leads: Callable[[int], str] | None = None
     slowed_to: int | None = None
+    waited: str = ""
 
 
 @contextmanager
@@ -85,6 +86,7 @@ def watching(
                     budget_p=run.budget_p,
                     leads=lambda longest: run.so_far(progress.estimate.tally, longest),
                     slowed_to=progress.slowed_to,
+                    waited=progress.waited,
                 )
             )
 
@@ -209,6 +211,8 @@ def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -
     """Return a state as the words beside a bar, those that matter most first."""
     count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip()
     slowed = "" if seen.slowed_to is None else f"slowed to {seen.slowed_to} at a time"
+    if seen.waited:
+        return _joined(" · ", count, _waits(seen))
     if narrow:
         return _joined(" · ", count, slowed, _leads(seen, SHORT_NAME))
     time_ = clock(elapsed_s)
@@ -227,7 +231,7 @@ def sentence(seen: Seen) -> str:
     if seen.slowed_to is not None:
         calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
         slowed = f"slowed down by the judge's server to {calls} at a time"
-    return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed)
+    return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen))
 
 
 def clock(seconds: float) -> str:
@@ -243,6 +247,12 @@ def clock(seconds: float) -> str:
 
 def _joined(between: str, *parts: str) -> str:
     return between.join(part for part in parts if part)
+
+
+def _waits(seen: Seen) -> str:
+    from judgeloop.report.escaping import visible
+
+    return f"waits {visible(seen.waited)}" if seen.waited else ""
 
 
 def _leads(seen: Seen, longest: int) -> str:

@@ -71,11 +71,11 @@ class Clearance:
     """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
 
     `verdict` is the verdict that another run has brought meanwhile; the reservation is then
-    released. `busy` is True while another run makes the same call.
+    released. `busy` is the run that makes the same call now; empty if none does.
     """
 
     verdict: Verdict | None = None
-    busy: bool = False
+    busy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,15 @@ class Ledger(Protocol):
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        ...
+
+    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
+        """Return what processes that live hold back for other runs, by run.
+
+        None if it is of no use to wait for it: `budget_p` does not cover `cost_p` more of `run`, or
+        a limit of the ledger does not, even once all of it is given back. A run that holds money
+        itself waits only for runs that began later, so that no two wait for each other.
+        """
         ...
 
     async def sending(self, ticket: Ticket) -> Clearance:

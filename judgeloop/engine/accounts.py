@@ -1,8 +1,9 @@
 """The money of a run: reserves the worst case of calls before they are sent, and books their cost.
 
 All calls of a query are reserved together. A query that the budget does not cover while others are
-in flight waits for them: settling returns the unused part of their reservations. The run halts only
-if the budget does not cover the query on its own. So the outcome is the same at every concurrency.
+in flight waits for them: settling returns the unused part of their reservations. Then it waits for
+what other runs of the ledger hold back. The run halts only if the budget does not cover the query
+on its own. So the outcome is the same at every concurrency.
 
 Verdicts of judges that compute and cost nothing (a metric, recorded verdicts) are booked by the
 round: one commit reserves many calls, and one settles them. Nothing is sent here (`attempts.py`).
@@ -24,7 +25,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import NO_TOKENS, Reply, Verdict
 from judgeloop.engine.asks import Ask, Planned, reservation
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.state import RunState, first_of
+from judgeloop.engine.state import RunState, Waiting, first_of
 
 T = TypeVar("T")
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
@@ -34,6 +35,7 @@ AHEAD = 1.5
 FREE_AHEAD = 256
 # The longest that a computed verdict waits to be booked with others, in seconds.
 LINGER_S = 1.0
+NAMED = 3  # other runs that a message names
 
 
 @final
@@ -52,6 +54,7 @@ class Accounts:
         self._waiting = 0  # calls in flight that wait for money for another attempt
         self._replies: list[tuple[Ticket, Reply]] = []  # that wait to be settled together
         self._writing: asyncio.Task[list[Verdict | None]] | None = None
+        self._waits = Waiting(state)
 
     @property
     def slots(self) -> int:
@@ -93,12 +96,21 @@ class Accounts:
         terms = self._terms
         reserving = asyncio.create_task(self._ledger.reserve(terms.run_id, groups, terms.budget_p))
         try:
-            return await self._done(asyncio.shield(reserving))
+            granted = await self._done(asyncio.shield(reserving))
         except asyncio.CancelledError:
             with contextlib.suppress(LedgerError):
                 for ticket in itertools.chain(*await reserving):
                     await self.release(ticket, End.UNSENT, "never sent")
             raise
+        if granted:
+            self._waits.end()
+        return granted
+
+    async def others_return(self, wanted: Sequence[Reservation]) -> bool:
+        """Wait a moment for money that other runs hold back; return whether to try again."""
+        cost_p, terms = sum(call.cost_p for call in wanted), self._terms
+        held = await self._done(self._ledger.held_back(terms.run_id, cost_p, terms.budget_p))
+        return held is not None and await self._waits.goes_on(_shares(held))
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.
@@ -106,19 +118,23 @@ class Accounts:
         Returns None if the budget does not cover the attempt, or if nothing more is sent.
         """
         changes, closed = self._state.changes, self._state.closed
+        wanted = [reservation(ask, self._judges[ask.judge])]
         self._waiting += 1
         changes.notify()
         try:
             while True:
                 alone, seen = self._all_wait(), changes.count
-                granted = await self.reserve([[reservation(ask, self._judges[ask.judge])]])
+                granted = await self.reserve([wanted])
                 if granted:
                     return granted[0][0]
                 # All calls must wait before and after the reservation was tried: a call that was
                 # granted or settled in between may still return money.
-                if (alone and self._all_wait()) or closed.is_set():
+                if not (alone and self._all_wait()):
+                    await first_of(changes.after(seen), closed.wait())
+                elif not await self.others_return(wanted):
                     return None
-                await first_of(changes.after(seen), closed.wait())
+                if closed.is_set():
+                    return None
         finally:
             self._waiting -= 1
 
@@ -216,11 +232,19 @@ class Accounts:
         return StopReason(
             StopKind.BUDGET,
             f"what is left of {' or of '.join(limits.values())} does not cover the worst case of "
-            f"the next query, {show_usd(need)}; rerun the command with a higher "
-            f"{' or '.join(limits)} to resume",
+            f"the next query, {show_usd(need)}{self._state.and_waited}; rerun the command with a "
+            f"higher {' or '.join(limits)} to resume",
             # Which of two limits is too low is not known here, nor which would do.
             need_p=need if of_all is None else 0,
         )
+
+
+def _shares(held: Mapping[str, int]) -> str:
+    """Return in words what other runs hold back."""
+    runs = [f"{run} {show_usd(held_p)}" for run, held_p in held.items()]
+    more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
+    shares = ", ".join([*runs[:NAMED], *more])
+    return f"{show_usd(sum(held.values()))} that other runs hold back ({shares})"
 
 
 def _is_free(call: Reservation | Ticket) -> bool:

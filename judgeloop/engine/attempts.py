@@ -36,16 +36,16 @@ from typing import Any, TypeGuard, final
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.ledger import End, Ticket
 from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.retrying import Retries, time_limit
-from judgeloop.engine.state import RunState
+from judgeloop.engine.state import RunState, Waiting
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
-BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 # Number of attempts in a row that are refused, after which no item is blamed.
 IN_A_ROW = 10
 # Number of items refused before any request is answered, at which no item is blamed. By default a
@@ -201,9 +201,13 @@ class Attempts:
 
         It waits while another run makes the same call. The call's place is left unless it is sent.
         """
+        waiting = Waiting(self._state)
         try:
             while (cleared := await self._accounts.sending(ticket)).busy:
-                await self._sleep(BUSY_S)
+                if not await waiting.goes_on(f"a call that the run {cleared.busy} makes as well"):
+                    self._halt_busy(cleared.busy)
+                    raise NotAskedError  # noqa: TRY301 - as below
+            waiting.end()
             if cleared.verdict is None and self._state.closed.is_set():
                 raise NotAskedError  # noqa: TRY301 - handled as any other end before the sending
         except BaseException:
@@ -214,6 +218,15 @@ class Attempts:
         if cleared.verdict is not None:
             self._pace.leave()
         return cleared.verdict
+
+    def _halt_busy(self, run: str) -> None:
+        if not self._state.closed.is_set():
+            why = (
+                f"the run {run} makes the same call, and did not end it in time"
+                f"{self._state.and_waited}; end that process or set a `deadline`, and repeat this "
+                "command"
+            )
+            self._state.halt(StopReason(StopKind.DEADLINE, why), at_once=True)
 
     async def _settle(self, ticket: Ticket, reply: Reply) -> Answer:
         """Book a reply; halt if it contradicts its quote."""

@@ -105,7 +105,8 @@ class Batch:
     async def _start_some(self) -> None:
         """Start the next queries that the budget covers.
 
-        If it covers none, wait for a running query to end. Halt if none was running.
+        If it covers none, wait for a running query to end. If none was running, wait for money that
+        other runs hold back, or halt.
         """
         wanted = await self._planned(self._places)
         # Checked before reserving: a running query may return money while the reservation is tried.
@@ -115,7 +116,9 @@ class Batch:
         if started:
             return
         if not others and not self._state.is_over():
-            self._state.halt(self._accounts.out_of_money(wanted[0]))
+            (group,) = self._accounts.wanted(wanted[:1], self._known)
+            if not await self._accounts.others_return(group) and not self._state.is_over():
+                self._state.halt(self._accounts.out_of_money(wanted[0]))
         await self._until_one_is_over()
 
     async def _planned(self, most: int) -> Sequence[Planned]:

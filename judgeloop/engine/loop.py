@@ -44,6 +44,7 @@ async def drive(
     state = RunState(terms, interruption, observe)
     oracle = Oracle(panel, ledger, state)
     with state.interruption.within(terms.deadline_s):
+        state.folded(session.asked, session.progress)
         decoys = await _decoys(oracle, pool)
         await _ask_until_over(session, pool, oracle)
     spend = await ledger.spend(terms.run_id, terms.budget_p)
@@ -66,7 +67,6 @@ async def drive(
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
     state = oracle.state
-    state.folded(session.asked, session.progress)
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         answers = await oracle.answers(queries)

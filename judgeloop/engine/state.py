@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
 from judgeloop.core.money import to_usd
@@ -19,6 +19,9 @@ from judgeloop.core.records import NO_TOKENS
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.terms import Terms
 
+MOST_WAIT_S = 600.0  # for other runs, without a deadline
+MOMENT_S, LONGEST_MOMENT_S = 0.1, 5.0  # between two looks at what other runs do
+
 
 @dataclass(frozen=True)
 class Progress(Generic[T]):
@@ -26,13 +29,15 @@ class Progress(Generic[T]):
 
     `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
     picodollars, without rehearsed costs. `estimate` has no interval. `slowed_to` is the number of
-    calls in flight to which a crowded server has slowed the run down; None if it has not.
+    calls in flight to which a crowded server has slowed the run down; None if it has not. `waited`
+    says for what of other runs this one waits, and for how long; it is empty if it does not.
     """
 
     asked: int
     spent_p: int
     estimate: Estimate[T]
     slowed_to: int | None = None
+    waited: str = ""
 
     @property
     def spent_usd(self) -> float:
@@ -127,6 +132,7 @@ class RunState(Generic[T]):
     - `made`, `spent_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger.
     - `paces`: the pace of each judge.
+    - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `changes`: notified when an attempt is booked, which may return money, and when a call ends.
     """
 
@@ -145,6 +151,7 @@ class RunState(Generic[T]):
         self.made = self.remembered = self.spent_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.paces: list[Pace] = []
+        self.waited = ""
         self._broken = False
         self._observe = observe
         self._estimate: Estimate[T] | None = None
@@ -171,8 +178,14 @@ class RunState(Generic[T]):
     def is_over(self) -> bool:
         """Return whether no further query is admitted."""
         if self.interruption.requested.is_set():
-            self.halt(self.interruption.why)
+            why = self.interruption.why
+            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}"))
         return self._broken or self.reason is not None
+
+    @property
+    def and_waited(self) -> str:
+        """For what the run waits, as the end of a sentence."""
+        return f"; it waited {self.waited}" if self.waited else ""
 
     @property
     def slowed_to(self) -> int | None:
@@ -193,7 +206,41 @@ class RunState(Generic[T]):
         """Tell the observer the progress as it is."""
         if self._estimate is not None:
             asked = self._asked + self._ahead
-            self._observe(Progress(asked, self.spent_p, self._estimate, self.slowed_to))
+            self._observe(
+                Progress(asked, self.spent_p, self._estimate, self.slowed_to, self.waited)
+            )
+
+
+@final
+class Waiting:
+    """A wait for other runs: up to the run's deadline, or up to `MOST_WAIT_S` without one."""
+
+    def __init__(self, state: RunState[Any]) -> None:
+        """Begin no wait yet."""
+        self._state = state
+        self._began: float | None = None
+
+    async def goes_on(self, what: str) -> bool:
+        """Say for `what` the run waits, and wait a moment; return False when that was too long.
+
+        It is False, too, once nothing more is sent. The moments become longer.
+        """
+        state, now = self._state, asyncio.get_running_loop().time()
+        self._began = now if self._began is None else self._began
+        waited_s = now - self._began
+        state.waited = f"{waited_s:.0f} s for {what}"
+        state.tell()
+        if state.interruption.left_s() is None and waited_s >= MOST_WAIT_S:
+            return False
+        moment_s = min(LONGEST_MOMENT_S, MOMENT_S + waited_s / 10)
+        await first_of(asyncio.sleep(moment_s), state.closed.wait())
+        return not state.closed.is_set()
+
+    def end(self) -> None:
+        """End the wait: there is what was waited for."""
+        if self._began is not None:
+            self._began, self._state.waited = None, ""
+            self._state.tell()
 
 
 async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:

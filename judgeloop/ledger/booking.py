@@ -114,6 +114,39 @@ def charged_to_others(connection: LedgerConnection, run: str) -> int:
     return int(found.fetchone()[0])
 
 
+def held_by_others(connection: LedgerConnection, run: str) -> dict[str, int]:
+    """Return what open attempts hold back for the other runs that `run` may wait for, by run.
+
+    If each run that holds money waits only for later ones, no circle of runs waits.
+    """
+    held: dict[str, int] = dict(
+        connection.execute(
+            "SELECT run, sum(charged_p) FROM attempts WHERE ended IS NULL GROUP BY run "
+            "HAVING sum(charged_p) > 0"
+        )
+    )
+    if held.pop(run, 0):
+        own = run_row(connection, run).seq
+        return {other: p for other, p in held.items() if run_row(connection, other).seq > own}
+    return held
+
+
+def missing_p(
+    connection: LedgerConnection,
+    run: str,
+    cost_p: int,
+    budget_p: int | None,
+    ledger_budget_p: int | None,
+) -> int | None:
+    """Return how much of `cost_p` the ledger's limit does not cover; None if `budget_p` does not."""
+    own_p = run_row(connection, run).charged_p + cost_p
+    if budget_p is not None and own_p > budget_p:
+        return None
+    if ledger_budget_p is None:
+        return 0
+    return max(0, own_p + charged_to_others(connection, run) - ledger_budget_p)
+
+
 def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
     """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
     held: dict[str, Verdict] = {}
@@ -375,7 +408,5 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
 
 def open_runs(connection: LedgerConnection) -> list[str]:
     """Return the runs with attempts that are not closed."""
-    found = connection.execute(
-        "SELECT DISTINCT run FROM attempts WHERE state IN ('reserved', 'sent')"
-    )
+    found = connection.execute("SELECT DISTINCT run FROM attempts WHERE ended IS NULL")
     return [run for (run,) in found]

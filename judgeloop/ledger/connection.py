@@ -90,6 +90,7 @@ DDL = (
     "CREATE INDEX attempts_by_run ON attempts (run)",
     "CREATE INDEX attempts_by_key ON attempts (key)",
     "CREATE INDEX attempts_by_item ON attempts (item_id)",
+    "CREATE INDEX attempts_open ON attempts (run) WHERE ended IS NULL",
     """CREATE TABLE texts (
     id          INTEGER PRIMARY KEY,
     text        TEXT NOT NULL UNIQUE,

@@ -72,6 +72,35 @@ class SqliteLedger:
             )
         )
 
+    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
+        """Return what processes that live hold back for other runs; None if waiting is of no use.
+
+        What dead processes hold of money that was never sent is given back.
+        """
+        return await self._do(lambda connection: self._held_back(connection, run, cost_p, budget_p))
+
+    def _held_back(
+        self, connection: LedgerConnection, run: str, cost_p: int, budget_p: int | None
+    ) -> dict[str, int] | None:
+        held = {
+            other: held_p
+            for other, held_p in booking.held_by_others(connection, run).items()
+            if not self._recovered(connection, other)
+        }
+        missing_p = booking.missing_p(connection, run, cost_p, budget_p, self._budget_p)
+        return held if missing_p is not None and missing_p <= sum(held.values()) else None
+
+    def _recovered(self, connection: LedgerConnection, run: str) -> bool:
+        """Close what dead processes left open of a run; return False if a process works on it."""
+        lock = self._lock(run)
+        if lock is None or not _taken(lock, 0):
+            return False
+        try:
+            booking.recover(connection, run, self._opener)
+        finally:
+            lock.release()
+        return True
+
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now.
 
@@ -97,8 +126,9 @@ class SqliteLedger:
                 return Clearance(held)
             others = list(booking.sent_by_others(connection, ticket.key, self._opener))
             # A process that died holds no lock; its call is not waited for.
-            if any(self._is_worked_on(other.run) for other in others):
-                return Clearance(busy=True)
+            for other in others:
+                if not self._recovered(connection, other.run):
+                    return Clearance(busy=other.run)
         booking.mark_sent(connection, ticket)
         return Clearance()
 
@@ -169,15 +199,6 @@ class SqliteLedger:
         finally:
             if lock is not None:
                 lock.release()
-
-    def _is_worked_on(self, run: str) -> bool:
-        """Return whether a process holds the lock of `run`."""
-        lock = self._lock(run)
-        if lock is None:
-            return False
-        free = _taken(lock, 0)
-        lock.release()
-        return not free
 
     def _lock(self, run: str) -> FileLock | None:
         """Return the lock of a run: a file beside the ledger itself, not beside a link to it."""

@@ -35,6 +35,9 @@ class Purse:
         self.asked = 0
         self.after_refusing = lambda: None  # what happens before the refusal is known
 
+    async def held_back(self, run, cost_p, budget_p):
+        return None
+
     async def reserve(self, run, groups, budget_p):
         self.asked += 1
         await asyncio.sleep(0)  # a durable write takes its time

@@ -46,7 +46,7 @@ async def two(anyio_backend, tmp_path):
 async def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(two):
     one, first, other, second = two
     assert await one.sending(first) == await one.sending(first)
-    assert (await other.sending(second)).busy
+    assert (await other.sending(second)).busy == "one"
     await one.settle(first, Reply(Verdict(1.0), cost_p=4))
     assert (await other.sending(second)).verdict == Verdict(1.0)
     assert (await other.spend("other", None)).charged_p == 0
@@ -62,7 +62,7 @@ async def test_when_the_other_call_brings_no_verdict_this_one_is_sent(two, way):
     told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
     await getattr(one, way)(first, *told)
     cleared = await other.sending(second)
-    assert (cleared.verdict, cleared.busy) == (None, False)
+    assert (cleared.verdict, cleared.busy) == (None, "")
 
 
 @pytest.mark.anyio

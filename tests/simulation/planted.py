@@ -196,7 +196,7 @@ PLANTED = [
     Planted(
         "a call is sent while another run makes it",
         SQLITE,
-        "return Clearance(busy=True)",
+        "return Clearance(busy=other.run)",
         "pass",
     ),
     Planted(

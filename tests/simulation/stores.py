@@ -208,6 +208,9 @@ class Wire:
     ) -> list[list[Ticket]]:
         return await self._do(self._ledger.reserve(run, groups, budget_p))
 
+    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
+        return await self._do(self._ledger.held_back(run, cost_p, budget_p))
+
     async def sending(self, ticket: Ticket) -> Clearance:
         self._noted_p[ticket.attempt] = ticket.cost_p
         cleared = await self._do(self._ledger.sending(ticket))
@@ -269,8 +272,10 @@ class Wire:
         kept_p = (await self._do(self._ledger.recover(run)))[1]
         self._history.maybe_p[run] -= UNKNOWN_P
         self._history.charged_p[run] += kept_p
-        if kept_p > sum(self._noted_p.values()):
+        by_others_p = sum(self._noted_p.values()) - kept_p  # closed by a process that waited
+        if by_others_p < 0:
             raise BrokenError(f"{run}: {kept_p} stay charged, though less was ever sent")
+        self._history.maybe_p[run] += by_others_p
         self._noted_p.clear()
         self._life.began = True
 
