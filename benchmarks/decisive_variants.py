@@ -41,12 +41,11 @@ from decisive_weights import (
 from score_tables import ADVERSARIES, score_table
 from sklearn.cluster import KMeans
 
-from judgeloop.engine.session import Limits
 from judgeloop.formats.rows import read_items
 from judgeloop.history.past import Past
-from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.replay.compare import Contest, Earlier, Protocol, Recordings, run_pair
+from judgeloop.replay.compare import Contest, Earlier, Recordings, run_pair
+from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import output_lengths, recorded_outputs
 from judgeloop.replay.tables import by_rule
 from judgeloop.represent.embed import embed_lexical
@@ -144,15 +143,14 @@ def rows_of(runs: Runs, name: str) -> list[dict[str, Any]]:
 def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
     """Assert that `judgeloop replay` finds the same on the first pairs."""
     pairs, seeds = chosen(setting, count)
-    protocol = Protocol(
+    config = ReplayConfig(
+        outputs=Path(), items=Path(), verdicts=Path(), output=Path(),  # read already
         selectors=tuple(name for name in ("random", "decisive") if name in runs),
-        seeds=seeds, subset=1.0, variant=Variant(), rules=("tie-aware",), risks=RISKS,
-        limits=Limits(LEAST, setting.most), history=setting.history,
+        seeds=seeds, subset=1.0, iterative=True, rules=("tie-aware",), risk=RISKS,
+        min_judgments=LEAST, max_judgments=setting.most, history_systems=setting.history,
     )  # fmt: skip
     replayed = [
-        row
-        for pair in pairs[:CHECKED_PAIRS]
-        for row in run_pair(setting.recordings, pair, protocol)
+        row for pair in pairs[:CHECKED_PAIRS] for row in run_pair(setting.recordings, pair, config)
     ]
     names = ("first", "second", "seed", "selector", "risk", "asked", "named")
     own = {

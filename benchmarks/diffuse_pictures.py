@@ -6,7 +6,7 @@
 The analyses of Ashury-Tahan et al. (2024), section 7.2. Reads the settings and the rows of the
 replay from the journal in FOLDER, and writes pictures (SVG) there: of the picks at the first of
 `--numbers`, which has to be one of `--sizes`, and of the clusters at each. Needs the extra
-`judgeloop[pictures]`.
+`judgeloop[test]`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from replay_pictures import Z, panel, panels, svg, verbatim
 
 from judgeloop.methods.stats.dendrogram import Dendrogram, ward_by_size
 from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.replay.compare import Protocol, Recordings, Row, selector_for
-from judgeloop.replay.compare_inputs import protocol_of, recordings_for
+from judgeloop.replay.compare import Recordings, Row, recordings_for, selector_for
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.pictures import Z, panel, panels, svg, verbatim
 from judgeloop.replay.run import JOURNAL
 
 Floats = NDArray[np.float64]
@@ -168,14 +167,14 @@ def analyse(found: Picks, numbers: Sequence[int], bins: int, pair: tuple[int, in
 
 
 def picks_of(
-    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, size: int
+    recordings: Recordings, pair: tuple[int, int], config: ReplayConfig, size: int
 ) -> Picks | None:
     """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
-    contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
+    contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, 0]))
     if contest.gap == 0:
         return None
-    vectors = combined(protocol.variant.combine, *recordings.output_vectors(contest))
-    at_size = replace(protocol, sizes=(size,))
+    vectors = combined(config.combine, *recordings.output_vectors(contest))
+    at_size = replace(config, sizes=(size,))
     selector = selector_for("diffuse", recordings, contest, 0, at_size)
     rng = np.random.default_rng([*pair, 0, 1])
     step, _ = selector.ask(selector.init(len(vectors), rng), rng)
@@ -406,9 +405,9 @@ def read(folder: Path) -> tuple[ReplayConfig, list[Row]]:
 def drawn(folder: Path, numbers: Sequence[int], bins: int) -> dict[str, str]:
     """Return the pictures of a replay as SVG texts, by name."""
     config, rows = read(folder)
-    recordings, protocol = recordings_for(config), protocol_of(config)
+    recordings = recordings_for(config)
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
-    looks = [picks_of(recordings, pair, protocol, numbers[0]) for pair in pairs]
+    looks = [picks_of(recordings, pair, config, numbers[0]) for pair in pairs]
     known = [look for look in looks if look is not None]
     found = [
         analyse(look, numbers, bins, pair)

@@ -11,25 +11,26 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.diffuse_variants import closest_in_cosine
-from judgeloop.replay.compare import Protocol, Recordings, run_pair
+from judgeloop.replay.compare import Recordings, run_pair
+from judgeloop.replay.config import ReplayConfig
 
 SYSTEMS, DIMENSIONS = 5, 384
 
 
-def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[float]:
+def plain(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig) -> list[float]:
     """Return the estimates of one pair, with a new linkage for each number of items judged."""
     estimates = []
-    for seed in range(protocol.seeds):
-        contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
+    for seed in range(config.seeds):
+        contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, seed]))
         if contest.gap == 0:
             continue
-        for budget in protocol.sizes:
+        for budget in config.sizes:
             vectors = np.subtract(*recordings.output_vectors(contest))
             labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
             chosen = [
@@ -53,19 +54,20 @@ def main() -> None:
     scores = rng.normal(size=(SYSTEMS, arguments.items))
     outputs = rng.normal(size=(SYSTEMS, arguments.items, DIMENSIONS))
     recordings = Recordings(tuple("abcde"), scores, outputs)
-    protocol = Protocol(
-        ("diffuse",), arguments.seeds, 0.8, Variant(), sizes=tuple(range(10, 201, 10))
-    )
+    config = ReplayConfig(
+        outputs=Path(), items=Path(), verdicts=Path(), output=Path(),  # nothing is read
+        selectors=("diffuse",), seeds=arguments.seeds, sizes=tuple(range(10, 201, 10)),
+    )  # fmt: skip
     ours = others = 0.0
     for pair in recordings.pairs(arguments.pairs, rng):
         began = time.perf_counter()
-        rows = run_pair(recordings, pair, protocol)
+        rows = run_pair(recordings, pair, config)
         between = time.perf_counter()
-        estimates = plain(recordings, pair, protocol)
+        estimates = plain(recordings, pair, config)
         ours, others = ours + between - began, others + time.perf_counter() - between
         assert np.allclose([row["estimate"] for row in rows], estimates)
     print(
-        f"{arguments.pairs} pairs x {arguments.seeds} seeds x {len(protocol.sizes)}"
+        f"{arguments.pairs} pairs x {arguments.seeds} seeds x {len(config.sizes)}"
         f" numbers of items judged, {arguments.items} items"
     )
     print(f"shared dendrogram {ours:.1f} s, new linkages {others:.1f} s: {others / ours:.1f} x")

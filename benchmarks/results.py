@@ -44,7 +44,7 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "alpaca-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *RULES, "--seeds", "5"]),
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
-    "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--as-published", "--iterative"]),
+    "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--iterative", "--selectors", "random,diffuse", "--rules", "hypergeometric"]),
     "decisive-gpt4-rules": ("alpacaeval", "gpt4", [*BY_HISTORY, "--history-systems", "16"]),
     "decisive-turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *BY_HISTORY, "--history-systems", "16",
                                                            "--tie-margin", "0.05"]),
@@ -112,11 +112,6 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
         "exact",
         [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "20"],
     ),
-    "estimate-tiny-auto": (
-        "tiny-lm",
-        "exact",
-        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "auto", "--seeds", "20"],
-    ),
     "estimate-tiny-mean": ("tiny-lm", "exact", [*COARSE, *BY_PICKS]),
     "estimate-tiny-first": ("tiny-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
     "estimate-symbols": ("symbols-lm", "exact", [*COARSE, "--selectors", EVERY_PART]),
@@ -183,9 +178,9 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
         command.append("--resume")
     print("$ judgeloop", *command[3:], flush=True)
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    _script("replay_pictures.py", out)
     if name in PICKS:
-        script = Path(__file__).with_name("diffuse_pictures.py")
-        subprocess.run([sys.executable, str(script), str(out), *PICKS[name]], check=True)
+        _script("diffuse_pictures.py", out, *PICKS[name])
     return out
 
 
@@ -196,9 +191,14 @@ def data_folder(name: str, arguments: argparse.Namespace) -> Path:
         return found
     made: Path = arguments.output / name
     if not (made / "outputs.jsonl").exists():
-        script = Path(__file__).with_name("symbols_lm.py")
-        subprocess.run([sys.executable, str(script), str(made)], check=True)
+        _script("symbols_lm.py", made)
     return made
+
+
+def _script(name: str, *arguments: Path | str) -> None:
+    """Run another script of this folder."""
+    command = [sys.executable, Path(__file__).with_name(name), *arguments]
+    subprocess.run([str(part) for part in command], check=True)
 
 
 def read(out: Path, name: str) -> Rows:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.config import CompareConfig as CompareConfig
-    from judgeloop.questions.compare.config import compare_config as compare_config
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.questions.estimate.result import Estimated as Estimated
@@ -62,7 +61,6 @@ _HOMES = {
     "Terms": "engine.terms",
     "compare": "api.questions",
     "compare_async": "api.questions",
-    "compare_config": "questions.compare.config",
     "compare_dry_run": "api.questions",
     "drive": "engine.loop",
     "estimate": "api.questions",

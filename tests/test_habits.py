@@ -92,11 +92,9 @@ def test_there_are_templates_for_issues_and_for_changes():
 
 def test_the_name_of_a_test_has_under_80_characters():
     long = [
-        f"{path.relative_to(ROOT)}: {node.name}"
+        f"{path.relative_to(ROOT)}: {name}"
         for path in (ROOT / "tests").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if node.name.startswith("test_")
-        if len(node.name) >= LONGEST_NAME
+        for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))
+        if len(name) >= LONGEST_NAME
     ]
     assert not long

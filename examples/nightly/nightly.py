@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop import Result, compare, compare_config
+from judgeloop import CompareConfig, Result, compare
 
 ITEMS = 500
 NIGHTS, WHOLE = 15, 9
@@ -114,7 +114,7 @@ def run(folder: Path, night: int, *, remember: bool) -> Result:
             else {"rule": "calibrated"}
         )
     return compare(
-        compare_config(
+        CompareConfig.of(
             first=folder / "production.jsonl",
             second=folder / f"night-{night}.jsonl",
             judge=f"replay:{folder / 'verdicts.csv'}",

@@ -76,7 +76,6 @@ class RunArguments(CallArguments, total=False):
     ledger_must_exist: bool | None
     items: Data | None
     allow_partial: bool | None
-    as_published: bool | None
     map: str | Mapping[str, str] | None
     names: Sequence[str] | None
     epoch: str | None
@@ -111,9 +110,6 @@ class CompareArguments(ContestArguments, total=False):
     selector: str | None
     history: str | PathLike[str] | None
     represent: str | None
-    combine: str | None
-    clustering: str | None
-    representative: str | None
     rule: str | None
     near_tie: float | None
     not_worse: float | None

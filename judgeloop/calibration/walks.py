@@ -21,7 +21,6 @@ from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past, prospects_of
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.risk_control import Bounds, new_minima
 from judgeloop.methods.stopping.calibrated import chances_not_to_win
 from judgeloop.methods.stopping.rule import Rule
 
@@ -54,17 +53,6 @@ class Walks:
     ends: NDArray[np.int64]
     complete: Flags
 
-    def at(self, risk: float, bounds: Bounds) -> Fared:
-        """Return means over the runs at the threshold that `bounds` set for `risk`.
-
-        These are the actual errors; `bounds` hold the monotone loss, which is never smaller.
-        """
-        threshold = bounds.below(risk)
-        judged, wrong, undecided = self.ended(
-            self.statistics < (-np.inf if threshold is None else threshold)
-        )
-        return Fared(float(judged.mean()), float(wrong.mean()), float(undecided.mean()))
-
     def ended(self, stops: Flags) -> tuple[Counts, Flags, Flags]:
         """Return judgments, wrong and undecided of each run, each of shape (walks,).
 
@@ -74,30 +62,6 @@ class Walks:
         named, look = stops.any(axis=1), stops.argmax(axis=1)
         wrong = named & self.wrong[np.arange(len(look)), look]
         return np.where(named, look + 1, self.ends), wrong, ~named & ~self.complete
-
-    def steps(self, walk: int) -> list[tuple[float, int, bool]]:
-        """Return the end of a walk as a step function of the threshold.
-
-        Each step is a new minimum of the statistic: its value, the judgments, and whether the
-        leader is wrong.
-        """
-        found = np.flatnonzero(new_minima(self.statistics[walk : walk + 1])[0])
-        return [
-            (float(self.statistics[walk, at]), int(at) + 1, bool(self.wrong[walk, at]))
-            for at in found
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Fared:
-    """Means over runs: judgments, and the shares of wrong and of undecided runs.
-
-    A wrong run names a wrong system. An undecided run reaches its last judgment without naming any.
-    """
-
-    judgments: float
-    wrong: float
-    undecided: float
 
 
 def replayed(

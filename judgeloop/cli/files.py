@@ -139,9 +139,3 @@ def write_run(
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / RESULT_JSON, render_json(result, settings_files))
     write_whole(folder / RESULT_TEXT, render(result.page, files=str(folder)) + "\n")
-
-
-def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:
-    """Write each picture as NAME.svg."""
-    for name, drawn in pictures.items():
-        write_whole(folder / f"{name}.svg", drawn)

@@ -18,18 +18,17 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
-from judgeloop.settings.published import published_name
 
 if TYPE_CHECKING:
     from judgeloop.replay.config import (
         ReplayConfig,
         ReplayEstimateConfig,
         ReplaySelectConfig,
-        ReplaySettings,
     )
 
 Rows = list[dict[str, Any]]
-PAPER = "published"  # the column that names the paper whose configuration was used
+# The tables of a replay by name, and those that are printed.
+Tables = tuple[dict[str, Rows], list[Rows]]
 
 
 def replay() -> click.Command:
@@ -49,7 +48,7 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.replay.config import CONFIGS
     from judgeloop.settings.setting import declared
 
-    runs: dict[str, Callable[..., None]] = {
+    runs: dict[str, Callable[..., Tables]] = {
         "compare": _replay_compare,
         "select": _replay_select,
         "estimate": _replay_estimate,
@@ -59,13 +58,15 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         for name, value in given.items():
             if name not in known and value is not None:
                 raise InputError(f"`{name}`: --job {job} has no such choice")
-        own = {name: value for name, value in given.items() if name in known}
-        runs[job](CONFIGS[job].of(**own), as_json=json, quiet=quiet)
+        config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
+        tables, shown = runs[job](config, quiet=quiet)
+        _write(config.output, tables)
+        print(_json(tables) if json else "\n\n".join(map(_render, shown)).rstrip())
 
 
-def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:
-    """Run every pair, write the table and its pictures, print the table."""
-    from judgeloop.replay.compare_inputs import check, without_lengths
+def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
+    """Run every pair; return the table by number of judgments, or by rule."""
+    from judgeloop.replay.compare import check, without_lengths
     from judgeloop.replay.run import replay_compare
     from judgeloop.replay.tables import by_rule, by_size
 
@@ -75,51 +76,27 @@ def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None
         rows = replay_compare(config, observe)
     if note_of_lengths := without_lengths(config):
         _say(note_of_lengths)
-    table = _named(config, by_rule(rows) if config.iterative else by_size(rows))
-
-    def drawn() -> dict[str, str]:
-        from judgeloop.replay import pictures
-
-        if config.iterative:
-            return {"rules": pictures.rules_picture(table)}
-        return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
-
-    _write(config.output, {"rules" if config.iterative else "sizes": table}, drawn)
-    print(json.dumps(table, indent=2) if as_json else _render(table))
+    name, table = ("rules", by_rule(rows)) if config.iterative else ("sizes", by_size(rows))
+    return {name: table}, [table]
 
 
-def _replay_select(config: ReplaySelectConfig, *, as_json: bool, quiet: bool) -> None:
-    """Run the realisations, write tables and pictures, print the calls needed to name the best."""
+def _replay_select(config: ReplaySelectConfig, *, quiet: bool) -> Tables:
+    """Run the realisations; print the calls needed to name the best."""
     from judgeloop.replay.run import replay_select
-    from judgeloop.replay.select_inputs import win_rates
+    from judgeloop.replay.select import win_rates
     from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
     with counting("realisations", quiet=quiet) as observe:
         rows = replay_select(config, observe)
-    found = {
+    tables = {
         "calls": by_calls(rows, _grid(max(row["calls"] for row in rows))),
         "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
         "needed": needed(rows),
         "races": races(rows),
         "rates": win_rates(config),
     }
-    tables = {name: _named(config, table) for name, table in found.items()}
-
-    def drawn() -> dict[str, str]:
-        from judgeloop.replay.pictures import identification_picture, win_rates_picture
-
-        rates = [row["win_rate"] for row in tables["rates"] if row["win_rate"] is not None]
-        by_unit = {
-            f"identified-by-{unit}": identification_picture(tables[unit], unit)
-            for unit in ("calls", "queries")
-            if tables[unit]
-        }
-        return by_unit | {"win-rates": win_rates_picture(rates)}
-
-    _write(config.output, tables, drawn)
     best = [row for row in tables["needed"] if row["goal"] == "best"]
-    shown = "\n\n".join(map(_render, (best, tables["races"]))).rstrip()
-    print(json.dumps(tables, indent=2) if as_json else shown)
+    return tables, [best, tables["races"]]
 
 
 def _grid(most: int) -> list[int]:
@@ -128,8 +105,8 @@ def _grid(most: int) -> list[int]:
     return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
 
-def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool) -> None:
-    """Estimate every system repeatedly, write tables and pictures, print each selector's error."""
+def _replay_estimate(config: ReplayEstimateConfig, *, quiet: bool) -> Tables:
+    """Estimate every system repeatedly; print each selector's error."""
     from judgeloop.replay.estimate_inputs import EVERY, check
     from judgeloop.replay.run import replay_estimate
     from judgeloop.replay.tables import areas, by_share, headlines
@@ -143,26 +120,8 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool
             f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} "
             "(`confidence`)"
         )
-    table = _named(config, by_share(rows))
-    tables = {"accuracy": table, "area": _named(config, areas(rows))}
-
-    def drawn() -> dict[str, str]:
-        from judgeloop.replay.pictures import shares_picture
-
-        known = [
-            name for name in ("error", "coverage") if any(row[name] is not None for row in table)
-        ]
-        return {name: shares_picture(table, name) for name in known}
-
-    _write(config.output, tables, drawn)
-    shown = headlines(table, tables["area"])
-    print(json.dumps(tables, indent=2) if as_json else _render(shown))
-
-
-def _named(config: ReplaySettings, table: Rows) -> Rows:
-    """Return the table with a column that names the paper, if its configuration was used."""
-    name = published_name(config.PAPER, config)
-    return table if name is None else [row | {PAPER: name} for row in table]
+    tables = {"accuracy": by_share(rows), "area": areas(rows)}
+    return tables, [headlines(tables["accuracy"], tables["area"])]
 
 
 def _say(note: str) -> None:
@@ -170,20 +129,18 @@ def _say(note: str) -> None:
     click.echo(f"judgeloop: {as_flags(note)}", err=True)
 
 
-def _write(folder: Path, tables: dict[str, Rows], drawn: Callable[[], dict[str, str]]) -> None:
-    """Write each table as CSV and JSON, and the pictures if matplotlib is installed."""
-    from importlib.util import find_spec
-
-    from judgeloop.cli.files import write_pictures
+def _write(folder: Path, tables: dict[str, Rows]) -> None:
+    """Write each table as CSV and JSON."""
     from judgeloop.formats.own_files import write_whole
 
     for name, table in tables.items():
         write_whole(folder / f"{name}.csv", _csv(table))
         write_whole(folder / f"{name}.json", json.dumps(table, indent=2) + "\n")
-    if find_spec("matplotlib") is None:
-        _say("no pictures; they need pip install 'judgeloop[pictures]'")
-    else:
-        write_pictures(folder, drawn())
+
+
+def _json(tables: dict[str, Rows]) -> str:
+    """Return the tables by name; of a single table, its rows."""
+    return json.dumps(tables if len(tables) > 1 else next(iter(tables.values())), indent=2)
 
 
 def _csv(table: Rows) -> str:
@@ -195,20 +152,14 @@ def _csv(table: Rows) -> str:
 
 
 def _render(table: Rows) -> str:
-    """Return the table in columns, without standard errors, which are in the files.
-
-    The paper whose configuration was used stands over the table.
-    """
-    columns = table[0] if table else {}
-    paper = [f"as published: {columns[PAPER]}"] if PAPER in columns else []
-    shown = [name for name in columns if name != PAPER and not name.endswith("_se")]
+    """Return the table in columns, without standard errors, which are in the files."""
+    shown = [name for name in (table[0] if table else {}) if not name.endswith("_se")]
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
-    lines = (
+    return "\n".join(
         "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
         for line in cells
     )
-    return "\n".join([*paper, *lines])
 
 
 def _cell(value: object) -> str:

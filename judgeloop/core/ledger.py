@@ -200,13 +200,11 @@ class Ledger(Protocol):
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-        ...
 
     async def reserve(
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
-        ...
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
         """Return what processes that live hold back for other runs, by run.
@@ -219,27 +217,21 @@ class Ledger(Protocol):
 
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
-        ...
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
         """Book the actual cost, record the verdict if any, and return the recorded verdict."""
-        ...
 
     async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
         """As `settle` for each reply, in one transaction."""
-        ...
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""
-        ...
 
     async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
-        ...
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """Return what `run` has cost so far."""
-        ...
 
     async def recover(self, run: str) -> tuple[int, int]:
         """Close what dead processes left open of `run`, which must be locked (`only_run`).
@@ -247,7 +239,6 @@ class Ledger(Protocol):
         Returns what was freed, because it was never sent, and what stays charged, because it was
         sent.
         """
-        ...
 
     def only_run(self, run: str) -> AbstractContextManager[bool]:
         """Lock `run` against other processes; yields False where there are no locks.
@@ -255,18 +246,15 @@ class Ledger(Protocol):
         Raises:
             LedgerError: another process holds the lock.
         """
-        ...
 
     def begin(self, run: str) -> None:
         """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
-        ...
 
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.
 
         Those of processes that ended are closed first; those of running processes are left alone.
         """
-        ...
 
     def reconcile(self, settlements: Sequence[Settlement]) -> None:
         """Book what attempts of unknown cost did cost, all or none.
@@ -274,15 +262,12 @@ class Ledger(Protocol):
         Raises:
             LedgerError: an attempt has been settled meanwhile.
         """
-        ...
 
     def close(self) -> None:
         """Finish pending writes and close."""
-        ...
 
     async def aclose(self) -> None:
         """As `close`, awaited."""
-        ...
 
 
 class LedgerReader(Protocol):
@@ -294,15 +279,12 @@ class LedgerReader(Protocol):
     @property
     def id(self) -> str:
         """The ledger's random id."""
-        ...
 
     def runs(self) -> list[RecordedRun]:
         """Return all runs, the oldest first."""
-        ...
 
     def attempts(self, item_id: str) -> list[RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""
-        ...
 
     def history(
         self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
@@ -312,26 +294,21 @@ class LedgerReader(Protocol):
         If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
         only those in `outputs` are returned as texts: there may be a million.
         """
-        ...
 
     def spending(self) -> dict[str, dict[str, Charged]]:
         """Return the charges by day, judge, run and state, each in order.
 
         Attempts that were only rehearsed cost nothing and are left out.
         """
-        ...
 
     def requests(self) -> Iterator[Request]:
         """Yield every request in the order of the attempts."""
-        ...
 
     def request_ids(self) -> set[str]:
         """Return the providers' ids of all requests that are settled."""
-        ...
 
     def replies(self, judge: JudgeIdentity) -> list[PastReply]:
         """Return this very judge's latest replies with a verdict, in the order of the attempts."""
-        ...
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
         """Return the output tokens of this very judge's latest replies.
@@ -339,8 +316,6 @@ class LedgerReader(Protocol):
         They are those with a verdict, and those that were cut off: these are at least as long.
         Without them a repeated run would pay again for a reply that it cuts off at the same limit.
         """
-        ...
 
     def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
-        ...

@@ -22,17 +22,14 @@ class Counted(Protocol):
     @property
     def judged(self) -> int:
         """Number of labels that are verdicts."""
-        ...
 
     @property
     def abstentions(self) -> int:
         """Number of labels that are abstentions."""
-        ...
 
     @property
     def leader(self) -> int | None:
         """The system that would be named the winner now; None when several are level."""
-        ...
 
 
 T_co = TypeVar("T_co", bound=Counted, covariant=True)

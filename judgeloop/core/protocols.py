@@ -39,16 +39,13 @@ class Selector(Protocol[S]):
     @property
     def name(self) -> str:
         """The selector's name as typed on the command line."""
-        ...
 
     @property
     def draws(self) -> Draws:
         """How the selector chooses: picks, or draws with known or with equal propensities."""
-        ...
 
     def init(self, items: int, rng: np.random.Generator) -> S:
         """Return the state before the first step, for positions 0 to `items` - 1."""
-        ...
 
     def ask(self, state: S, rng: np.random.Generator) -> tuple[Step | None, S]:
         """Return the next step and the state after it.
@@ -57,11 +54,9 @@ class Selector(Protocol[S]):
         have not arrived. A position may enter again after it has left. Its label is then reused,
         and the judge is not asked again.
         """
-        ...
 
     def tell(self, state: S, labels: Sequence[Label]) -> S:
         """Return the state after `labels` arrived; `labels` are in the order asked."""
-        ...
 
 
 @runtime_checkable
@@ -70,7 +65,6 @@ class Believer(Protocol):
 
     def belief(self, state: Any) -> Belief:
         """Return the belief at a state of this selector."""
-        ...
 
 
 class Estimator(Protocol[T]):
@@ -78,15 +72,12 @@ class Estimator(Protocol[T]):
 
     def tally(self, labels: Sequence[Label], items: int) -> T:
         """Count `labels`, the labels in the decision, over a pool of `items` items."""
-        ...
 
     def extended(self, tally: T, labels: Sequence[Label]) -> T:
         """Return `tally` with the labels of further whole steps, as if all were counted at once."""
-        ...
 
     def exhausted(self, tally: T) -> StopReason:
         """Return the reason to halt when the selector has no further step."""
-        ...
 
 
 class StoppingRule(Protocol[T_contra]):
@@ -95,31 +86,25 @@ class StoppingRule(Protocol[T_contra]):
     @property
     def name(self) -> str:
         """The rule's name as typed on the command line."""
-        ...
 
     @property
     def guarantee(self) -> str | None:
         """A sentence on what the stated risk guarantees; None for a heuristic."""
-        ...
 
     @property
     def needs_draws(self) -> bool:
         """True if the rule is valid only when each draw is uniform over the items not drawn yet."""
-        ...
 
     @property
     def threshold(self) -> float:
         """The highest stated risk at which the leader is named the winner."""
-        ...
 
     @property
     def decides_at(self) -> frozenset[StopKind]:
         """The kinds of halt at which the leader is named the winner."""
-        ...
 
     def risk(self, tally: T_contra) -> float:
         """Return the stated risk in [0, 1] of naming the leader the winner; 1 without a leader."""
-        ...
 
     def can_be_met(self, tally: T_contra, unknown: int) -> bool:
         """Return whether verdicts on `unknown` further items could meet the rule.
@@ -127,26 +112,21 @@ class StoppingRule(Protocol[T_contra]):
         An implementation may check only the most favourable verdicts. While the result is False, a
         query about one more item is never wasted. So queries run in parallel without overspending.
         """
-        ...
 
     def is_met(self, tally: T_contra) -> bool:
         """Return whether the stated risk of the leader of `tally` is at or under the threshold."""
-        ...
 
     def for_limit(self, limit: int) -> Self:
         """Return the same rule for another limit on the number of judgments."""
-        ...
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
         """Return bounds for the gap over all items, first system minus second.
 
         None if the rule computes no bounds.
         """
-        ...
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
         """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
-        ...
 
 
 class Judge(Protocol):
@@ -155,27 +135,22 @@ class Judge(Protocol):
     @property
     def identity(self) -> JudgeIdentity:
         """The judge's identity, which is part of every verdict's key."""
-        ...
 
     @property
     def order_matters(self) -> bool:
         """False if verdicts cannot depend on the order of presentation; then one order is asked."""
-        ...
 
     @property
     def blind(self) -> bool:
         """True if the judge sees texts only; False if it looks systems up by their names."""
-        ...
 
     @property
     def priced(self) -> bool:
         """False if a call costs money and judgeloop does not know the price."""
-        ...
 
     @property
     def by_hand(self) -> bool:
         """True for a human judge, who has no time limit and is given a whole round at once."""
-        ...
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Check before anything is spent that this judge can answer `questions` on `items`.
@@ -185,11 +160,9 @@ class Judge(Protocol):
         Raises:
             InputError: it cannot; the message says what is missing.
         """
-        ...
 
     def quote(self, call: Call) -> Quote:
         """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
-        ...
 
     async def judge(self, call: Call) -> Reply:
         """Make one attempt; the answer is about the systems in the order that `call` shows them.
@@ -197,8 +170,6 @@ class Judge(Protocol):
         Raises:
             JudgeError: there is no reply; its `kind` says what happens next.
         """
-        ...
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...

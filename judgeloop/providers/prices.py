@@ -62,19 +62,16 @@ class Metered(Protocol):
     @property
     def price(self) -> Price | None:
         """What its tokens cost; None if that is not known."""
-        ...
 
     @property
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
-        ...
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Take the numbers of output tokens of earlier replies, cut off or not.
 
         A judge may send a lower limit of output tokens by them.
         """
-        ...
 
 
 def model_price(

@@ -53,7 +53,6 @@ class Prepare(Protocol[C_contra, P_co]):
         Raises:
             InputError: a setting or a file is wrong; nothing was spent.
         """
-        ...
 
 
 class Run(Protocol[P_contra, R_co]):
@@ -63,7 +62,6 @@ class Run(Protocol[P_contra, R_co]):
         self, ready: P_contra, /, *, interruption: Interruption, observe: Observe[Any]
     ) -> Coroutine[Any, Any, R_co]:
         """Run to the end."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

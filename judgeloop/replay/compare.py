@@ -1,35 +1,52 @@
-"""Runs comparisons of one pair of systems on recorded verdicts and returns a row for each run.
+"""Runs comparisons of pairs of systems on recorded verdicts and returns a row for each run.
 
 A run has a fixed number of judged items, or ends when a stopping rule is met. The selectors,
-sessions and rules are those of live runs. Files are read in `compare_inputs.py`; the rows are
-summed up in `compare_tables.py`.
+sessions and rules are those of live runs. The scores, and the vectors and lengths of outputs if a
+selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import TIE, Choice, Draws, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
+from judgeloop.formats.rows import read_items
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForTwo, Variant
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.replay.config import ReplayConfig
+from judgeloop.replay.recorded_files import (
+    item_ids,
+    needs_of,
+    output_lengths,
+    read_pool,
+    read_scores,
+    read_vectors,
+    systems_of,
+)
+from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
+FEWEST_SYSTEMS = 2
+SHOWN = 3  # systems named in a message
 Row = dict[str, Any]
 
 
@@ -160,31 +177,7 @@ class Recordings:
         return np.flatnonzero(~np.isnan(self.scores[list(pair)]).any(axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """What is run on every pair.
-
-    Either `sizes` is given: numbers of judged items, ascending. Or `rules` is given: each rule is
-    run at each of `risks`, within `limits`. Such a run stops undecided once the probability of a
-    decision is below `give_up`; None to go on.
-
-    Each of `seeds` repetitions takes a share `subset` of the items as the whole test set. `history`
-    is the number of other systems in the history of a selector that uses a history.
-    """
-
-    selectors: tuple[str, ...]
-    seeds: int
-    subset: float
-    variant: Variant
-    sizes: tuple[int, ...] = ()
-    rules: tuple[str, ...] = ()
-    risks: tuple[float, ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    give_up: float | None = None
-    history: int = 0
-
-
-def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[Row]:
+def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig) -> list[Row]:
     """Return all rows of one pair; they do not depend on the other pairs.
 
     A row for a number of judged items has `estimate`: the gap among the judged items, true
@@ -193,29 +186,29 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
     Repetitions in which the systems are exactly level have no right answer and are left out.
     """
     rows: list[Row] = []
-    for seed in range(protocol.seeds):
-        contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
+    for seed in range(config.seeds):
+        contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, seed]))
         if contest.gap == 0:
             continue
-        for name in protocol.selectors:
-            selector = selector_for(name, recordings, contest, seed, protocol)
-            run = _at_sizes if protocol.sizes else _until_met
+        for name in config.selectors:
+            selector = selector_for(name, recordings, contest, seed, config)
+            run = _until_met if config.iterative else _at_sizes
             # All selectors and rules use the same seed. The seed differs between pairs, so that
             # their runs are not correlated.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
             rows += [
                 head | {"gap": contest.gap} | row
-                for row in run(selector, contest, protocol, (*pair, seed, 1))
+                for row in run(selector, contest, config, (*pair, seed, 1))
             ]
     return rows
 
 
 def selector_for(
-    name: str, recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
+    name: str, recordings: Recordings, contest: Contest, seed: int, config: ReplayConfig
 ) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
-    row, variant = selector_row(QUESTION, name), protocol.variant
-    start = protocol.sizes[0] if protocol.sizes else protocol.limits.min_judgments
+    row, variant = selector_row(QUESTION, name), variant_of(config)
+    start = config.min_judgments if config.iterative else config.sizes[0]
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
         vectors = combined(variant.combine, *recordings.output_vectors(contest))
@@ -224,7 +217,7 @@ def selector_for(
         vectors = recordings.inputs[contest.positions]
     known = None
     if Need.HISTORY in row.needs:
-        known = prospects_for(recordings, contest, seed, protocol.history)
+        known = prospects_for(recordings, contest, seed, config.history_systems)
     selector: Selector[Any] = row.make(ForTwo(start, variant, vectors, known))
     return selector
 
@@ -242,8 +235,13 @@ def prospects_for(
     return known and known._replace(distances=recordings.distances(contest))
 
 
+def variant_of(config: ReplayConfig) -> Variant:
+    """Return the variant of DiffUse that is measured."""
+    return Variant(config.combine, config.clustering, config.representative)
+
+
 def _at_sizes(
-    selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
+    selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]
 ) -> Iterator[Row]:
     """Yield a row for each number of judged items, from one walk through the selector's steps.
 
@@ -253,7 +251,7 @@ def _at_sizes(
     items = len(contest.preferences)
     state = selector.init(items, rng)
     active: set[int] = set()
-    for size in protocol.sizes:
+    for size in config.sizes:
         while len(active) < min(size, items):
             step, state = selector.ask(state, rng)
             assert step is not None, "the pool has more items"
@@ -269,22 +267,18 @@ def _label(contest: Contest, choice: Choice) -> Label:
 
 
 def _until_met(
-    selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
+    selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]
 ) -> Iterator[Row]:
-    items, limit, give_up = (
-        len(contest.preferences),
-        protocol.limits.max_judgments,
-        protocol.give_up,
-    )
-    for name in suiting(protocol.rules, selector.name):
-        for risk in protocol.risks:
+    items, limit, give_up = len(contest.preferences), config.max_judgments, config.give_up
+    for name in suiting(config.rules, selector.name):
+        for risk in config.risk:
             rule = rule_row(QUESTION, name).make(Ingredients(risk, items, limit))
             session = Session(
                 items=items,
                 selector=selector,
                 estimator=Preferences(),
                 rule=rule if give_up is None else GivingUp(rule, give_up, limit),
-                limits=protocol.limits,
+                limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )
             outcome = replay(session, lambda choice: Verdict(contest.score(choice.position)))
@@ -296,3 +290,127 @@ def suiting(rules: Sequence[str], selector: str) -> list[str]:
     """Return the `rules` that are valid with a selector: some need draws that prefer no item."""
     even = selector_row(QUESTION, selector).draws is Draws.EVEN
     return [rule for rule in rules if even or not rule_row(QUESTION, rule).needs_even_draws]
+
+
+def check(config: ReplayConfig) -> list[str]:
+    """Refuse settings that contradict each other; return notes on the others, as sentences.
+
+    Raises:
+        InputError: there is nothing to run, or a setting has no effect with the other settings.
+    """
+    if config.history_systems and Need.HISTORY not in needs_of(QUESTION, config.selectors):
+        raise InputError("`history_systems`: only the selector decisive uses a history")
+    if config.give_up is not None and not config.iterative:
+        raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
+    return _check_rules(config) if config.iterative else []
+
+
+def without_lengths(config: ReplayConfig) -> str | None:
+    """Return why a selector does not get the output lengths that it uses; None if it gets them.
+
+    Call this after the other inputs have been checked.
+    """
+    if not config.looks_at_lengths or config.outputs.is_dir():
+        return None
+    alone = "decisive uses the history alone, without lengths of outputs"
+    return f"{config.outputs} is not a folder: {alone}"
+
+
+def _check_rules(config: ReplayConfig) -> list[str]:
+    """Return a note on the rules that are not run with some selectors."""
+    refused = {
+        name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors
+    }
+    if all(rules == set(config.rules) for rules in refused.values()):
+        raise InputError(
+            "`rules`: expected a rule that holds for these `selectors`; a guarantee needs random"
+        )
+    rules = [rule for rule in config.rules if any(rule in names for names in refused.values())]
+    if not rules:
+        return []
+    picky = ", ".join(name for name, names in refused.items() if names)
+    return [
+        f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"
+    ]
+
+
+def recordings_for(config: ReplayConfig) -> Recordings:
+    """Read the verdicts, and the texts or vectors that a selector uses.
+
+    Raises:
+        InputError: a file is wrong, or the files do not match.
+    """
+    table = read_scores(config.verdicts)
+    systems = systems_of(table, config.leave_out)
+    if not needs_of(QUESTION, config.selectors) & VECTORS:
+        items = table.items
+        recordings = _recordings(config, table, systems, items)
+    elif config.vectors is not None:
+        items = item_ids(config.items)
+        vectors = read_vectors(config.vectors, items)
+        systems = _with_vectors(config.vectors, systems, vectors)
+        recordings = replace(
+            _recordings(config, table, systems, items),
+            outputs=np.stack([vectors[name] for name in systems]),
+            inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items).rows]),
+        )
+    else:
+        pool = read_pool(config.outputs, config.items, systems)
+        items = [item.id for item in pool.items]
+        texts = [text for outputs in pool.outputs for text in outputs]
+        recordings = replace(
+            _recordings(config, table, systems, items),
+            outputs=_embedded(config, texts).reshape(len(systems), len(pool), -1),
+            inputs=_inputs(config, [item.prompt for item in pool.items]),
+        )
+    if not config.looks_at_lengths or not config.outputs.is_dir():
+        return recordings
+    lengths = output_lengths(config.outputs, config.items, recordings.systems, items)
+    return replace(recordings, lengths=lengths)
+
+
+def _with_vectors(path: Path, systems: Sequence[str], vectors: Collection[str]) -> list[str]:
+    """Return the systems with verdicts that also have vectors, in their order.
+
+    Raises:
+        InputError: there are fewer than two, though there are verdicts on two.
+    """
+    known = [name for name in systems if name in vectors]
+    if len(known) < FEWEST_SYSTEMS <= len(systems):
+        raise InputError(
+            f"`vectors`: {path} has vectors of {', '.join(known) or 'none'} of the {len(systems)} systems with "
+            f"verdicts, and a replay needs two; it names {_some(vectors)}, and the verdicts {_some(systems)}"
+        )
+    return known
+
+
+def _some(names: Collection[str]) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(names) - SHOWN
+    return ", ".join(sorted(names)[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:
+    wanted = Need.PROMPT_VECTORS in needs_of(QUESTION, config.selectors)
+    return _embedded(config, prompts) if wanted else None
+
+
+def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:
+    return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
+
+
+def _recordings(
+    config: ReplayConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
+) -> Recordings:
+    """Return the recordings of `systems` on `items`, without vectors and lengths."""
+    if len(systems) < FEWEST_SYSTEMS:
+        raise InputError(
+            f"{config.verdicts}: a replay needs two systems, found {', '.join(systems) or 'none'}"
+        )
+    others = len(systems) - FEWEST_SYSTEMS
+    if config.history_systems > others:
+        raise InputError(
+            f"`history_systems={config.history_systems}`: {len(systems)} systems are recorded, which "
+            f"leaves {others} besides a pair"
+        )
+    return Recordings(tuple(systems), table.scores(systems, items), tie_margin=config.tie_margin)

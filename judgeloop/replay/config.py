@@ -21,19 +21,14 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.compare.config import REPLAYED as COMPARED
-from judgeloop.questions.compare.config import Clustering, Combine, Representative
 from judgeloop.questions.estimate.config import (
     BY_CONFIDENCE,
     BY_HISTORY,
     CONFIDENCE_FIELD,
     CONFIDENCES,
 )
-from judgeloop.questions.estimate.config import REPLAYED as ESTIMATED
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.questions.select.config import REPLAYED as SELECTED
 from judgeloop.run.identity import plain
-from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import (
     Parse,
     Part,
@@ -52,7 +47,6 @@ from judgeloop.settings.shared import (
     PROTOCOL,
     SELECTION,
     STOPPING,
-    AsPublished,
     Count,
     Layer,
     MaxJudgments,
@@ -127,7 +121,7 @@ class ReplaySettings(Configuration):
     output: Annotated[
         Path,
         Setting(
-            "Folder for the tables, the pictures and the journal.",
+            "Folder for the tables and the journal.",
             OUTPUT,
             Part.PLACE,
             Caller,
@@ -145,13 +139,10 @@ class ReplaySettings(Configuration):
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
     ] = HOME / "cache"
-    as_published: AsPublished = False
     seed: Seed = 0
 
     # Settings that may differ when a replay is resumed: they do not change finished rows.
-    LOOSE: ClassVar[frozenset[str]] = frozenset(
-        {"output", "jobs", "resume", "cache_dir", "as_published"}
-    )
+    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""
@@ -165,7 +156,6 @@ class ReplayConfig(ReplaySettings):
     """All settings of a replay of comparisons."""
 
     QUESTION: ClassVar[str] = "compare"
-    PAPER: ClassVar[Publication | None] = COMPARED
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs"}
 
     selectors: Annotated[
@@ -190,9 +180,25 @@ class ReplayConfig(ReplaySettings):
         ),
     ] = "lexical"
     vectors: VectorsFile = None
-    combine: Combine = COMBINATIONS[0]
-    clustering: Clustering = CLUSTERINGS[0]
-    representative: Representative = REPRESENTATIVES[0]
+    combine: Annotated[
+        str,
+        one_of(COMBINATIONS),
+        run_setting(
+            f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
+        ),
+    ] = COMBINATIONS[0]
+    clustering: Annotated[
+        str,
+        one_of(CLUSTERINGS),
+        run_setting(f"Clustering method: {', '.join(CLUSTERINGS)}.", SELECTION),
+    ] = CLUSTERINGS[0]
+    representative: Annotated[
+        str,
+        one_of(REPRESENTATIVES),
+        run_setting(
+            f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
+        ),
+    ] = REPRESENTATIVES[0]
     history_systems: Annotated[
         int,
         Ge(0),
@@ -265,7 +271,6 @@ class ReplaySelectConfig(ReplaySettings):
     """All settings of a replay of searches for the best of many systems."""
 
     QUESTION: ClassVar[str] = "select"
-    PAPER: ClassVar[Publication | None] = SELECTED
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
     baseline: Annotated[
@@ -318,7 +323,6 @@ class ReplayEstimateConfig(ReplaySettings):
     """
 
     QUESTION: ClassVar[str] = "estimate"
-    PAPER: ClassVar[Publication | None] = ESTIMATED
 
     selectors: Annotated[
         tuple[str, ...],
@@ -356,7 +360,7 @@ class ReplayEstimateConfig(ReplaySettings):
     layer: Annotated[
         Layer | None,
         run_setting(
-            "Layer of the hidden states: middle, last, auto or a number. Default: middle. "
+            "Layer of the hidden states: middle, last or a number. Default: middle. "
             "cross-entropy and mmd-critic always use the last.",
             ONE,
         ),

@@ -1,15 +1,14 @@
 """Runs estimates of one system's mean on recorded scores and returns a row for each run.
 
 Every selector is run at every share of the items. The selectors, sessions, estimators and intervals
-are those of live runs. Files are read in `estimate_inputs.py`; the rows are summed up in
-`estimate_tables.py`.
+are those of live runs. Files are read in `estimate_inputs.py`; the rows are summed up in `tables.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +19,25 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.methods.stats.mean_intervals import Interval
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
-from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.selector import (
     SEARCHED,
+    Material,
     Wanted,
+    distance_of,
     make_selector,
     most_clusters,
     strata_of,
 )
 from judgeloop.replay.compare import Row
+from judgeloop.replay.config import ReplayEstimateConfig
 
 QUESTION = "estimate"
+F = TypeVar("F", bound=np.floating)
 # The part with the runs of all selectors that walk; parts from 1 on are the shares.
 WALK = 0
 
@@ -64,107 +67,51 @@ class Subject:
         return float(self.scores.mean())
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedMaterial:
-    """The data for selectors in a replay: recorded vectors and confidences, and random clusters.
-
-    `seed` is the seed of the clusters, which differ between repetitions; None for selectors that do
-    not cluster. `found` is the number of clusters that CluSearch found; None without a search.
-    """
-
-    subject: Subject
-    seed: tuple[int, ...] | None = None
-    found: int | None = None
-
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        return len(self.subject.scores)
-
-    def states(self, *, last: bool) -> Floats:
-        """Return the system's vectors, shape (items, dimensions)."""
-        return needed(self.subject.last if last else self.subject.vectors)
-
-    def output_vectors(self) -> NDArray[np.floating]:
-        """Return vectors of the system's outputs, shape (items, dimensions)."""
-        assert self.subject.outputs is not None, "computed for every selector that uses them"
-        return self.subject.outputs
-
-    def confidence(self) -> Floats:
-        """Return the system's confidences, shape (items,)."""
-        return needed(self.subject.confidence)
-
-    def clusters(self, count: int) -> Strata:
-        """Return `count` balanced clusters, computed once for all selectors."""
-        if count not in self._known:
-            assert self.seed is not None, "given for selectors that cluster"
-            rng = np.random.default_rng(self.seed)
-            self._known[count] = Strata(balanced_kmeans(self.states(last=False), count, rng).labels)
-        return self._known[count]
-
-    def searched(self, most: int) -> Strata:
-        """Return as many clusters as one search found for all repetitions (see `stratify`)."""
-        del most
-        assert self.found is not None, "found for selectors that search"
-        return self.clusters(self.found)
-
-    @cached_property
-    def _known(self) -> dict[int, Strata]:
-        """Clusters made so far, by their number."""
-        return {}
-
-    def search(self, size: int, rng: np.random.Generator) -> int:
-        """Return the number of clusters that CluSearch finds for `size` judgments."""
-        from judgeloop.methods.stats.cluster_search import strata_by_clusters
-
-        vectors = self.states(last=False)
-        most = most_clusters(size, self.items)
-        return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
+def material_of(subject: Subject, seed: Sequence[int] = (), found: int | None = None) -> Material:
+    """Return the recorded data for selectors; `found` is how many clusters CluSearch found."""
+    return Material(
+        len(subject.scores),
+        lambda: needed(subject.vectors),
+        lambda: needed(subject.last),
+        lambda: needed(subject.outputs),
+        subject.confidence,
+        seed,
+        found,
+    )
 
 
-def needed(values: Floats | None) -> Floats:
+def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
+    """Return the number of clusters that CluSearch finds for `size` judgments."""
+    from judgeloop.methods.stats.cluster_search import strata_by_clusters
+
+    vectors = needed(subject.vectors)
+    return len(np.unique(strata_by_clusters(vectors, most_clusters(size, len(vectors)), rng)[0]))
+
+
+def needed(values: NDArray[F] | None) -> NDArray[F]:
     """Return values that were read because a selector uses them."""
     assert values is not None, "read for every selector that uses it"
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class Estimations:
-    """What is run on every system: each selector, `seeds` times at each share.
-
-    `shares` are per cent of the items judged, ascending. `risk` is the risk of the intervals.
-    `distance` is AcTracer's distance between samples of confidences. With `by_confidence`, the
-    confidence is the proxy of the selectors that draw. With `history` above 0, their proxy is the
-    forecast from the scores of that many other systems, drawn anew in every repetition.
-    """
-
-    selectors: tuple[str, ...]
-    shares: tuple[int, ...]
-    seeds: int
-    risk: float = 0.1
-    distance: str = "wasserstein"
-    by_confidence: bool = False
-    history: int = 0
-    seed: int = 0
-
-    def rows(self, *, walking: bool) -> list[SelectorRow]:
-        """Return the selectors whose order of items is independent of the limit, or the others."""
-        found = [selector_row(QUESTION, name) for name in self.selectors]
-        return [row for row in found if row.walks is walking]
+def _rows(config: ReplayEstimateConfig, *, walking: bool) -> list[SelectorRow]:
+    """Return the selectors whose order of items is independent of the limit, or the others."""
+    found = [selector_row(QUESTION, name) for name in config.selectors]
+    return [row for row in found if row.walks is walking]
 
 
-def parts_of(plan: Estimations) -> list[int]:
+def parts_of(config: ReplayEstimateConfig) -> list[int]:
     """Return the parts of a system's runs: all walks together, and each share by itself."""
-    walks = [WALK] if plan.rows(walking=True) else []
-    shares = range(1, len(plan.shares) + 1) if plan.rows(walking=False) else ()
+    walks = [WALK] if _rows(config, walking=True) else []
+    shares = range(1, len(config.shares) + 1) if _rows(config, walking=False) else ()
     return [*walks, *shares]
 
 
-def run_part(subject: Subject, number: int, part: int, plan: Estimations) -> list[Row]:
+def run_part(subject: Subject, number: int, part: int, config: ReplayEstimateConfig) -> list[Row]:
     """Return all rows of one part, for the system numbered `number`."""
     if part == WALK:
-        return walk(subject, number, plan)
-    return stratify(subject, number, plan.shares[part - 1], plan)
+        return walk(subject, number, config)
+    return stratify(subject, number, config.shares[part - 1], config)
 
 
 def judgments(share: int, items: int) -> int:
@@ -172,7 +119,7 @@ def judgments(share: int, items: int) -> int:
     return max(1, round(share / 100 * items))
 
 
-def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
+def walk(subject: Subject, number: int, config: ReplayEstimateConfig) -> list[Row]:
     """Return all rows of the selectors whose order of items is independent of the limit.
 
     Each share of a repetition has its own walk. If all shares were read off one walk, their errors
@@ -182,33 +129,35 @@ def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
     the interval, None without an interval.
     """
     items = len(subject.scores)
-    wanted = Wanted(limit=items, start=judgments(plan.shares[0], items))
+    wanted = Wanted(limit=items, start=judgments(config.shares[0], items))
     return [
-        _Trial(subject, number, share, repetition, plan).walk(selector)
-        for row in plan.rows(walking=True)
+        _Trial(subject, number, share, repetition, config).walk(selector)
+        for row in _rows(config, walking=True)
         # Made once for all runs: the selector keeps what it computes.
-        for selector in [make_selector(row, RecordedMaterial(subject), wanted)]
-        for share in plan.shares
-        for repetition in range(plan.seeds)
+        for selector in [make_selector(row, material_of(subject), wanted)]
+        for share in config.shares
+        for repetition in range(config.seeds)
     ]
 
 
-def stratify(subject: Subject, number: int, share: int, plan: Estimations) -> list[Row]:
+def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateConfig) -> list[Row]:
     """Return all rows of one share, for the selectors that cluster by the number of judgments.
 
     CluSearch finds the number of clusters once; every repetition then makes its own clusters. A
     search takes twenty clusterings, and another search finds nearly the same number.
     """
-    rows = plan.rows(walking=False)
+    rows = _rows(config, walking=False)
     size = judgments(share, len(subject.scores))
-    searching = np.random.default_rng([plan.seed, number, share])
-    found = RecordedMaterial(subject).search(size, searching) if _searches(rows) else None
-    wanted = Wanted(limit=size, start=size, distance=plan.distance)
-    trials = [_Trial(subject, number, share, repetition, plan) for repetition in range(plan.seeds)]
+    searching = np.random.default_rng([config.seed, number, share])
+    found = searched(subject, size, searching) if _searches(rows) else None
+    wanted = Wanted(limit=size, start=size, distance=distance_of(config.confidence_by))
+    trials = [
+        _Trial(subject, number, share, repetition, config) for repetition in range(config.seeds)
+    ]
     return [
         trial.session(make_selector(row, material, wanted))
         for trial in trials
-        for material in [RecordedMaterial(subject, trial.seed(1), found)]
+        for material in [material_of(subject, trial.seed(1), found)]
         for row in rows
     ]
 
@@ -225,7 +174,7 @@ class _Trial:
     number: int
     share: int
     repetition: int
-    plan: Estimations
+    config: ReplayEstimateConfig
 
     def walk(self, selector: Selector[Any]) -> Row:
         """Return the row of a session that ends after this share of the items.
@@ -269,7 +218,7 @@ class _Trial:
 
     def seed(self, *what: int) -> tuple[int, ...]:
         """Return a seed for one purpose, the same for all selectors."""
-        return self.plan.seed, self.number, self.share, self.repetition, *what
+        return self.config.seed, self.number, self.share, self.repetition, *what
 
     def rng(self, *what: int) -> np.random.Generator:
         """Return a generator of this repetition for one purpose, the same for all selectors."""
@@ -280,11 +229,11 @@ class _Trial:
 
     def _parts(self, selector: Selector[Any]) -> tuple[Estimator[Ratings], Precise]:
         items = len(self.subject.scores)
-        rule, strata = Precise(self.plan.risk, items), strata_of(selector, items)
-        forecast = self._forecast() if self.plan.history and selector.draws else None
+        rule, strata = Precise(self.config.risk, items), strata_of(selector, items)
+        forecast = self._forecast() if self.config.history_systems and selector.draws else None
         if forecast is not None:
             return ForecastMean(strata, forecast), rule
-        by_proxy = self.plan.by_confidence and selector.draws
+        by_proxy = self.config.proxy == BY_CONFIDENCE and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 
     def _forecast(self) -> Forecast | None:
@@ -293,7 +242,9 @@ class _Trial:
         A larger history contains the systems of a smaller history.
         """
         earlier = needed(self.subject.earlier)
-        return forecast_scores(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
+        return forecast_scores(
+            earlier[self.rng(2).permutation(len(earlier))[: self.config.history_systems]]
+        )
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

@@ -6,7 +6,7 @@ them. Computes vectors with models. Runs nothing on the scores.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,9 @@ from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
-from judgeloop.questions.estimate.selector import HIDDEN, distance_of, states_of
+from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
-from judgeloop.replay.estimate import Estimations, Subject
+from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
     needs_of,
@@ -58,22 +58,10 @@ def check(config: ReplayEstimateConfig) -> None:
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
 
-def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estimations:
-    """Return what to run on every system."""
-    return Estimations(
-        selectors=selectors,
-        shares=config.shares,
-        seeds=config.seeds,
-        risk=config.risk,
-        distance=distance_of(config.confidence_by),
-        by_confidence=config.proxy == BY_CONFIDENCE,
-        history=config.history_systems,
-        seed=config.seed,
-    )
-
-
-def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str, ...]]:
-    """Return every system with verdicts that is not left out, by name, and the selectors to run.
+def read_systems(
+    config: ReplayEstimateConfig,
+) -> tuple[list[Subject], ReplayEstimateConfig]:
+    """Return every system with verdicts that is not left out, by name, and the settings completed.
 
     Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
     out if the outputs contain none.
@@ -98,7 +86,7 @@ def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
     sources = _Sources(config, needs_of(QUESTION, selectors), table, ids, outputs, vectors)
-    return [sources.subject(name) for name in systems], selectors
+    return [sources.subject(name) for name in systems], replace(config, selectors=selectors)
 
 
 def _read_scores(path: Path) -> VerdictTable:

@@ -1,6 +1,6 @@
 """Reads the files of replays: recorded scores, outputs of many systems, and vectors.
 
-Used by the `*_inputs.py` modules. The file formats are in `formats/`.
+The file formats are in `formats/`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Runs a whole replay on all cores and returns its rows.
 
 Every finished part is written to the journal, so that an interrupted replay can be resumed.
-`compare.py`, `select.py` and `estimate.py` run a single part; the `*_tables.py` modules sum up the
-rows.
+`compare.py`, `select.py` and `estimate.py` run a single part; `tables.py` sums up the rows.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from judgeloop.core.errors import InputError, JudgeloopError
-from judgeloop.replay.compare import Row, run_pair
-from judgeloop.replay.compare_inputs import protocol_of, recordings_for
+from judgeloop.replay.compare import Row, recordings_for, run_pair
 from judgeloop.replay.config import (
     ReplayConfig,
     ReplayEstimateConfig,
@@ -25,11 +23,8 @@ from judgeloop.replay.config import (
     ReplaySettings,
 )
 from judgeloop.replay.estimate import parts_of, run_part
-from judgeloop.replay.estimate_inputs import plan_for as estimate_plan
 from judgeloop.replay.estimate_inputs import read_systems
-from judgeloop.replay.select import realise
-from judgeloop.replay.select_inputs import field_for
-from judgeloop.replay.select_inputs import plan_for as select_plan
+from judgeloop.replay.select import completed, field_for, realise
 
 # A part of a replay: two systems; the number of a realisation, twice; or a system and its part.
 Part = tuple[int, int]
@@ -122,10 +117,10 @@ def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
         InputError: a setting or a file is wrong.
     """
     journal = _journal(config)
-    recordings, protocol = recordings_for(config), protocol_of(config)
+    recordings = recordings_for(config)
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     return _run_all(
-        config, journal, pairs, lambda pair: (run_pair, recordings, pair, protocol), observe
+        config, journal, pairs, lambda pair: (run_pair, recordings, pair, config), observe
     )
 
 
@@ -137,7 +132,7 @@ def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
     """
     journal = _journal(config)
     field = field_for(config)
-    plan = select_plan(config, field)
+    plan = completed(config, field)
     numbers = [(number, number) for number in range(config.seeds)]
     return _run_all(config, journal, numbers, lambda part: (realise, field, part[0], plan), observe)
 
@@ -151,8 +146,7 @@ def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]
         InputError: a setting or a file is wrong.
     """
     journal = _journal(config)
-    subjects, selectors = read_systems(config)
-    plan = estimate_plan(config, selectors)
+    subjects, plan = read_systems(config)
     parts = [(number, part) for number in range(len(subjects)) for part in parts_of(plan)]
     rows = _run_all(
         config, journal, parts, lambda part: (run_part, subjects[part[0]], *part, plan), observe

@@ -1,31 +1,41 @@
 """Runs searches for the best of many systems on recorded verdicts; returns a row for each run.
 
 A realisation is a random pool of items, on which every selector is run. The selectors, sessions and
-rules are those of live runs. Files are read in `select_inputs.py`; the rows are summed up in
-`select_tables.py`.
+rules are those of live runs. The scores, and the lengths and weak judges' opinions if a selector
+uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
+from judgeloop.formats.verdicts import VerdictTable
+from judgeloop.history.past import ROUNDING
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import Epsilons
+from judgeloop.methods.stats.information import choose_epsilons
 from judgeloop.methods.stats.racing import Flags, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
+from judgeloop.replay.config import ReplaySelectConfig
+from judgeloop.replay.recorded_files import needs_of, read_pool, read_scores, systems_of
+
+# Numbers of judgments for halving, as shares of all judgments on a pool.
+SHARES = (
+    0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.085, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0,
+)  # fmt: skip
+QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +55,15 @@ class Field:
     opinions: NDArray[np.int8] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Realisations:
-    """What is run in every pool of `pool` items.
-
-    A race is run at `risk`. Halving is run once for each number of judgments in `calls`.
-    """
-
-    selectors: tuple[str, ...]
-    pool: int
-    risk: float
-    calls: tuple[int, ...]
-    epsilons: Epsilons | None
-    seed: int
-
-
-def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
+def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[Row]:
     """Return all rows of one realisation; they do not depend on the other realisations.
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
     over the whole pool; None if the run named no winner. `calls` and `queries` are their numbers at
     the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
-    rng = np.random.default_rng([plan.seed, realisation])
-    items = np.sort(rng.permutation(field.scores.shape[1])[: plan.pool])
+    rng = np.random.default_rng([config.seed, realisation])
+    items = np.sort(rng.permutation(field.scores.shape[1])[: config.pool])
     gaps = _gaps(field.scores[:, items])
     rows: list[Row] = []
 
@@ -76,11 +71,13 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
         score = field.scores[choice.systems[0], items[choice.position]]
         return Abstention("no recorded verdict") if np.isnan(score) else Verdict(float(score))
 
-    for name in plan.selectors:
+    for name in config.selectors:
         by_limit = selector_row(QUESTION, name).by_limit
-        for limit in plan.calls if by_limit else (None,):
-            draws = np.random.default_rng([plan.seed, realisation, 1])  # the same for all selectors
-            outcome = replay(_session(field, items, (name, limit), plan, draws), oracle)
+        for limit in config.calls if by_limit else (None,):
+            draws = np.random.default_rng(
+                [config.seed, realisation, 1]
+            )  # the same for all selectors
+            outcome = replay(_session(field, items, (name, limit), config, draws), oracle)
             rows.append(
                 {
                     "realisation": realisation,
@@ -100,25 +97,25 @@ def _session(
     field: Field,
     items: NDArray[np.int64],
     what: tuple[str, int | None],
-    plan: Realisations,
+    config: ReplaySelectConfig,
     rng: np.random.Generator,
 ) -> Session[Standings]:
     (name, limit), systems = what, len(field.systems)
     row, most = selector_row(QUESTION, name), limit or systems * len(items)
     dropping = Need.RISK in row.needs
     rule: StoppingRule[Standings] = next(
-        rule.make(Ingredients(plan.risk, len(items), most))
+        rule.make(Ingredients(config.risk, len(items), most))
         for rule in rules_of(QUESTION)
         if rule.guaranteed is dropping
     )
     given = ForMany(
         systems,
         field.baseline,
-        plan.risk if dropping else None,
+        config.risk if dropping else None,
         most,
         None if field.lengths is None else field.lengths[:, items],
         None if field.opinions is None else field.opinions[:, items],
-        plan.epsilons,
+        config.epsilon,
     )
     return Session(
         items=len(items),
@@ -171,3 +168,76 @@ def _asked(outcome: Outcome[Standings], systems: int) -> Flags:
         row = rows.setdefault(label.choice.position, np.zeros(systems, dtype=bool))
         row[[label.choice.systems[0], outcome.estimate.tally.baseline]] = True
     return np.array(list(rows.values()))
+
+
+def completed(config: ReplaySelectConfig, field: Field) -> ReplaySelectConfig:
+    """Return the settings with what depends on the data: the pool's size, calls and epsilons."""
+    epsilons = config.epsilon
+    if epsilons is None and Need.EPSILONS in needs_of(QUESTION, config.selectors):
+        assert field.opinions is not None, "read for every selector that uses them"
+        size = min(QUERIES_OF_EPSILONS, config.pool)
+        rng = np.random.default_rng([config.seed, size])
+        epsilons = choose_epsilons(field.opinions, size, rng)
+    pool, rivals = min(config.pool, field.scores.shape[1]), len(field.systems) - 1
+    calls = {max(rivals, round(share * pool * rivals)) for share in SHARES}
+    return replace(config, pool=pool, calls=config.calls or tuple(sorted(calls)), epsilon=epsilons)
+
+
+def field_for(config: ReplaySelectConfig) -> Field:
+    """Read the verdicts, and the outputs and weak judges' opinions that a selector uses.
+
+    Raises:
+        InputError: a file is wrong, or the files do not match.
+    """
+    table, needs = read_scores(config.verdicts), needs_of(QUESTION, config.selectors)
+    known = set(systems_of(table, config.leave_out))
+    systems = sorted((known | {config.baseline}) - set(config.leave_out))
+    baseline = systems.index(config.baseline)
+    if not needs & {Need.LENGTHS, Need.OPINIONS}:
+        return Field(tuple(systems), baseline, _scores(config, table, systems, table.items))
+    pool = read_pool(config.outputs, config.items, systems)
+    scores = _scores(config, table, systems, [item.id for item in pool.items])
+    lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
+    opinions = None
+    if Need.OPINIONS in needs:
+        from judgeloop.represent.weak_judges import weak_opinions
+
+        folder = config.cache_dir / "weak-judges"
+        opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, folder)
+    return Field(tuple(systems), baseline, scores, lengths, opinions)
+
+
+def win_rates(config: ReplaySelectConfig) -> list[Row]:
+    """Return a row with the win rate against the baseline over all items, for each other system.
+
+    Highest first; None without a verdict. Durmazkeser et al. (2025), figure 3.
+
+    Raises:
+        InputError: the file of verdicts is wrong.
+    """
+    table = read_scores(config.verdicts)
+    systems = sorted({*systems_of(table, config.leave_out), config.baseline})
+    scores = _scores(config, table, systems, table.items)
+    rates = {
+        name: float(np.nanmean(own)) if not np.isnan(own).all() else None
+        for name, own in zip(systems, scores, strict=True)
+        if name != config.baseline
+    }
+    ranked = sorted(rates.items(), key=lambda pair: (-(pair[1] or 0.0), pair[0]))
+    return [{"system": name, "win_rate": rate} for name, rate in ranked]
+
+
+def _scores(
+    config: ReplaySelectConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
+) -> Floats:
+    """Return 1, ½ or 0 for each system against the baseline, shape (systems, items).
+
+    If the table has scores of the baseline, each score is compared with the baseline's score.
+    Otherwise the scores are verdicts against the baseline already.
+    """
+    raw, own = table.scores(systems, items), systems.index(config.baseline)
+    apart = raw - (raw[own] if config.baseline in table.systems else TIE)
+    ties = np.abs(apart) <= config.tie_margin + ROUNDING
+    scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
+    scores[own] = TIE
+    return scores

@@ -1,7 +1,7 @@
 """Turns rows of replayed comparisons into tables: by number of items judged, or by stopping rule.
 
 Standard errors have pairs of systems as clusters, because runs of the same pair are correlated.
-Runs nothing and draws no pictures.
+Runs nothing.
 """
 
 from __future__ import annotations

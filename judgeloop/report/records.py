@@ -47,7 +47,6 @@ class Setup(Part):
     - `old_prices`: the judges whose prices are old, with their age in days
     - `asked_anew`: which judges are functions without an identity; empty if none are
     - `tier`: the service tier asked for and its price; empty for the standard tier
-    - `published`: the paper whose configuration was used, and its settings; null if none was named
     - `run`: the run's id
     - `version`: the version of judgeloop
     """
@@ -75,7 +74,6 @@ class Setup(Part):
     old_prices: dict[str, int] = field(default_factory=dict)
     asked_anew: Sentence = ""
     tier: str = ""
-    published: str | None = None
     run: str
     version: str
 

@@ -213,11 +213,9 @@ def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:
 
 def shared(result: RunResult) -> list[tuple[str, str]]:
     """Return the rows of all questions, on cost, criteria, decoys and data; some are empty."""
-    setup = result.setup
     return [
-        ("as published", setup.published or ""),
         ("cost", cost(result)),
-        ("price", setup.prices),
+        ("price", result.setup.prices),
         *about_data(result),
     ]
 

@@ -1,8 +1,7 @@
 """Loads a causal language model of Hugging Face transformers; encodes prompts, finds its layers.
 
 Never runs code that comes with a model, and reads weights from safetensors files only. `hidden.py`
-and `layer_search.py` read hidden states from the model. torch and transformers are imported on
-first use.
+reads hidden states from the model. torch and transformers are imported on first use.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import contextlib
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -277,12 +276,12 @@ def block_input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def watched(blocks: Iterable[Any], take: Callable[[Any], Any]) -> Iterator[list[Any]]:
-    """Collect `take(hidden)` of the hidden states entering each of `blocks`, in order of calls."""
+def _watched(blocks: Iterable[Any]) -> Iterator[list[Any]]:
+    """Collect the hidden states entering each of `blocks`, in order of calls."""
     seen: list[Any] = []
 
     def see(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.append(take(block_input(args, kwargs)))
+        seen.append(block_input(args, kwargs))
 
     hooks = [block.register_forward_pre_hook(see, with_kwargs=True) for block in blocks]
     try:
@@ -305,7 +304,7 @@ def _blocks(network: Any, layers: int) -> Any:
     for blocks in network.base_model.modules():
         if not isinstance(blocks, torch.nn.ModuleList) or len(blocks) != layers:
             continue
-        with watched(blocks, lambda hidden: hidden) as seen, torch.inference_mode():
+        with _watched(blocks) as seen, torch.inference_mode():
             found = network.base_model(
                 input_ids=few, attention_mask=torch.ones_like(few), output_hidden_states=True
             )

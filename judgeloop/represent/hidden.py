@@ -8,7 +8,6 @@ dimensions (`reducing.py`). Prompts are used as they are, without a chat templat
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.represent.cache import UnusableError, cached, opened
+from judgeloop.represent.cache import cached
 from judgeloop.represent.causal_model import (
     STATE_AXES,
     CausalModel,
@@ -27,15 +26,13 @@ from judgeloop.represent.causal_model import (
     flag,
     load,
 )
-from judgeloop.represent.layer_search import search_layer
 
-# Part of cache keys: increase it when code changes a hidden state or the layer that is found.
+# Part of cache keys: increase it when code changes a hidden state.
 VERSION = "hidden.1"
-NAMES = ("middle", "last", "auto")
+NAMES = ("middle", "last")
 TOGETHER = 64  # prompts in a batch
 TOKENS_AT_A_TIME = 16_384  # tokens in a batch, padding included; bounds the memory
 KEPT_AT_A_TIME = 1024  # prompts cached at a time: an interrupted run keeps what it has computed
-SEARCH_SEED = 0  # the same in all runs: the layer depends only on the model and the prompts
 
 Layer = str | int
 Vectors = NDArray[np.float32]
@@ -45,13 +42,12 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
     """Return the hidden state of each prompt's last token, shape (prompts, hidden size).
 
     `model` is a folder or a name on the hub. `layer` is "middle" (half of the layers), "last"
-    (after the last norm), "auto" (`layer_search.py`), or k for transformers' `hidden_states[k]`.
+    (after the last norm), or k for transformers' `hidden_states[k]`.
     The beginning-of-text token precedes each prompt, if the tokenizer has such a token. Of a prompt
     that is too long for the model, only the end is read, with a warning. Results on a CPU and on a
     GPU differ only by rounding; a GPU uses the precision in which the model was saved.
 
-    The cache in `cache_folder` holds vectors and the layer found for "auto". If everything is
-    cached, the model is not loaded.
+    If every vector is in the cache in `cache_folder`, the model is not loaded.
 
     Raises:
         InputError: the extra is not installed, the model or the layer does not exist, or a prompt
@@ -61,12 +57,9 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
     _check(prompts, model, layer)
     place = find_place(model)
     loaded = functools.cache(lambda: load(place))
-    identity = f"{VERSION}\0{place.identity}"
-    if layer == "auto":
-        layer = _layer_kept(lambda: _searched(loaded(), prompts), identity, prompts, cache_folder)
     remember = cached(
         lambda texts: _read(loaded(), texts, _number(loaded(), layer), TOGETHER),
-        model=f"{identity}\0{layer}",
+        model=f"{VERSION}\0{place.identity}\0{layer}",
         folder=cache_folder,
     )
     return _in_parts(prompts, lambda texts: np.asarray(remember(texts), dtype=np.float32))
@@ -90,35 +83,6 @@ def _number(model: CausalModel, layer: Layer) -> int:
             f"(the last), found {layer}"
         )
     return int(number)
-
-
-def _searched(model: CausalModel, prompts: Sequence[str]) -> int:
-    """Return the layer that the search finds; the order of the prompts does not matter."""
-    return search_layer(model, sorted(set(prompts)), np.random.default_rng(SEARCH_SEED))
-
-
-def _layer_kept(
-    search: Callable[[], int], identity: str, prompts: Sequence[str], folder: Path
-) -> int:
-    """Return the cached layer for these prompts; else search it, and cache it if there is a cache.
-
-    An entry that is not a number counts as absent.
-    """
-    digest = hashlib.sha256(f"{identity}\0auto".encode())
-    for text in sorted(set(prompts)):
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(b"\0%d\0" % len(data))
-        digest.update(data)
-    try:
-        with opened(folder) as cache:
-            kept = cache.get(digest.hexdigest())
-            if kept is not None and kept.isdigit():
-                return int(kept)
-            layer = search()
-            cache.set(digest.hexdigest(), b"%d" % layer)
-            return layer
-    except UnusableError:
-        return search()
 
 
 def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:

@@ -28,7 +28,6 @@ from judgeloop.providers.prices import Metered, old_prices, price_sentence, toda
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
-from judgeloop.settings.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -207,7 +206,6 @@ def setup_of(
         old_prices=old_prices(judges, today()),
         prices=price_sentence(judges),
         tier=_tiers(judges),
-        published=published_name(config.PAPER, config),
         asked_anew=prepared.inputs.asked_anew,
         sampled=prepared.one_order,
         run=terms.run_id,

@@ -28,7 +28,6 @@ from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
-from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
 
@@ -140,7 +139,6 @@ def read_inputs(
     Raises:
         InputError: a setting or a file is wrong.
     """
-    check_published(config.PAPER, config)  # not checked yet if it was made without `of`
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
     _check_audit(config)

@@ -39,7 +39,6 @@ from judgeloop.settings.shared import (
     MONEY,
     OUTPUT,
     STOPPING,
-    AsPublished,
     AuditShare,
     BaseUrl,
     Budget,
@@ -188,7 +187,6 @@ class RunSettings(JudgeSettings):
         Ge(1),
         run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
     ] = 1_000_000
-    as_published: AsPublished = False
     seed: Seed = 0
     risk: Annotated[
         float,

@@ -377,12 +377,10 @@ class Described(Protocol):
     @property
     def name(self) -> str:
         """The name as typed."""
-        ...
 
     @property
     def help(self) -> str:
         """A description in a few words."""
-        ...
 
 
 def described(rows: Iterable[Described]) -> str:

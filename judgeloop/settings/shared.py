@@ -39,7 +39,7 @@ RepresentOne = Annotated[
     str,
     like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
 ]
-Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
+Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
 CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
@@ -92,16 +92,6 @@ MaxJudgments = Annotated[
     int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
-AsPublished = Annotated[
-    bool,
-    Setting(
-        "Use the configuration of the paper: DiffUse for compare, LLM Selector for select, AcTracer "
-        "for estimate. Any setting that contradicts it is refused.",
-        SELECTION,
-        Part.REPORT,
-        Found,
-    ),
-]
 Budget = Annotated[
     Decimal | None,
     Parse(amount, DOLLARS_FORM),

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
-from judgeloop.settings.published import Publication, check_published, filled
 from judgeloop.settings.setting import Declared, declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
@@ -22,12 +21,8 @@ LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 
 
 class Configuration:
-    """The base class of all configurations: frozen dataclasses whose fields are settings.
+    """The base class of all configurations: frozen dataclasses whose fields are settings."""
 
-    `PAPER` holds what a paper prescribes, for a configuration with the setting `as_published`.
-    """
-
-    PAPER: ClassVar[Publication | None] = None
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
 
     @classmethod
@@ -49,8 +44,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     """Return `values` as a `config`; a value of None counts as not given.
 
     Raises:
-        InputError: a value is missing, unknown or out of range, or contradicts the paper that the
-            configuration is to follow; names the field.
+        InputError: a value is missing, unknown or out of range; names the field.
     """
     from pydantic import ValidationError
 
@@ -64,14 +58,12 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
         for name, value in given.items()
         if isinstance(value, str) and declared(config)[name].many
     }
-    given = filled(config.PAPER, given)
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = next((part for part in first["loc"] if part in declared(config)), None)
         raise InputError(_said(declared(config).get(str(name)), first)) from None
-    check_published(config.PAPER, found)
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 
 import pytest
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 
 import judgeloop
 from judgeloop.cli.app import app
-from judgeloop.core.errors import InputError
 
 MODEL = {"judge": "openai/gpt-4.1-mini", "environment": {}}  # and no key
 
@@ -71,17 +69,3 @@ def test_it_works_where_an_event_loop_runs_and_shows_itself_in_a_notebook(files,
     found = asyncio.run(cell())
     assert "Forecast only" in found._repr_html_()
     assert found.priced
-
-
-def test_a_wrong_setting_is_an_error_as_in_the_question_itself(files):
-    with pytest.raises(InputError, match="`risk`"):
-        dry_run("compare", files, **MODEL, risk=2)
-    with pytest.raises(InputError, match="judg"):
-        dry_run("compare", files, **MODEL, judgements=3)
-
-
-@pytest.mark.parametrize("question", ["compare", "select", "estimate"])
-def test_it_takes_the_arguments_of_its_question(question):
-    own = inspect.signature(getattr(judgeloop, f"{question}_dry_run"))
-    assert own.parameters == inspect.signature(getattr(judgeloop, question)).parameters
-    assert own.return_annotation == "DryRun"

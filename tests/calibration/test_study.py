@@ -22,7 +22,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
 RISKS = (0.05, 0.2)
-REPETITIONS = 5  # enough to see that each walk ends as its session does
+REPETITIONS = 2  # enough to see that each walk ends as its session does
 
 
 @pytest.fixture(autouse=True)

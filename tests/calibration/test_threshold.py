@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.walks import fared_at, steps
 
 from judgeloop.calibration import walks as replaying
 from judgeloop.calibration.comparable import Case, Comparable, comparable
@@ -58,17 +59,17 @@ def random_past(seed, systems=8, items=40, unknown=0.0):
 class TestWalks:
     def test_every_look_from_the_least_on_is_a_step_where_all_items_prefer_one(self):
         walks = walks_of(past_of({("a", "b"): [-1] * 9}), least=3, most=5)
-        assert walks.steps(0) == [(chance_not_to_win(n, 0, n, 9), n, False) for n in (3, 4)] + [
+        assert steps(walks, 0) == [(chance_not_to_win(n, 0, n, 9), n, False) for n in (3, 4)] + [
             (0, 5, False)
         ]
 
     def test_ties_add_no_step(self):
-        assert walks_of(past_of({("a", "b"): [0] * 5})).steps(0) == []
+        assert steps(walks_of(past_of({("a", "b"): [0] * 5})), 0) == []
 
     def test_between_level_systems_any_name_is_wrong_and_nothing_is_certain_at_the_end(self):
         # Whoever wins the first leads after one judgment only; after two they are level.
         walks = walks_of(past_of({("a", "b"): [1, -1]}), repetitions=4)
-        assert [walks.steps(walk) for walk in range(4)] == [
+        assert [steps(walks, walk) for walk in range(4)] == [
             [(chance_not_to_win(1, 0, 1, 2), 1, True)]
         ] * 4
         assert walks.complete.tolist() == [False] * 4
@@ -76,7 +77,7 @@ class TestWalks:
     def test_who_leads_is_wrong_as_long_as_it_is_not_who_wins_on_all_items(self):
         walks = walks_of(past_of({("a", "b"): [1, 1, -1]}), repetitions=200)
         # A third of the runs draw the item first that prefers the loser.
-        firsts = [walks.steps(walk)[0] for walk in range(200)]
+        firsts = [steps(walks, walk)[0] for walk in range(200)]
         assert {first[:2] for first in firsts} == {(chance_not_to_win(1, 0, 1, 3), 1)}
         assert 0.2 < np.mean([first[2] for first in firsts]) < 0.47
         assert walks.complete.all()
@@ -85,12 +86,12 @@ class TestWalks:
         known = [[True, False, True, False, True, False]]
         walks = walks_of(past_of({("a", "b"): [1, -1, 1, -1, 1, -1]}, known), most=6)
         assert np.isfinite(walks.statistics[0]).tolist() == [True] * 3 + [False] * 3
-        assert [step[1] for step in walks.steps(0)] == [1, 2]  # two of three cannot be overtaken
+        assert [step[1] for step in steps(walks, 0)] == [1, 2]  # two of three cannot be overtaken
         assert (walks.ends.tolist(), walks.complete.tolist()) == ([3], [True])
 
     def test_no_more_is_drawn_than_the_limit(self):
         walks = walks_of(past_of({("a", "b"): [1] * 9}), most=4)
-        assert [step[1] for step in walks.steps(0)] == [1, 2, 3, 4]
+        assert [step[1] for step in steps(walks, 0)] == [1, 2, 3, 4]
         assert (walks.ends.tolist(), walks.complete.tolist()) == ([4], [False])
 
     def test_how_runs_fared_counts_what_stopped_wrong_or_not_at_all(self):
@@ -100,7 +101,7 @@ class TestWalks:
         walks = walks_of(past, most=8)
 
         def fared(critical):
-            return walks.at(0.5, bounds_of(np.array([[critical]])))
+            return fared_at(walks, 0.5, bounds_of(np.array([[critical]])))
 
         # Anything under what 2 to 0 gives stops the first after 3; the second ends level after 2,
         # the third tied after 8, and of the
@@ -145,7 +146,7 @@ class TestWalks:
             session, lambda choice: Verdict((1 + past.preferences[row, choice.position]) / 2)
         )
         total = np.sign(past.preferences[row].sum())
-        fared = walks.at(0.5, bounds)
+        fared = fared_at(walks, 0.5, bounds)
         assert outcome.estimate.tally.judged == fared.judgments
         assert (outcome.winner is None) == (fared.undecided == 1)
         assert (outcome.winner is not None and (1 - 2 * outcome.winner) != total) == (
@@ -234,7 +235,7 @@ class TestCalibrate:
     def test_where_no_run_erred_the_least_judgments_are_enough(self):
         found = calibrated_on(with_baseline(9))
         assert found.bounds.below(0.1) == inf
-        fared = found.walks.at(0.1, found.bounds)
+        fared = fared_at(found.walks, 0.1, found.bounds)
         assert (fared.judgments, fared.wrong, fared.undecided) == (5, 0, 0)
         rule = rule_row("compare", "calibrated").make(
             Ingredients(risk=0.1, items=20, limit=200, threshold=found.threshold)
@@ -263,7 +264,7 @@ class TestCalibrate:
     def test_the_bound_it_states_covers_what_its_own_runs_came_to(self):
         for seed in range(20):
             found = calibrated_on(random_past(seed, systems=20), ("x", "y"), 0.2, seed=seed)
-            assert found.walks.at(0.2, found.bounds).wrong <= 0.2
+            assert fared_at(found.walks, 0.2, found.bounds).wrong <= 0.2
 
     @pytest.mark.parametrize(("pair", "left"), [(("s0", "new"), 21), (("x", "y"), 15)])
     def test_weights_rest_on_the_past_without_the_systems_that_are_new_to_it(
@@ -286,7 +287,7 @@ class TestCalibrate:
         """Only the first ten of two hundred items ever decide."""
         rows = {(f"a{one}", f"b{one}"): [1] * 10 + [0] * 190 for one in range(9)}
         found = [calibrated_on(past_of(rows), ("x", "y"), weighted=flag) for flag in (False, True)]
-        even, weighted = (one.walks.at(0.1, one.bounds) for one in found)
+        even, weighted = (fared_at(one.walks, 0.1, one.bounds) for one in found)
         assert weighted.judgments == pytest.approx(5)
         assert even.judgments > 10
 

@@ -3,8 +3,10 @@ there is too little."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +18,37 @@ LEDGER = Path(".judgeloop/ledger.sqlite")
 WHOLE = (f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}", "--max-judgments", ITEMS)
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
     """Outputs of "prod" and five candidates, and a table of scores, each for a cent, that tie but
-    on every third item."""
+    on every third item; and a ledger in which four candidates were judged whole against "prod"."""
+    folder = tmp_path_factory.mktemp("prepared")
     rng = np.random.default_rng(4)
     rows = ["item_id,model,score,cost_usd"]
     for name in ("prod", "c1", "c2", "c3", "c4", "c5"):
-        write_outputs(tmp_path, name)
+        write_outputs(folder, name)
         for at in range(ITEMS):
             score = rng.random() if at % 3 == 0 else 0.5
             rows.append(f"i{at},{name},{score:.4f},0.01")
-    (tmp_path / "verdicts.csv").write_text("\n".join(rows) + "\n")
-    return tmp_path
+    (folder / "verdicts.csv").write_text("\n".join(rows) + "\n")
+    with contextlib.chdir(folder):
+        for number in (1, 2, 3, 4):
+            compare("prod", f"c{number}", *WHOLE)
+    return folder
+
+
+@pytest.fixture
+def folder(prepared, tmp_path):
+    """The same without the ledger."""
+    ignored = shutil.ignore_patterns(".judgeloop")
+    return shutil.copytree(prepared, tmp_path, ignore=ignored, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def ledger(prepared, tmp_path):
+    """The same with it."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    return LEDGER
 
 
 def write_outputs(folder, name, prompt="p"):
@@ -40,15 +60,8 @@ def write_outputs(folder, name, prompt="p"):
 
 
 def compare(first, second, *more, judge="verdicts.csv"):
-    result = judgeloop(
-        "compare",
-        f"{first}.jsonl",
-        f"{second}.jsonl",
-        "--judge",
-        f"replay:{judge}",
-        "--json",
-        *more,
-    )
+    files = (f"{first}.jsonl", f"{second}.jsonl")
+    result = judgeloop("compare", *files, "--judge", f"replay:{judge}", "--json", *more)
     assert result.exit_code in {0, 3}, result.output
     return json.loads(result.stdout)["run"]
 
@@ -66,36 +79,17 @@ def refused(*more):
     return result.stderr
 
 
-@pytest.fixture
-def ledger(folder):
-    """Four candidates judged whole against "prod"."""
-    for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", *WHOLE)
-    return LEDGER
-
-
 @pytest.mark.usefixtures("ledger")
-def test_from_the_ledger_whole_comparisons_with_a_baseline():
+def test_from_the_ledger_whole_comparisons_with_a_baseline_and_what_they_cost():
     found = calibrate()
-    assert (found["comparisons"], found["systems"], found["items"], found["baseline"]) == (
-        4,
-        5,
-        30,
-        "prod",
-    )
-    assert found["judge"] == "replay:verdicts.csv"
-    assert found["beside"] == []
+    counts = (found["comparisons"], found["systems"], found["items"], found["baseline"])
+    assert counts == (4, 5, 30, "prod")
+    assert (found["judge"], found["beside"]) == ("replay:verdicts.csv", [])
     assert {one["risk"] for one in found["tried"]} == {0.1, 0.2}
-
-
-@pytest.mark.usefixtures("ledger")
-def test_dollars_are_what_an_item_was_charged_on_average_times_the_judgments():
-    found = calibrate()
     assert found["usd_per_item"] == pytest.approx(0.02)
-    measured = [one for one in found["tried"] if one["judgments"]]
-    assert [one["usd"] for one in measured] == pytest.approx(
-        [0.02 * one["judgments"]["mean"] for one in measured]
-    )
+    for one in found["tried"]:
+        if one["judgments"]:
+            assert one["usd"] == pytest.approx(0.02 * one["judgments"]["mean"])
 
 
 def test_nothing_is_asked_and_the_ledger_is_left_as_it_was(ledger):
@@ -160,9 +154,9 @@ def test_a_judge_of_the_same_name_with_other_settings_is_another():
     ]
 
 
-def test_items_whose_prompts_differ_are_other_items(folder, ledger):
+def test_items_whose_prompts_differ_are_other_items(ledger, tmp_path):
     for name in ("prod", "c1", "c2"):
-        write_outputs(folder, name, prompt="another ")
+        write_outputs(tmp_path, name, prompt="another ")
     for name in ("c1", "c2"):
         compare("prod", name, *WHOLE)
     found = calibrate()

@@ -3,6 +3,7 @@ else, Ctrl-C."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -11,16 +12,16 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
 from support.commandline import judgeloop
-from support.database import opened
 from support.patience import PATIENCE_S
 from support.text import unwrapped
+
+from judgeloop.ledger.sqlite import SqliteLedger
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
 
@@ -210,17 +211,6 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert json.loads(result.stdout)["guessed"].endswith("--map sets them")
 
 
-def test_a_dry_run_and_a_result_say_how_many_outputs_are_empty(tmp_path, chat_server):
-    for name, empty in (("a", 0), ("b", 3)):
-        rows = [f"q{i},{name * (i >= empty)}" for i in range(40)]
-        (tmp_path / f"{name}.csv").write_text("\n".join(["prompt,output", *rows]) + "\n")
-    arguments = ["compare", *live(chat_server, tmp_path / "a.csv", tmp_path / "b.csv")]
-    assert "b has 3 empty outputs." in unwrapped(judgeloop(*arguments, "--dry-run").stdout)
-    assert chat_server.requests == []
-    assert "Warning: b has 3 empty outputs." in unwrapped(judgeloop(*arguments).stdout)
-    assert json.loads(judgeloop(*arguments, "--json").stdout)["empty"] == {"b": 3}
-
-
 def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2])]
     forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
@@ -256,26 +246,13 @@ def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server)
     assert "the address has no path, and most servers want one, such as /v1" in result.stderr
 
 
+# What else a file may have is in `tests/formats`.
 BAD_INPUT = {
     "no such file": (None, "there is no such file"),
-    "an empty file": (b"", "the file is empty"),
     "no JSON": (b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id"\n', "line 2: this is no JSON"),
-    "not UTF-8": (
-        b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id": "\xff"}\n',
-        "line 2: expected UTF-8",
-    ),
-    "a missing field": (b'{"id": "i0", "prompt": "p"}\n', "line 1: the field 'output' is missing"),
-    "a duplicate id": (
-        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "i0", "prompt": "p0", "output": "y"}\n',
-        "line 2: the item 'i0' appears twice, first on line 1",
-    ),
     "a partial join": (
         b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "z", "prompt": "z", "output": "x"}\n',
-        "1 matched, 29 only in good-model ('i1', 'i10', 'i11', …), 1 only in bad ('z')",
-    ),
-    "no item in common": (
-        b'{"id": "z", "prompt": "z", "output": "x"}\n',
-        "no item is in all files",
+        "1 matched, 29 only in good-model ('i1', 'i2', 'i3', …), 1 only in bad ('z')",
     ),
 }
 
@@ -290,7 +267,7 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
     assert result.exit_code == 2
     assert not result.stdout
     assert len(result.stderr.splitlines()) == 1
-    assert message.replace("'i1', 'i10', 'i11'", "'i1', 'i2', 'i3'") in result.stderr
+    assert message in result.stderr
     assert "bad" in result.stderr
     assert not chat_server.requests
     assert not (tmp_path / ".judgeloop").exists()
@@ -304,22 +281,15 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["--judge", "replay:nowhere.csv"], "nowhere.csv: there is no such file"),
         (["--judge", "openai/gpt-4.1"], "set OPENAI_API_KEY"),
         (["--judge", "openai/m", "--judge-price", "1"], "--judge-price"),
-        (["--judge", "openai/m", "--judge-base-url", "localhost:8000"], "--judge-base-url"),
         (["--judge", "openai/m", "--prompt", "rating.v1"], "rates one answer"),
-        (["--risk", "0"], "--risk"),
-        (["--budget", "five"], "--budget"),
         (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
-        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
         (["--give-up", "1"], "--give-up: "),
-        (["--deadline", "soon"], "--deadline"),
         (["--deadline=-3m"], "--deadline"),
         (["JUDGELOOP_DECOY_OUTPUTS=first.jsonl"], "say how many decoys to try with JUDGELOOP_DECOYS"),
         (["--near-tie", "0.1"], "it applies to --rule anytime"),
-        (["--clustering", "kmeans"], "has no effect with --selector random and --rule sequential; it applies to"),
-        (["--selector", "input-cluster", "--combine", "addition"], "--combine addition has no effect with"),
+        (["--represent", "minilm"], "has no effect with --selector random and --rule sequential; it applies to"),
         (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),
         (["--require-winner", "nobody"], "--require-winner"),
-        (["-o", "result.docx"], "expected a file ending in"),
         (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["--budgets", "5"], "No such option"),
     ],
@@ -340,15 +310,6 @@ def test_a_metric_without_references_is_refused(files, tmp_path):
     assert "'reference'" in result.stderr
 
 
-def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(recorded, tmp_path):
-    (tmp_path / "folder").mkdir()
-    result = judgeloop(*recorded, "--ledger", "folder")
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith(
-        "judgeloop: the ledger folder cannot be opened"
-    )
-
-
 def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path):
     (tmp_path / "bad.sqlite").write_text("no database " * 100)
     result = judgeloop(*recorded, "--ledger", "bad.sqlite")
@@ -356,34 +317,6 @@ def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path)
     said = "bad.sqlite is not a ledger, nor any SQLite database; name another file (--ledger)"
     assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.processes
-def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
-    files, chat_server, tmp_path
-):
-    chat_server.respond = lambda request, n: Response(
-        200, verdict(goodness(request)).body, delay_s=0.15
-    )
-    command = [*started(chat_server, files), "--risk", "1e-9"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while len(chat_server.requests) < 8:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, err
-    assert not out
-    assert "judgeloop: no result: interrupted; what was paid for is kept\n" in err
-    assert "Rerun the command to resume." in err
-    paid = len(chat_server.requests)
-    with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
-        states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
-    assert states.pop("settled") == paid
-    assert set(states) <= {"released"}, "what had not been sent was given back"
-    chat_server.respond = lambda request, n: verdict(goodness(request))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode in {0, 3}
-    assert len(chat_server.requests) <= 60, "nothing was asked twice"
 
 
 @pytest.mark.processes
@@ -414,50 +347,26 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     assert out.startswith("good-model is better than poor-model")
 
 
-@pytest.mark.processes
-def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
-    slow, calls = tmp_path / "slow_judge.py", tmp_path / "calls.txt"
-    slow.write_text(
-        "import asyncio\n"
-        "async def judge(prompt, **_):\n"
-        f"    with open({str(calls)!r}, 'a') as told:\n"
-        "        told.write(prompt + '\\n')\n"
-        "    await asyncio.sleep(0.05)\n"
-        "    return 'A'\n"
-    )
-    command = [*COMMAND, "compare", *map(str, files[:2]), "--judge", "python:slow_judge:judge", "--allow-plugins",
-               "--concurrency", "1", "--order", "fixed", "--budget", "none"]  # fmt: skip
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path))
-
-    def run(*more):
-        command_line = [*command, *more]
-        return subprocess.run(
-            command_line, check=False, env=environment, capture_output=True, text=True
-        )
-
-    done = run("--deadline", "0.2s")
-    assert done.returncode == 3, done.stderr
+def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, chat_server):
+    chat_server.respond = lambda request, n: Response(body=verdict("A").body, delay_s=0.05)
+    command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]
+    done = judgeloop(*command, "--deadline", "0.2s")
+    assert done.exit_code == 3, done.stderr
     assert "on these 30 items: the deadline has passed." in unwrapped(done.stdout)
     assert "The deadline of 0.2 s is reached." in done.stdout
     assert "Rerun the command to resume." in done.stdout
-    again = run()
-    assert again.returncode == 0, again.stderr
-    asked = calls.read_text().splitlines()
+    assert judgeloop(*command).exit_code == 0
+    asked = [json.dumps(candidates(request)) for request in chat_server.requests]
     assert len(set(asked)) == len(asked), "what the first command learned is not asked again"
 
 
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
-        (["--selector", "diffuse"], "diffuse on lexical vectors"),
-        (["--selector", "diffuse", "--combine", "addition", "--representative", "random"],
-         "diffuse (combine addition, representative random) on lexical vectors"),
-        (["--selector", "input-cluster", "--clustering", "cosine"], "input-cluster (clustering cosine) on lexical"),
+        (["--selector", "input-cluster"], "input-cluster on lexical vectors"),
     ],
 )  # fmt: skip
-def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant(
-    recorded, flags, shown
-):
+def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named(recorded, flags, shown):
     result = judgeloop(*recorded, *flags, "--seed", 3)
     assert result.exit_code in {0, 3}, result.output
     assert shown in unwrapped(result.stdout)
@@ -511,26 +420,6 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     assert "gives up" not in without.stdout
 
 
-def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
-    plain, first, again = (
-        json.loads(judgeloop(*level, *more, "--json").stdout)
-        for more in ([], *[["--give-up", "0.3"]] * 2)
-    )
-    assert (first["stop_reason"], first["give_up"], plain["give_up"]) == ("futility", 0.3, None)
-    assert first["run"] == again["run"] != plain["run"]
-    assert (again["judged"], again["attempts"]) == (first["judged"], 0)
-    assert first["judged"] < plain["judged"] == 24
-
-
-def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
-    forecast, without = (
-        json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
-        for more in (["--give-up", "0.3"], [])
-    )
-    assert forecast == without
-    assert forecast["worst"] == 24
-
-
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
 def test_a_run_by_any_rule_is_given_up(level, rule):
     result = json.loads(judgeloop(*level, "--rule", rule, "--give-up", "0.5", "--json").stdout)
@@ -551,15 +440,6 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     shown = judgeloop(*recorded, "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
     answers = f"{faster['ahead']} unneeded answers (about $"
     assert answers in unwrapped(shown)
-
-
-def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
-    judgeloop(*arguments)
-    before = len(chat_server.requests)
-    judgeloop(*arguments, "--rubric", "The shorter, the better.")
-    assert len(chat_server.requests) > before
-    assert candidates(chat_server.requests[-1])["rubric"] == "The shorter, the better."
 
 
 @pytest.mark.processes
@@ -583,26 +463,17 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     assert "judgeloop ledger reconcile" in err
 
 
-@pytest.mark.processes
-def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):
-    second_ended = threading.Event()
-
-    def respond(request, n):
-        second_ended.wait(PATIENCE_S)
-        return verdict(goodness(request))
-
-    chat_server.respond = respond
-    command = started(chat_server, files)
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not chat_server.requests:
-        time.sleep(0.01)
-    second = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    second_ended.set()
-    first.communicate(timeout=PATIENCE_S)
-    assert (first.returncode, second.returncode) == (0, 1)
-    assert "another judgeloop process is working on this run" in second.stderr
+def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server, monkeypatch):
+    monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
+    command = ["compare", *live(chat_server, *files[:2])]
+    run = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)["run"]
+    other = SqliteLedger(Path(".judgeloop/ledger.sqlite"))
+    with other.only_run(run):
+        done = judgeloop(*command)
+    asyncio.run(other.aclose())
+    assert done.exit_code == 1
+    assert "another judgeloop process is working on this run" in done.stderr
+    assert not chat_server.requests
 
 
 def test_a_result_file_never_overwrites_an_input(files):
@@ -665,7 +536,6 @@ def test_doctor_has_a_judge_rate_where_it_is_to_rate(doctor, chat_server, tmp_pa
     assert "the reply is no verdict" in refused.stdout
 
 
-@pytest.mark.processes
 def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
@@ -680,14 +550,3 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
 def doctor(chat_server):
     """The command `doctor` for a judge that answers as the test says."""
     return ["doctor", *live(chat_server)]
-
-
-def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
-    first, second, _ = files
-    rows = [{"id": f"i{i}", "output": "one good constant"} for i in range(30)]
-    null = tmp_path / "null.jsonl"
-    null.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = ["compare", *live(chat_server, first, second), "--json"]
-    result = judgeloop(*arguments, "JUDGELOOP_DECOYS=4", f"JUDGELOOP_DECOY_OUTPUTS={null}")
-    assert result.exit_code in {0, 3}, result.stderr
-    assert sum(json.loads(result.stdout)["decoys"].values()) == 4

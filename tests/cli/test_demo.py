@@ -30,7 +30,13 @@ socket.socket.connect = socket.getaddrinfo = refused
 
 
 def demo(*more):
-    return CliRunner().invoke(app, ["demo", *more])
+    return CliRunner(env={"COLUMNS": None}).invoke(app, ["demo", *more])
+
+
+@pytest.fixture(scope="module")
+def said():
+    """What the demo prints."""
+    return demo().output
 
 
 @pytest.fixture
@@ -73,13 +79,12 @@ def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, mon
     assert not any(temporary.iterdir())
 
 
-def test_settings_of_the_folder_and_of_the_environment_change_nothing(empty, monkeypatch):
-    plain = demo().output
+def test_settings_of_the_folder_and_of_the_environment_change_nothing(empty, monkeypatch, said):
     (empty / "judgeloop.toml").write_text("risk = 0.5\n")
     (empty / ".env").write_text("JUDGELOOP_RISK=0.5\n")
     monkeypatch.setenv("JUDGELOOP_RISK", "0.5")
     monkeypatch.setenv("JUDGELOOP_MAX_USD", "0")
-    assert demo().output == plain
+    assert demo().output == said
 
 
 def test_it_runs_as_a_command_in_an_empty_folder_without_a_network(empty, tmp_path):
@@ -131,18 +136,20 @@ def own_systems(folder, **more):
         write_outputs(folder / f"{name}.jsonl", [answer.format(n) for n in range(60)], **more)
 
 
-def test_the_line_that_it_shows_is_a_line_of_a_file_of_outputs(empty):
-    shown = next(line for line in demo().output.splitlines() if line.startswith('  {"id"'))
+def test_the_line_that_it_shows_is_a_line_of_a_file_of_outputs(said):
+    shown = next(line for line in said.splitlines() if line.startswith('  {"id"'))
     assert set(json.loads(shown)) == {"id", "prompt", "output"}
 
 
-def test_the_commands_for_a_model_work_on_files_of_that_shape(empty, chat_server, monkeypatch):
+def test_the_commands_for_a_model_work_on_files_of_that_shape(
+    empty, chat_server, monkeypatch, said
+):
     own_systems(empty)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     # A price is known at the address of the provider alone.
     monkeypatch.setenv("JUDGELOOP_JUDGE_PRICE", "0.4,1.6")
-    shown = [line for line in commands(demo().output) if "openai/" in line]
+    shown = [line for line in commands(said) if "openai/" in line]
     assert [line.split()[1] for line in shown] == ["doctor", "compare", "compare"]
     for line in shown:
         done = CliRunner().invoke(app, shlex.split(line)[1:])
@@ -150,9 +157,9 @@ def test_the_commands_for_a_model_work_on_files_of_that_shape(empty, chat_server
     assert done.stdout.startswith("a is better than b")
 
 
-def test_the_command_without_a_key_works_on_files_of_that_shape(empty):
+def test_the_command_without_a_key_works_on_files_of_that_shape(empty, said):
     own_systems(empty, reference="a good answer")
-    last = commands(demo().output)[-1]
+    last = commands(said)[-1]
     done = CliRunner().invoke(app, shlex.split(last)[1:])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("a is better than b")

@@ -191,15 +191,6 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
     assert "Too few items are judged." in done.stdout
 
 
-def test_the_values_of_a_contest_are_not_in_the_result(drawing):
-    result = result_of(*drawing, "--max-judgments", 30)
-    assert not {"winner", "leader", "risk", "flips"} & result.keys()
-    low, high = result["interval"]
-    assert result["decided"] is True
-    assert result["reach"] == pytest.approx(max(high - result["mean"], result["mean"] - low))
-    assert result["guarantee"] is None
-
-
 @pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
 def test_a_required_score_decides_the_exit_code(drawing, required, code, said):
     done = judgeloop(*drawing, "--max-judgments", 40, "--require-score", required)
@@ -296,12 +287,7 @@ def test_a_limit_below_the_usual_first_look_is_no_error(drawing):
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
         (["--proxy", "openai/judge"], "this is the judge itself"),
         (["--proxy", "human"], "a proxy rates every item"),
-        (["--proxy", "nobody"], "there is no such judge"),
-        (["--half-width", "0.6"], "--half-width"),
-        (["--layer", "foo"], "--layer: expected middle, last, auto or a number, found 'foo'"),
         (["--represent", "foo"], "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'"),
-        (["--risk", "1"], "--risk"),
-        (["--interval", "exact"], "--interval"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
         (["JUDGELOOP_MIN_JUDGMENTS=50", "--max-judgments", "40"], "JUDGELOOP_MIN_JUDGMENTS"),
         (["--represent", "hidden:nowhere", "--selector", "stratified"], "--represent hidden:nowhere"),
@@ -324,7 +310,7 @@ def test_scores_that_are_all_the_same_have_an_answer(server, drawing, selector):
 
 
 @pytest.mark.parametrize("selector", DRAWING + PICKING)
-@pytest.mark.parametrize("items", [1, 2, 5])
+@pytest.mark.parametrize("items", [1, 5])
 def test_few_items_have_an_answer(drawing, outputs, selector, items):
     outputs.write_text("".join(outputs.read_text().splitlines(keepends=True)[:items]))
     result = result_of(*drawing, "--selector", selector)

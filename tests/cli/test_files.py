@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.files import (
-    check_output,
     check_run_folder,
     render_json,
     write_output,
@@ -65,12 +63,6 @@ def test_a_panels_votes_its_agreement_and_decoys_are_in_the_json():
     assert fields["judge_models"] == [["1"], [], ["3", "4"]]
     assert fields["decoys"] == {"won": 1, "tied": 2, "lost": 3, "abstained": 4}
     assert [row.votes for row in result.labels] == votes
-
-
-def test_an_undecided_result_has_no_winner_in_json():
-    fields = strict_json(render_json(undecided()))
-    assert (fields["winner"], fields["leader"], fields["stop_reason"]) == (None, "small", "budget")
-    assert (fields["more_judgments"], fields["more_usd"]) == (30, 0.1197)
 
 
 def test_amounts_that_nobody_knows_are_null_in_json():
@@ -150,36 +142,6 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     assert rows == [plain(row) for row in result.labels]
 
 
-@pytest.mark.parametrize("name", ["result", "result.pdf", "result.json.gz", ".json"])
-def test_a_result_file_with_an_unknown_ending_is_refused_beforehand(tmp_path, name):
-    path = tmp_path / name
-    with pytest.raises(
-        InputError, match="^" + re.escape(f"-o {path}: expected a file ending in .json, .md, .txt")
-    ):
-        check_output(path)
-
-
-def test_a_result_file_in_a_missing_folder_is_refused_beforehand(tmp_path):
-    path = tmp_path / "missing" / "result.json"
-    with pytest.raises(
-        InputError, match="^" + re.escape(f"-o {path}: the folder {path.parent} does not exist")
-    ):
-        check_output(path)
-
-
-@pytest.mark.parametrize("name", ["result.json", "result.md", "result.txt"])
-def test_a_result_file_that_can_be_written_is_accepted_and_not_touched(tmp_path, name):
-    check_output(tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_is_refused_beforehand_as_a_result_file(tmp_path):
-    path = tmp_path / "result.json"
-    path.mkdir()
-    with pytest.raises(InputError, match="^" + re.escape(f"-o {path}: this is a folder") + "$"):
-        check_output(path)
-
-
 @pytest.mark.parametrize("below", ["", "one", "one/two"])
 def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, below):
     taken = tmp_path / "taken"
@@ -187,13 +149,6 @@ def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, bel
     message = f"`run_dir={taken / below}`: {taken} is no folder"
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         check_run_folder(taken / below)
-
-
-@pytest.mark.parametrize("name", [".", "new", "new/deeper"])
-def test_a_run_folder_that_is_there_or_can_be_made_is_accepted_and_not_touched(tmp_path, name):
-    check_run_folder(tmp_path / name)
-    check_run_folder(Path(name))  # from the working folder, which is the same
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_more_judgments_would_cost_rests_on_this_runs_mean():

@@ -72,11 +72,6 @@ def test_the_command_line_wins_over_a_variable_that_over_env_and_that_over_the_f
     assert "allow_partial" not in found
 
 
-def test_a_variable_of_several_values_has_one_a_line():
-    found = received(*PAIR, env={"JUDGELOOP_JUDGE": "one name\nhuman"})
-    assert found["judge"] == ["one name", "human"]
-
-
 def test_a_setting_of_the_file_only_is_a_key_and_a_variable_but_no_flag():
     assert received(*PAIR, env={"JUDGELOOP_RPM": "60"})["rpm"] == "60"
     Path("judgeloop.toml").write_text("[compare]\nrpm = 30\n")
@@ -128,8 +123,3 @@ def test_every_setting_of_a_command_is_one_parameter_of_it(path, command):
     spelt = [flag for one in command.params for flag in (*one.opts, *one.secondary_opts)]
     assert len(set(spelt)) == len(spelt)
     assert all(one.help and one.panel for one in command.params if isinstance(one, PanelOption))
-
-
-def test_every_setting_has_a_help():
-    for fields in FIELDS.values():
-        assert all(one.setting.help.endswith(".") for one in fields.values())

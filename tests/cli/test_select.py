@@ -38,7 +38,7 @@ def systems(tmp_path):
 
 def live(server, files, *more):
     return ["select", *files, "--baseline", "base", "--judge", "openai/judge", "--judge-base-url", server.url,
-            "--judge-price", "1,10", *more]  # fmt: skip
+            "--judge-price", "1,10", "--order", "fixed", *more]  # fmt: skip
 
 
 def outcome_of(result):
@@ -83,7 +83,7 @@ def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing
 ):
     command = live(chat_server, systems, "--selector", selector, "--max-judgments", 80, "--json")
     first, second = (
-        outcome_of(judgeloop(*command, "--order", "fixed", "--concurrency", n,
+        outcome_of(judgeloop(*command, "--concurrency", n,
                              "--ledger", tmp_path / f"{n}.sqlite"))
         for n in (1, 16)
     )  # fmt: skip
@@ -125,12 +125,6 @@ def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
     assert result.stdout.startswith("FAILED: able was required, and best is the best")
 
 
-def test_the_baseline_itself_may_be_the_best(systems, chat_server):
-    command = live(chat_server, [systems[3], systems[0]])
-    command[command.index("base")] = "best"
-    assert judgeloop(*command).stdout.startswith("best is the best of 2 systems")
-
-
 def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
     def respond(request, number):
         first, second = (candidates(request)[f"answer_{at}"] for at in "AB")
@@ -144,29 +138,6 @@ def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
     poor = rows["poor"]
     assert poor["wins"] + poor["ties"] + poor["losses"] == poor["queries"] - 1
     assert poor["win_rate"] == (poor["wins"] + poor["ties"] / 2) / (poor["queries"] - 1)
-
-
-@pytest.mark.parametrize("selector", ["race", "halving", "llm-selector"])
-def test_a_dry_run_forecasts_and_asks_nobody(systems, chat_server, selector):
-    arguments = live(
-        chat_server, systems, "--selector", selector, "--max-judgments", 120, "--dry-run"
-    )
-    text = judgeloop(*arguments)
-    assert text.exit_code == 0, text.output
-    assert text.stdout.startswith("Forecast only")
-    forecast = json.loads(judgeloop(*arguments, "--json").stdout)
-    assert not chat_server.requests
-    assert forecast["job"] == "select"
-    assert (
-        0
-        < forecast["judgments"]["low"]
-        <= forecast["judgments"]["expected"]
-        <= forecast["judgments"]["worst"]
-        == 120
-    )
-    outcome = outcome_of(judgeloop(*arguments[:-1], "--json"))
-    assert outcome["spent_usd"] <= forecast["usd"]["worst"]
-    assert outcome["judged"] >= forecast["judgments"]["low"] or selector != "race"
 
 
 BAD = [
@@ -237,11 +208,6 @@ def replayed(systems, tmp_path, *more):
     return ["select", *systems, "--baseline", "base", "--judge", f"replay:{table}", *more]
 
 
-def test_recorded_verdicts_against_a_baseline_without_rows_are_taken(systems, tmp_path):
-    outcome = outcome_of(judgeloop(*replayed(systems, tmp_path, "--json")))
-    assert outcome["winner"] == "best"
-
-
 def test_a_belief_stands_in_the_standings(systems, tmp_path):
     arguments = replayed(systems, tmp_path, "--selector", "credible")
     result = judgeloop(*arguments)
@@ -250,6 +216,7 @@ def test_a_belief_stands_in_the_standings(systems, tmp_path):
     outcome = outcome_of(judgeloop(*arguments, "--json"))
     beliefs = {row["system"]: row["belief"] for row in outcome["standings"]}
     assert sum(beliefs.values()) == pytest.approx(1)
+    assert outcome["winner"] == "best"
     assert beliefs["best"] > 0.9
     assert outcome["level_since"] is None
 

@@ -63,19 +63,10 @@ def test_a_subcommand_has_a_table_within_its_commands():
     assert read(content, "ledger", "look").values == {"seed": 3}
 
 
-def test_one_judge_need_not_be_a_list():
-    assert read('[ask]\njudge = "one judge"\n').values == {"judge": "one judge"}
-
-
 def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "replay:my verdicts.csv\nhuman")
     found = read('[ask]\njudge = "another"\n')
     assert found.values["judge"] == ["replay:my verdicts.csv", "human"]
-
-
-def test_a_command_without_judges_is_given_none(monkeypatch):
-    monkeypatch.setenv("JUDGELOOP_JUDGE", "human")
-    assert read(None, "look").values == {}
 
 
 @pytest.mark.parametrize(

@@ -16,21 +16,22 @@ from judgeloop.formats.own_files import write_whole
 EVERY = [f"result{ending}" for ending in FORMS]
 
 
-@pytest.fixture(params=["compare", "select", "estimate", "compare recorded scores"])
-def command(request, incidents):
-    """A run that needs no server, of each command that can have one."""
-    lead, central = incidents / "lead.jsonl", incidents / "central.jsonl"
-    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge2"]
-    if request.param == "compare":
-        return ["compare", lead, central, *judged]
-    if request.param == "select":
-        return ["select", lead, central, "--baseline", "lead-2", *judged]
-    if request.param == "estimate":
-        return ["estimate", lead, *judged]
+@pytest.fixture
+def command():
+    """A run that needs no server."""
     for name, score in (("a", 1.0), ("b", 0.0)):
         rows = [{"id": n, "prompt": "p", "output": "o", "score": score} for n in range(9)]
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return ["compare", "a.jsonl", "b.jsonl", "--judge", "recorded:score"]
+
+
+def every_question(incidents, command):
+    """The same of each question."""
+    lead, central = incidents / "lead.jsonl", incidents / "central.jsonl"
+    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1"]
+    yield command
+    yield ["select", lead, central, "--baseline", "lead-2", *judged]
+    yield ["estimate", lead, *judged]
 
 
 def written():
@@ -41,16 +42,14 @@ def of_each(files):
     return [argument for file in files for argument in ("-o", file)]
 
 
-def test_every_file_is_written_in_its_own_form(command):
-    result = judgeloop(*command, *of_each(EVERY), "--json")
-    assert result.exit_code in {0, 3}, result.output
-    assert written() == sorted(EVERY)
-    shown, file = json.loads(result.stdout), json.loads(Path("result.json").read_text())
-    assert (
-        file["winner" if "winner" in file else "judged"]
-        == shown["winner" if "winner" in shown else "judged"]
-    )
-    assert Path("result.html").read_text().startswith("<!doctype html>")
+def test_every_file_is_written_in_its_own_form(incidents, command):
+    for asked in every_question(incidents, command):
+        result = judgeloop(*asked, *of_each(EVERY), "--json")
+        assert result.exit_code in {0, 3}, result.output
+        assert written() == sorted(EVERY)
+        shown, file = json.loads(result.stdout), json.loads(Path("result.json").read_text())
+        assert (file["job"], file["judged"]) == (shown["job"], shown["judged"])
+        assert Path("result.html").read_text().startswith("<!doctype html>")
 
 
 def test_the_result_names_the_files_that_it_was_written_to(command):
@@ -64,12 +63,15 @@ def test_the_result_names_the_files_that_it_was_written_to(command):
     [
         (["result.json", "result.pdf"], "-o result.pdf: expected a file ending in"),
         (["result.json", "missing/result.md"], "missing does not exist"),
+        (["result.json", "folder.md"], "-o folder.md: this is a folder"),
+        (["result"], "expected a file ending in"),
+        (["result.json.gz"], "expected a file ending in"),
+        ([".json"], "expected a file ending in"),
         (["result.json", "./result.json"], "-o result.json: this is the same file as -o"),
-        (["result.json", "below/../result.json"], "this is the same file as -o result.json"),
     ],
 )
 def test_all_files_are_checked_before_anything_is_done(files, said, command):
-    Path("below").mkdir()
+    Path("folder.md").mkdir()
     result = judgeloop(*command, *of_each(files))
     assert result.exit_code == 2
     assert said in result.stderr

@@ -95,9 +95,3 @@ def test_what_a_found_file_may_set_for_no_command_is_refused():
     for command in ("compare", "doctor"):
         with pytest.raises(DataError, match=r"\[shared\] judge-price: only the caller"):
             read('[shared]\njudge-price = "0,0"\n', command)
-
-
-def test_one_number_is_a_list_of_one():
-    from judgeloop.calibration.config import CalibrateConfig
-
-    assert CalibrateConfig.of(risk=0.2).risk == (0.2,)

@@ -76,6 +76,9 @@ METRIC = ["--judge", "metric:rouge1"]
         ('output = ".git/x.json"', "hidden"),
         ('represent = "minilm:model"', "name a model"),
         ("budget = 50", "not raise"),
+        ("ledger-budget = 100", "only the caller"),
+        ('names = ["b", "a"]', "only the caller"),  # a gate would let the other pass
+        ('judge-name = "lab"', "only the caller"),
     ],
 )
 def test_a_found_settings_file_cannot_set_what_harms(
@@ -141,12 +144,6 @@ def test_an_env_file_does_not_change_the_question_of_a_file_that_the_caller_name
     ]
 
 
-def test_a_named_file_that_is_not_there_is_an_error(files: list[str]) -> None:
-    result = judgeloop("compare", *files, *METRIC, "--config", "missing.toml")
-    assert result.exit_code == 2
-    assert "missing.toml" in result.stderr
-
-
 def test_no_config_reads_nothing(files: list[str]) -> None:
     found('judge-price = "0,0"')
     Path(".env").write_text("OPENAI_BASE_URL=https://elsewhere.example\nJUDGELOOP_RISK=0.3\n")
@@ -155,33 +152,16 @@ def test_no_config_reads_nothing(files: list[str]) -> None:
     assert json.loads(result.stdout)["settings_files"] == {}
 
 
-def test_help_does_not_look_at_files(files: list[str]) -> None:
-    found('judge-price = "0,0"')
-    assert judgeloop("compare", "--help").exit_code == 0
-
-
-def test_a_dry_run_runs_no_code_that_a_found_file_names(files: list[str]) -> None:
-    found('allow-plugins = true\nproxy = "python:evil:judge"', "estimate")
-    result = judgeloop("estimate", "a.jsonl", *METRIC, "--dry-run")
-    assert result.exit_code == 2
-    assert not Path("code-ran").exists()
-
-
-def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(files: list[str]) -> None:
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(
+    more: list[str], files: list[str]
+) -> None:
     Path("mine.py").write_text("def judge(item, output):\n    return 0.5\n")
     found('proxy = "python:evil:judge"', "estimate")
     own = ["--judge", "python:mine:judge", "--allow-plugins"]
-    result = judgeloop("estimate", "a.jsonl", *own)
+    result = judgeloop("estimate", "a.jsonl", *own, *more)
     assert result.exit_code == 2
     assert not Path("code-ran").exists()
-
-
-def test_a_link_that_leads_outside_is_outside(files: list[str], tmp_path: Path) -> None:
-    secret = tmp_path.parent / "secret.txt"
-    secret.write_text("secret")
-    Path("rubric.txt").symlink_to(secret)
-    found('rubric = "rubric.txt"')
-    assert "outside" in judgeloop("compare", *files, *METRIC).stderr
 
 
 def test_what_harms_nobody_is_set_and_the_result_says_so(files: list[str]) -> None:
@@ -206,19 +186,13 @@ def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "OPENAI_BASE_URL=https://elsewhere.example/v1",
-        "ANTHROPIC_BASE_URL=https://elsewhere.example",
-        "JUDGELOOP_JUDGE_BASE_URL=https://elsewhere.example/v1",
-        "JUDGELOOP_JUDGE_PRICE=0,0",
-        "JUDGELOOP_ALLOW_PLUGINS=1",
         "JUDGELOOP_JUDGE=python:evil:judge",
         "JUDGELOOP_RUBRIC=/proc/self/environ",
         "JUDGELOOP_BUDGET=100",
-        "JUDGELOOP_MAX_USD=100",
-        "JUDGELOOP_CONFIG=judgeloop.toml",
     ],
 )
 def test_an_env_file_cannot_set_what_harms(line: str, files: list[str]) -> None:
+    """What only the caller may set is in `docs/test_environment.py`."""
     Path(".env").write_text(f"{line}\n")
     result = judgeloop("compare", *files, *METRIC)
     assert result.exit_code == 2, result.output

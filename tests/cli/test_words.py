@@ -24,14 +24,8 @@ def given(tmp_path, monkeypatch, chat_server):
 
 
 def judged_at(server):
-    return [
-        "--judge",
-        "openai/judge",
-        "--judge-base-url",
-        server.url,
-        "--judge-price",
-        "prices.toml",
-    ]
+    url = ["--judge-base-url", server.url]
+    return ["--judge", "openai/judge", *url, "--judge-price", "prices.toml"]
 
 
 def answers(server, *, usage=used):

@@ -126,6 +126,7 @@ def environment(tmp_path):
     yield os.environ | {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
+        "JUDGELOOP_JOBS": "1",
         "OPENAI_API_KEY": "sk-reader-0123456789",
         "OPENAI_BASE_URL": server.url,
         "JUDGELOOP_JUDGE_PRICE": str(prices),

@@ -7,7 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from support.commandline import judgeloop
 from support.pages import IN_ORDER, PAGES, ROOT, blocks, name
+
+from judgeloop.cli.commands import COMMANDS, FIELDS
 
 # Why a block is not run here; `.ci/run` runs the commands that set up.
 NOT_RUN = {
@@ -149,13 +152,11 @@ OTHERS = {"--quiet", "--editable", "--strict", "--constraint", "--session"} | {
     "--count", "--planted", "--requests"}  # fmt: skip
 
 
-def test_every_flag_on_the_pages_exists(environment):
+def test_every_flag_on_the_pages_exists():
     known = set(OTHERS)
-    for command in ("compare", "select", "estimate", "replay", "doctor", "calibrate", "convert",
-                    "ledger reconcile", "ledger salvage"):  # fmt: skip
-        known |= set(FLAG.findall(run(f"judgeloop {command} --help-all", ROOT, environment).stdout))
-    for command in ("", "demo", "init"):
-        known |= set(FLAG.findall(run(f"judgeloop {command} --help", ROOT, environment).stdout))
+    for path in [(), *((row.name,) for row in COMMANDS), *FIELDS]:
+        for form in ("--help", "--help-all"):
+            known |= set(FLAG.findall(judgeloop(*path, form).stdout))
     named = {
         (name(page), flag)
         for page in PAGES

@@ -133,31 +133,3 @@ def test_every_console_block_of_the_two_pages_is_a_recipe():
 )  # fmt: skip
 def test_a_price_is_published_where_the_page_says_so(model, url, known):
     assert (published_price(model, base_url=url) is not None) == known
-
-
-@pytest.mark.processes
-def test_a_named_server_is_not_asked_again_as_the_page_says(server, tmp_path):
-    text = section(OPEN, "A server whose address changes")
-    named, first, second = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].strip().splitlines()
-    for name in ("old", "new"):
-        rows = [{"id": n, "prompt": f"{n}?", "output": f"{name} good"} for n in range(8)]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    server.respond = vllm
-    moved = ChatServer()
-    try:
-        outputs = []
-        for command, at in ((first, server), (second, moved)):
-            done = subprocess.run(
-                ["bash", "-c", f"{named}\n{ADDRESS.sub(at.root, command)}"],
-                cwd=tmp_path,
-                env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-                check=False,
-                capture_output=True,
-                text=True,
-            )
-            outputs.append(done.stdout.splitlines()[0])
-        assert outputs[0] == outputs[1]
-        assert not moved.requests
-        assert not moved.visits
-    finally:
-        moved.close()

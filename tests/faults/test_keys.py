@@ -4,7 +4,6 @@ the command ends."""
 from __future__ import annotations
 
 import base64
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from support.fault_server import FaultServer, Pause, whole
+from support.outputs import two_files
 
 from judgeloop.providers.prices import price_from_text
 
@@ -56,12 +56,7 @@ def slow(say):
 @pytest.fixture
 def outputs(tmp_path):
     """Two output files of six items."""
-    paths = []
-    for name in ("first", "second"):
-        path = tmp_path / f"{name}.jsonl"
-        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(6)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        paths.append(str(path))
+    paths = two_files(tmp_path, 6)
     (tmp_path / "plugin_judge.py").write_text(PLUGIN)
     (tmp_path / "bad.jsonl").write_text('{"id": "i0", "prompt": "p0"}\n')
     return paths
@@ -80,15 +75,7 @@ def start(*arguments, server=None):
             "OPENAI_BASE_URL": server.url("openai"),
             "ANTHROPIC_BASE_URL": server.url("anthropic"),
         }
-    command = [
-        sys.executable,
-        "-m",
-        "judgeloop",
-        "compare",
-        *arguments,
-        "-o",
-        "result.json",
-    ]
+    command = [sys.executable, "-m", "judgeloop", "compare", *arguments, "-o", "result.json"]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -117,8 +104,9 @@ def sent_keys(server):
             if line.lower().startswith(("authorization", "x-api-key"))}  # fmt: skip
 
 
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-@pytest.mark.parametrize(("reply", "code"), [(good, 0), (rejected, 4)])
+@pytest.mark.parametrize(
+    ("wire", "reply", "code"), [("openai", good, 0), ("anthropic", rejected, 4)]
+)
 def test_a_providers_key_reaches_its_server_and_nothing_else(wire, reply, code, outputs, tmp_path):
     with FaultServer(reply, price=PRICE) as server:
         judge = [*outputs, "--judge", f"{wire}/m", "--judge-price", "1,10", "--order", "fixed"]
@@ -130,35 +118,18 @@ def test_a_providers_key_reaches_its_server_and_nothing_else(wire, reply, code, 
     check_no_key(tmp_path, stdout, stderr)
 
 
-@pytest.mark.parametrize("reply", [good, rejected])
-def test_a_given_address_gets_the_judges_own_key_and_no_providers(reply, outputs, tmp_path):
-    with FaultServer(reply, price=PRICE) as server:
-        judge = [
-            "--judge",
-            "openai/m",
-            "--judge-base-url",
-            server.url("openai"),
-            "--judge-price",
-            "1,10",
-        ]
-        _, stdout, stderr = finish(start(*outputs, *judge))
+def test_a_given_address_gets_the_judges_own_key_and_no_providers(outputs, tmp_path):
+    with FaultServer(rejected, price=PRICE) as server:
+        judge = ["--judge", "openai/m", "--judge-price", "1,10", "--judge-base-url"]
+        _, stdout, stderr = finish(start(*outputs, *judge, server.url("openai")))
     assert sent_keys(server) == {f"Bearer {KEYS['JUDGELOOP_JUDGE_API_KEY']}"}
     check_no_key(tmp_path, stdout, stderr)
 
 
 def test_a_server_in_trouble_brings_no_key_to_light(outputs, tmp_path):
     with FaultServer(broken, price=PRICE) as server:
-        process = start(
-            *outputs,
-            "--judge",
-            "openai/m",
-            "--judge-price",
-            "1,10",
-            "--budget",
-            "0.02",
-            server=server,
-        )
-        returned, stdout, stderr = finish(process)
+        judge = ["--judge", "openai/m", "--judge-price", "1,10", "--budget", "0.02"]
+        returned, stdout, stderr = finish(start(*outputs, *judge, server=server))
     assert returned in {3, 4}
     assert server.connections
     check_no_key(tmp_path, stdout, stderr)
@@ -180,10 +151,9 @@ def test_a_bad_file_brings_no_key_to_light(outputs, tmp_path):
     check_no_key(tmp_path, stdout, stderr)
 
 
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-def test_ctrl_c_brings_no_key_to_light(wire, outputs, tmp_path):
+def test_ctrl_c_brings_no_key_to_light(outputs, tmp_path):
     with FaultServer(slow, price=PRICE) as server:
-        process = start(*outputs, "--judge", f"{wire}/m", "--judge-price", "1,10", server=server)
+        process = start(*outputs, "--judge", "anthropic/m", "--judge-price", "1,10", server=server)
         deadline = time.monotonic() + DEADLINE_S
         while not server.bodies and time.monotonic() < deadline:
             time.sleep(0.02)

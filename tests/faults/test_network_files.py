@@ -3,13 +3,13 @@ the process's own environment can."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
 from support.fault_server import USED, FaultServer, whole
+from support.outputs import two_files
 from support.patience import PATIENCE_S
 
 from judgeloop.providers.prices import price_from_text
@@ -26,10 +26,7 @@ def good(say):
 
 
 def compare(folder, address, **environment):
-    for name in ("first", "second"):
-        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(6)]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [sys.executable, "-m", "judgeloop", "compare", "first.jsonl", "second.jsonl"]
+    command = [sys.executable, "-m", "judgeloop", "compare", *two_files(folder, 6)]
     command += ["--judge", "openai/m", "--judge-price", "1,10", "--order", "fixed"]
     usual = {name: value for name, value in os.environ.items() if "_proxy" not in name.lower()}
     return subprocess.run(

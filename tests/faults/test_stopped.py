@@ -13,6 +13,7 @@ import time
 import pytest
 from support.chat_judges import chat_judge
 from support.fault_server import USED, FaultServer, Pause, whole
+from support.outputs import two_files
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
@@ -35,27 +36,15 @@ STOPPED_S, TIMEOUT_S, REPLY_S = 2.6, 1.6, 0.6
 LIMIT_S = 2.0  # enough for a call on a busy machine, and less than the slow import takes
 
 
-def outputs(folder):
-    paths = []
-    for name in ("first", "second"):
-        path = folder / f"{name}.jsonl"
-        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(ITEMS)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        paths.append(str(path))
-    return paths
-
-
-def start(server, wire, folder):
+def start(server, folder):
     environment = os.environ | {
         "JUDGELOOP_JUDGE_TIMEOUT": str(TIMEOUT_S),
         "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
-        "OPENAI_API_KEY": "key-for-the-test",
         "ANTHROPIC_API_KEY": "key-for-the-test",
-        "OPENAI_BASE_URL": server.url("openai"),
         "ANTHROPIC_BASE_URL": server.url("anthropic"),
     }
-    command = [sys.executable, "-m", "judgeloop", "compare", *outputs(folder)]
-    command += ["--judge", f"{wire}/m", "--judge-price", "1,10", "--order", "fixed", "--json"]
+    command = [sys.executable, "-m", "judgeloop", "compare", *two_files(folder, ITEMS)]
+    command += ["--judge", "anthropic/m", "--judge-price", "1,10", "--order", "fixed", "--json"]
     command += ["--concurrency", str(ITEMS)]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -63,13 +52,12 @@ def start(server, wire, folder):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-def test_a_process_that_is_stopped_keeps_the_replies_that_came_meanwhile(wire, tmp_path):
+def test_a_process_that_is_stopped_keeps_the_replies_that_came_meanwhile(tmp_path):
     def reply(say):
         return [Pause(REPLY_S), *whole(200, say.completion())]
 
     with FaultServer(reply, price=PRICE, used=USED) as server:
-        process = start(server, wire, tmp_path)
+        process = start(server, tmp_path)
         deadline = time.monotonic() + 60
         while not server.bodies and time.monotonic() < deadline:
             time.sleep(0.01)

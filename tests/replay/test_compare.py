@@ -8,10 +8,9 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.core.errors import InputError
-from judgeloop.engine.session import Limits
-from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
-from judgeloop.replay.compare import Protocol, Recordings, run_pair, suiting
+from judgeloop.replay.compare import Recordings, run_pair, suiting
+from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.run import Journal
 from judgeloop.replay.tables import by_rule, by_size
 
@@ -26,8 +25,9 @@ def recordings(systems=4, items=60, seed=0, tie_margin=0.0):
 
 
 def protocol(**changes):
-    settings = {"selectors": ("random",), "seeds": 3, "subset": 0.8, "variant": Variant()}
-    return Protocol(**settings | changes)
+    paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
+    settings = {"selectors": ("random",), "seeds": 3, "subset": 0.8}
+    return ReplayConfig.of(**paths | settings | changes)
 
 
 def test_a_contest_has_the_items_with_both_scores_from_the_view_of_the_winner():
@@ -88,8 +88,8 @@ def test_a_budget_that_is_the_whole_pool_or_more_estimates_without_error():
 def test_a_rule_is_run_with_the_selectors_that_it_goes_with():
     rows = run_pair(
         recordings(), (0, 3),
-        protocol(selectors=("random", "diffuse"), rules=("sequential", "anytime", "tie-aware"), risks=(0.1, 0.2),
-                 limits=Limits(5, 40)),
+        protocol(selectors=("random", "diffuse"), iterative=True, rules=("sequential", "anytime", "tie-aware"), risk=(0.1, 0.2),
+                 max_judgments=40),
     )  # fmt: skip
     ran = {(row["selector"], row["rule"]) for row in rows}
     assert ran == {

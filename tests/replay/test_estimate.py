@@ -16,10 +16,15 @@ from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
+from judgeloop.questions.estimate.selector import (
+    Material,
+    live_material,
+    make_selector,
+    strata_of,
+    wanted_by,
+)
+from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import (
-    Estimations,
-    RecordedMaterial,
     Subject,
     judgments,
     stratify,
@@ -43,7 +48,9 @@ def subject(items=ITEMS, seed=0):
 
 
 def plan(*selectors, **more):
-    return Estimations(selectors, **{"shares": SHARES, "seeds": 3} | more)
+    paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
+    settings = {"shares": SHARES, "seeds": 3} | more
+    return ReplayEstimateConfig.of(**paths, selectors=selectors, **settings)
 
 
 def live(name, budget, one, **flags):
@@ -54,9 +61,12 @@ def live(name, budget, one, **flags):
     )  # fmt: skip
     items = len(one.scores)
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
-    material = LiveMaterial(config, pool, one.confidence)
-    vars(material)["_states"] = one.vectors  # instead of vectors of its texts
-    vars(material)["output_vectors"] = lambda: one.outputs
+    vectors = {
+        "states": lambda: one.vectors,
+        "last": lambda: one.vectors,
+        "outputs": lambda: one.outputs,
+    }
+    material = replace(live_material(config, pool, one.confidence), **vectors)
     return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
 
 
@@ -79,7 +89,7 @@ def stratify_on(monkeypatch):
     """`stratify` on given clusters, whatever it would find."""
 
     def run(strata, *given):
-        monkeypatch.setattr(RecordedMaterial, "clusters", lambda material, count: strata)
+        monkeypatch.setattr(Material, "clusters", lambda material, count: strata)
         return stratify(*given)
 
     return run
@@ -137,7 +147,7 @@ def test_the_distance_between_confidences_is_the_one_for_the_rule(stratify_on):
     )  # another sample has another mean
     selector = live("actracer", 30, one, clusters=8, **rule)
     strata = strata_of(selector, ITEMS)
-    row = stratify_on(strata, one, 7, 50, plan("actracer", distance="ks"))[2]
+    row = stratify_on(strata, one, 7, 50, plan("actracer", confidence_by="first-token"))[2]
     other = stratify_on(strata, one, 7, 50, plan("actracer"))[2]
     estimate = session(selector, 30, one, np.random.default_rng([0, 7, 50, 2]))
     assert row["estimate"] == estimate.tally.moments.mean != other["estimate"]
@@ -224,7 +234,7 @@ def test_a_proxy_that_knows_every_score_leaves_draws_no_error_and_picks_theirs()
     plain = {
         row["selector"]: row["estimate"] for row in every_row(one, 0, plan(*WALKING, "stratified"))
     }
-    helped = every_row(one, 0, plan(*WALKING, "stratified", by_confidence=True))
+    helped = every_row(one, 0, plan(*WALKING, "stratified", proxy="confidence"))
     for row in helped:
         if row["selector"] in {"random", "stratified"} and row["share"] == 50:
             assert row["estimate"] == pytest.approx(row["truth"])
@@ -239,7 +249,7 @@ def test_a_history_helps_draws_where_systems_are_alike_and_leaves_picks_alone():
     one = replace(subject(), scores=scores[0], earlier=scores[1:])
     names, errors = ("random", "stratified", "cross-entropy"), {}
     for history in (0, 4):
-        rows = every_row(one, 0, plan(*names, history=history, seeds=20))
+        rows = every_row(one, 0, plan(*names, history_systems=history, seeds=20))
         for name in names:
             errors[name, history] = np.mean([(r["estimate"] - r["truth"]) ** 2 for r in rows if r["selector"] == name])  # fmt: skip
     assert errors["random", 4] < 0.5 * errors["random", 0]
@@ -250,7 +260,11 @@ def test_a_history_helps_draws_where_systems_are_alike_and_leaves_picks_alone():
 def test_a_history_is_drawn_anew_in_every_repetition():
     scores = np.random.default_rng(1).random((7, ITEMS))
     one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    some = [row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history=1))]
+    some = [
+        row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history_systems=1))
+    ]
     flat = replace(one, earlier=np.tile(scores[1], (6, 1)))
-    same = [row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history=1))]
+    same = [
+        row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history_systems=1))
+    ]
     assert some != same, "that of the first earlier system alone"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ def data(tmp_path):
 QUICK = ["--shares", "10,30,50", "--seeds", 2, "--jobs", 1]
 
 
-def test_every_selector_is_measured_by_share_with_pictures(data, tmp_path):
+def test_every_selector_is_measured_by_share(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, *QUICK, "-o", out)
     assert result.exit_code == 0, result.output
@@ -42,8 +41,6 @@ def test_every_selector_is_measured_by_share_with_pictures(data, tmp_path):
     assert {row["selector"] for row in accuracy if row["coverage"]} == {
         "random", "stratified", "stratified-confidence",
     }  # fmt: skip
-    for name in ("error", "coverage"):
-        assert ET.fromstring((out / f"{name}.svg").read_text()).tag.endswith("svg")
     printed = replay(*data, *QUICK, "-o", out, "--resume", "--json").stdout
     assert json.loads(printed)["area"] == json.loads((out / "area.json").read_text())
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from support.replaying import replay, verdicts
 from support.tables import write
 
-from judgeloop.engine.session import Limits
 from judgeloop.history.past import prospects_of
-from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.replay.compare import Earlier, Protocol, Recordings, prospects_for, run_pair
+from judgeloop.replay.compare import Earlier, Recordings, prospects_for, run_pair
+from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.tables import by_rule
 
 ITEMS, SYSTEMS = 300, 12
@@ -32,11 +31,12 @@ def mostly_ties(seed=0, items=ITEMS, systems=SYSTEMS):
 
 
 def protocol(**changes):
+    paths = dict.fromkeys(("outputs", "items", "verdicts", "output"), "x")
     settings = {
-        "selectors": ("random", "decisive"), "seeds": 3, "subset": 1.0, "variant": Variant(), "rules": ("tie-aware",),
-        "risks": (0.1,), "limits": Limits(5, 100),
+        "selectors": ("random", "decisive"), "seeds": 3, "subset": 1.0, "iterative": True, "rules": ("tie-aware",),
+        "risk": (0.1,), "max_judgments": 100,
     }  # fmt: skip
-    return Protocol(**settings | changes)
+    return ReplayConfig.of(**paths | settings | changes)
 
 
 def past_of(recordings, pair, count, seed=0):
@@ -86,7 +86,7 @@ def test_another_table_may_be_the_history_with_some_systems_always_in_it():
 
 def known_of(recordings, contest, seed, run):
     """What the selector that goes by a history is told of the items, in one repetition."""
-    return prospects_for(recordings, contest, seed, run.history)
+    return prospects_for(recordings, contest, seed, run.history_systems)
 
 
 def without_selector(rows, selector):
@@ -94,24 +94,24 @@ def without_selector(rows, selector):
     return [{name: value for name, value in row.items() if name != "selector"} for row in kept]
 
 
-@pytest.mark.parametrize("run", [{}, {"rules": (), "sizes": (5, 20, 60)}])
+@pytest.mark.parametrize("run", [{}, {"iterative": False, "sizes": (5, 20, 60)}])
 def test_without_a_history_decisive_is_random_row_for_row(run):
     rows = run_pair(mostly_ties(), (2, 7), protocol(**run))
     assert without_selector(rows, "decisive") == without_selector(rows, "random") != []
 
 
 def test_with_a_history_it_is_not():
-    rows = run_pair(mostly_ties(), (2, 7), protocol(history=8))
+    rows = run_pair(mostly_ties(), (2, 7), protocol(history_systems=8))
     assert without_selector(rows, "decisive") != without_selector(rows, "random")
 
 
 def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
     data, many = (
         mostly_ties(),
-        protocol(history=8, rules=("tie-aware", "hypergeometric"), risks=(0.1, 0.1)),
+        protocol(history_systems=8, rules=("tie-aware", "hypergeometric"), risk=(0.1, 0.1)),
     )
     rows = run_pair(data, (2, 7), many)
-    alone = run_pair(data, (2, 7), protocol(history=8, selectors=("decisive",)))
+    alone = run_pair(data, (2, 7), protocol(history_systems=8, selectors=("decisive",)))
     tie_aware = [row for row in rows if (row["selector"], row["rule"]) == ("decisive", "tie-aware")]
     assert tie_aware[::2] == tie_aware[1::2] == alone
 
@@ -120,18 +120,21 @@ def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition():
     data = mostly_ties()
     contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
     past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
-    expected, found = prospects_of(past, ()), known_of(data, contest, 1, protocol(history=8))
+    expected, found = (
+        prospects_of(past, ()),
+        known_of(data, contest, 1, protocol(history_systems=8)),
+    )
     assert (found.power, found.distances) == (expected.power, None)
     np.testing.assert_array_equal(found.shares, expected.shares)
     np.testing.assert_array_equal(found.agreements, expected.agreements)
-    other = known_of(data, contest, 2, protocol(history=8))
+    other = known_of(data, contest, 2, protocol(history_systems=8))
     assert not np.array_equal(other.agreements, expected.agreements)
 
 
 def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():
     data = mostly_ties()
     rows = [
-        row for pair in data.pairs(40, np.random.default_rng(0)) for row in run_pair(data, pair, protocol(history=8))
+        row for pair in data.pairs(20, np.random.default_rng(0)) for row in run_pair(data, pair, protocol(history_systems=8))
     ]  # fmt: skip
     random, decisive = by_rule(rows)
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")

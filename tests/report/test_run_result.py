@@ -76,11 +76,6 @@ def test_a_notebook_shows_decision_evidence_and_cost(name, request):
     assert {"cost", "rule" if name != "estimated" else "interval"} <= {*shown.text.split("\n")}
 
 
-def test_a_notebook_shows_the_standings(searched):
-    shown = Tags(searched._repr_html_()).text
-    assert all(row.system in shown for row in searched.standings)
-
-
 def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
     tables = {EVIL: ROWS["terse"], "<b>": ROWS["chatty"]}
     result = judgeloop.select(tables, baseline="<b>", judge=shorter)

@@ -63,9 +63,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "not_worse": {"rule": "anytime", "not_worse": 0.05},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
-    "combine": {"selector": "diffuse", "combine": "addition"},
-    "clustering": {"selector": "diffuse", "clustering": "kmeans"},
-    "representative": {"selector": "diffuse", "representative": "euclidean"},
     "represent": {"selector": "diffuse", "represent": "minilm"},
     "rule": {"rule": "anytime"},
     "baseline": {"baseline": "b"},
@@ -82,15 +79,8 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
-        "as_published": {
-            "selector": "diffuse",
-            "represent": "minilm",
-            "rule": "hypergeometric",
-            "as_published": True,
-        },
     },
     SelectConfig: {
-        "as_published": {"selector": "llm-selector", "as_published": True},
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
@@ -106,7 +96,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 }
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
-TAKES_A_MODEL = {EstimateConfig: {"represent", "layer", "as_published"}}
+TAKES_A_MODEL = {EstimateConfig: {"represent", "layer"}}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 

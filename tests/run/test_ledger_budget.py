@@ -106,13 +106,6 @@ def test_a_dry_run_counts_it(files):
     assert "The budget of $5.00 is enough." in command(*files, "--dry-run").stdout
 
 
-def test_a_file_that_was_found_may_not_set_it(files, tmp_path):
-    (tmp_path / "judgeloop.toml").write_text("[compare]\nledger-budget = 100\n")
-    done = command(*files)
-    assert done.exit_code == 2
-    assert "only the caller may set it" in done.stderr
-
-
 def test_without_a_price_it_cannot_be_kept(files):
     done = command(
         *files[:2], "--judge", "openai/unknown", "--judge-base-url", "http://localhost:1/v1",

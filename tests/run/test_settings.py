@@ -3,13 +3,12 @@ from __future__ import annotations
 import re
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from judgeloop.core.errors import InputError
-from judgeloop.engine.presentation import Order, Vote
-from judgeloop.questions.compare.config import CompareConfig, compare_config
+from judgeloop.engine.presentation import Order
+from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.settings.setting import declared
 
@@ -17,32 +16,7 @@ LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
 
 def config(**values):
-    return compare_config(**(LEAST | values))
-
-
-def test_two_files_and_a_judge_are_enough():
-    defaults = config()
-    assert (defaults.first, defaults.second) == (Path("a.jsonl"), Path("b.jsonl"))
-    assert (defaults.selector, defaults.rule, defaults.risk) == ("random", "sequential", 0.1)
-    assert (defaults.min_judgments, defaults.max_judgments, defaults.max_abstentions) == (
-        5,
-        200,
-        0.05,
-    )
-    assert (defaults.order, defaults.seed, defaults.tie_margin) == (Order.BOTH, 0, 0.0)
-    assert defaults.budget == Decimal(5)
-    assert defaults.budget_p == 5 * 10**12
-    assert defaults.ledger == Path(".judgeloop/ledger.sqlite")
-    assert not defaults.allow_partial
-    assert defaults.judge == ("metric:rouge2",)
-    assert (defaults.vote, defaults.verdict, defaults.prompt, defaults.rubric) == (
-        Vote.MAJORITY,
-        "schema",
-        None,
-        None,
-    )
-    assert (defaults.decoys, defaults.rpm, defaults.tpm) == (0, None, None)
-    assert not defaults.allow_plugins
+    return CompareConfig.of(**(LEAST | values))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +48,8 @@ def test_a_budget_of_none_is_no_limit(budget):
     assert config(budget=budget).budget_p is None
 
 
-@pytest.mark.parametrize("name", sorted(declared(CompareConfig).keys() - LEAST.keys()))
-def test_a_value_of_none_counts_as_not_given(name):
-    assert config(**{name: None}) == config()
+def test_a_value_of_none_counts_as_not_given():
+    assert config(**dict.fromkeys(declared(CompareConfig).keys() - LEAST.keys())) == config()
 
 
 def test_a_configuration_cannot_be_changed():
@@ -160,6 +133,6 @@ def test_a_missing_value_is_named():
 
 
 def test_a_comparison_needs_no_judge_and_the_other_questions_one():
-    assert compare_config(first="a", second="b").judge == ()
+    assert CompareConfig.of(first="a", second="b").judge == ()
     with pytest.raises(InputError, match=r"^`judge`: "):
         SelectConfig.of(outputs="a,b", baseline="a", judge=())

@@ -10,7 +10,7 @@ from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.credible import Credible
 from judgeloop.methods.selectors.llm_selector import LLMSelector
 from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.select_inputs import field_for
+from judgeloop.replay.select import field_for
 
 POOLS, SIZE, SURE = 100, 400, 0.9
 TABLES = {
@@ -66,7 +66,7 @@ def test_no_belief_of_nine_tenths_unless_the_win_rate_is_the_highest(recorded_da
             assert (rates[belief >= SURE] == rates.max()).all()
 
 
-def test_llm_selector_as_published_believes_in_the_baseline(recorded_data, tmp_path):
+def test_llm_selector_as_in_its_paper_believes_in_the_baseline(recorded_data, tmp_path):
     config = config_of(
         recorded_data, "gpt4", selectors=("llm-selector",), weak_judges=3, cache_dir=tmp_path
     )

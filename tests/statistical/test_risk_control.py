@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.promises import check_risk
+from support.walks import fared_at
 
 from judgeloop.calibration.comparable import Case, Comparable
 from judgeloop.calibration.threshold import Calibration, calibrate
@@ -51,7 +52,7 @@ def fared(everything, new, risk, rng, *, weighted):
     shared = "base" if "base" in new else None
     row = Comparable(Case.APART, (everything.pairs.index(new),), "", shared)
     run = replayed(everything, row, limits=LIMITS, weighted=weighted, rng=rng, repetitions=1)
-    ended = run.at(risk, found.bounds)
+    ended = fared_at(run, risk, found.bounds)
     return ended.wrong, ended.undecided
 
 

@@ -43,6 +43,14 @@ def completed(
     )
 
 
+def failed(
+    status: int, message: str, type_: str | None = None, code: str | None = None
+) -> Response:
+    """An error in OpenAI's form."""
+    error = {"message": message, "type": type_, "param": None, "code": code}
+    return answered({"error": error}, status)
+
+
 class Azure:
     """The v1 API of Azure OpenAI."""
 
@@ -109,22 +117,8 @@ class OpenRouter:
         error = {"code": code, "message": message, "metadata": metadata}
         return answered({"error": error, "user_id": KEY_OF_OTHERS})
 
-    cut_off = completed(
-        "",
-        choice={
-            "finish_reason": "error",
-            "error": {"code": 502, "message": "Upstream idle timeout exceeded"},
-        },
-    )
-    no_credit = answered(
-        {
-            "error": {
-                "code": 402,
-                "message": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
-            }
-        },
-        402,
-    )
+    cut_off = completed("", choice={"finish_reason": "error", "error": {"code": 502, "message": "Upstream idle timeout exceeded"}})  # fmt: skip
+    no_credit = answered({"error": {"code": 402, "message": "Insufficient credits. Add more using https://openrouter.ai/settings/credits"}}, 402)  # fmt: skip
     in_flight = answered({"error": {"code": 402, "message": "Spending in flight exceeds the balance", "metadata": {"limit_source": "openrouter_in_flight_budget"}}}, 402, retry_after="2")  # fmt: skip
     moderated = answered(
         {"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged",
@@ -228,39 +222,9 @@ class Ollama:
     thinking = completed(
         f"<think>\nThe first.\n</think>\n\n{SAID}", model="qwen3:4b", system_fingerprint="fp_ollama"
     )
-    no_model = answered(
-        {
-            "error": {
-                "message": 'model "qwen3:4b" not found',
-                "type": "not_found_error",
-                "param": None,
-                "code": None,
-            }
-        },
-        404,
-    )
-    too_long = answered(
-        {
-            "error": {
-                "message": "the input length exceeds the context length",
-                "type": "invalid_request_error",
-                "param": None,
-                "code": None,
-            }
-        },
-        400,
-    )
-    loading = answered(
-        {
-            "error": {
-                "message": "llm server loading model",
-                "type": "api_error",
-                "param": None,
-                "code": None,
-            }
-        },
-        503,
-    )
+    no_model = failed(404, 'model "qwen3:4b" not found', "not_found_error")
+    too_long = failed(400, "the input length exceeds the context length", "invalid_request_error")
+    loading = failed(503, "llm server loading model", "api_error")
 
     @staticmethod
     def cut(tokens: int) -> Response:

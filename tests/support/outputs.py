@@ -21,3 +21,11 @@ def write_outputs(path: Path, texts: Iterable[str], **fields: object) -> Path:
     )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def two_files(folder: Path, items: int) -> list[str]:
+    """Write the outputs of two systems, `first.jsonl` and `second.jsonl`; their paths."""
+    return [
+        str(write_outputs(folder / f"{name}.jsonl", [f"{name} {n}" for n in range(items)]))
+        for name in ("first", "second")
+    ]

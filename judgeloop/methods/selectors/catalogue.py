@@ -15,14 +15,13 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
-# Names of the variants that settings choose among: of DiffUse (`stats/diffuse_variants.py`,
-# `stats/dendrogram.py`), and of stratified draws (`stratified.py`).
+# Names of variants: of DiffUse (`stats/diffuse_variants.py`, `stats/dendrogram.py`), the paper's
+# first, which replays measure; and of stratified draws (`stratified.py`).
 COMBINATIONS = ("difference", "concatenation", "addition")
 CLUSTERINGS = ("ward", "cosine", "kmeans", "micro-ward")
 REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
 ALLOCATIONS = ("mc-ucb", "proportional")
 
-_VARIANT = ("combine", "clustering", "representative")
 _STATES = ("represent", "layer")
 
 
@@ -109,16 +108,16 @@ SELECTORS: tuple[SelectorRow, ...] = (
     _row(
         "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
         "one representative of each cluster of output differences",
-        needs=[Need.OUTPUT_VECTORS], takes=["represent", *_VARIANT],
+        needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
         "compare", "max-norm", "max_norm:for_two", Draws.PICKED, "largest output difference first",
-        needs=[Need.OUTPUT_VECTORS], takes=["represent", "combine"],
+        needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
         "compare", "input-cluster", "diffuse:for_two", Draws.PICKED,
         "one representative of each cluster of prompts",
-        needs=[Need.PROMPT_VECTORS], takes=["represent", "clustering", "representative"],
+        needs=[Need.PROMPT_VECTORS], takes=["represent"],
     ),
     _row(
         "select", "race", "race:for_many", Draws.EVEN,

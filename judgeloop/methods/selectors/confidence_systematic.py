@@ -6,15 +6,15 @@ bins get finer with every item. How the confidence is computed is not decided he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.ingredients import ForOne
+from judgeloop.methods.selectors.ordered import Ordered, Picks
 
 
 def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -35,17 +35,9 @@ def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return (ranks + rng.integers(max(items, 1))) % max(items, 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConfidenceSystematicState:
-    """All positions in the order of the sample, and the number picked so far."""
-
-    order: NDArray[np.int64]  # shape (items,)
-    picked: int = 0
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class ConfidenceSystematic:
+class ConfidenceSystematic(Ordered):
     """Picks items so that those judged so far are spread evenly over the ranks of the confidence.
 
     `confidence` has the shape (items,); items of equal confidence come in random order. Every item
@@ -58,7 +50,7 @@ class ConfidenceSystematic:
     name: str = "confidence-systematic"
     draws: Draws = Draws.PICKED
 
-    def init(self, items: int, rng: np.random.Generator) -> ConfidenceSystematicState:
+    def positions(self, items: int, rng: np.random.Generator) -> Picks:
         """Sort the items by confidence, and draw the order in which the ranks are visited.
 
         Raises:
@@ -70,24 +62,7 @@ class ConfidenceSystematic:
             raise ValueError("the confidence holds values that are not finite")
         shuffled = rng.permutation(items)
         ascending = shuffled[np.argsort(self.confidence[shuffled], kind="stable")]
-        return ConfidenceSystematicState(ascending[spread_ranks(items, rng)])
-
-    def ask(
-        self, state: ConfidenceSystematicState, rng: np.random.Generator
-    ) -> tuple[Step | None, ConfidenceSystematicState]:
-        """Return the next item of the order; None once all are picked."""
-        del rng  # all randomness is in the order
-        if state.picked == len(state.order):
-            return None, state
-        step = Step((Choice(int(state.order[state.picked]), None, ONE_SYSTEM),))
-        return step, ConfidenceSystematicState(state.order, state.picked + 1)
-
-    def tell(
-        self, state: ConfidenceSystematicState, labels: Sequence[Label]
-    ) -> ConfidenceSystematicState:
-        """Return the state unchanged: the picks do not depend on answers."""
-        del labels
-        return state
+        return ascending[spread_ranks(items, rng)]
 
 
 def for_one(given: ForOne) -> ConfidenceSystematic:

@@ -7,16 +7,17 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.ingredients import ForOne
+from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 FIRST = 30  # items drawn at random before the first group
 GROUP = 5  # items in a group
@@ -26,23 +27,9 @@ MOST_SECTIONS = 256  # an interval's number is stored in a byte
 ROWS_AT_A_TIME = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CrossEntropyState:
-    """The sample so far, as its histograms, and the items still to ask.
-
-    `left` holds the positions outside the sample. `queued` holds the part of the sample that has
-    not been asked for yet.
-    """
-
-    seed: int
-    left: NDArray[np.int64]
-    counts: NDArray[np.int64]  # shape (dimensions * sections,)
-    queued: tuple[int, ...]
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class CrossEntropy:
+class CrossEntropy(Ordered):
     """Adds groups of items, each the best of some random groups at matching the pool's histograms.
 
     `vectors` has the shape (items, dimensions). Each dimension is cut into `sections` equal
@@ -71,60 +58,27 @@ class CrossEntropy:
         if self.tried < 1:
             raise ValueError(f"expected `tried` to be at least 1, found {self.tried}")
 
-    def init(self, items: int, rng: np.random.Generator) -> CrossEntropyState:
-        """Draw the first items, and the seed for the groups.
+    def positions(self, items: int, rng: np.random.Generator) -> Picks:
+        """Draw the first items and the seed for the groups; groups are added as they are needed."""
+        check_vectors(self.vectors, items)
+        return self._sample(rng.permutation(items), int(rng.integers(2**31)))
 
-        Raises:
-            ValueError: there is not exactly one finite vector for each item.
-        """
-        if len(self.vectors) != items:
-            raise ValueError(f"{len(self.vectors)} vectors for {items} items")
-        if not np.isfinite(self.vectors).all():
-            raise ValueError("the vectors hold values that are not finite")
-        shuffled = rng.permutation(items)
+    def _sample(self, shuffled: NDArray[np.int64], seed: int) -> Iterator[int]:
+        """Yield the first items, then the best of the groups tried, until none is left."""
         first, left = shuffled[:FIRST], np.sort(shuffled[FIRST:])
-        seed = int(rng.integers(2**31))
-        return CrossEntropyState(
-            seed, left, self._histograms(first[None, :])[0], tuple(first.tolist())
-        )
-
-    def ask(
-        self, state: CrossEntropyState, rng: np.random.Generator
-    ) -> tuple[Step | None, CrossEntropyState]:
-        """Return the next item of the sample, which grows by a group when it runs out."""
-        del rng  # groups come from the seed, so they do not depend on when they are drawn
-        if not state.queued and len(state.left):
-            state = self._grown(state)
-        if not state.queued:
-            return None, state
-        position, *later = state.queued
-        step = Step((Choice(position, None, ONE_SYSTEM),))
-        return step, replace(state, queued=tuple(later))
-
-    def tell(self, state: CrossEntropyState, labels: Sequence[Label]) -> CrossEntropyState:
-        """Return the state unchanged: the picks do not depend on answers."""
-        del labels
-        return state
-
-    def _grown(self, state: CrossEntropyState) -> CrossEntropyState:
-        """Add the best of the groups tried.
-
-        Once no more than `GROUP` items are left, every group holds all of them.
-        """
-        rng = np.random.default_rng((state.seed, len(state.left)))
-        size = min(GROUP, len(state.left))
-        places = np.stack(
-            [rng.choice(len(state.left), size, replace=False) for _ in range(self.tried)]
-        )
-        groups = state.left[places]
-        counts = state.counts + self._histograms(groups)
-        best = int(self._divergences(counts, len(self.vectors) - len(state.left) + size).argmin())
-        return replace(
-            state,
-            left=np.delete(state.left, places[best]),
-            counts=counts[best],
-            queued=(*state.queued, *groups[best].tolist()),
-        )
+        counts = self._histograms(first[None, :])[0]
+        yield from first.tolist()
+        while len(left):
+            rng = np.random.default_rng((seed, len(left)))
+            size = min(GROUP, len(left))
+            places = np.stack(
+                [rng.choice(len(left), size, replace=False) for _ in range(self.tried)]
+            )
+            groups = left[places]
+            tried = counts + self._histograms(groups)
+            best = int(self._divergences(tried, len(shuffled) - len(left) + size).argmin())
+            counts, left = tried[best], np.delete(left, places[best])
+            yield from groups[best].tolist()
 
     def _histograms(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count how often each cell is hit by the items of each group, shape (groups, cells).

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
 from judgeloop.methods.selectors.ingredients import ForOne, ForTwo
+from judgeloop.methods.selectors.ordered import check_vectors
 from judgeloop.methods.stats.dendrogram import HIERARCHIES, Dendrogram
 from judgeloop.methods.stats.diffuse_variants import representative
 
@@ -65,10 +66,7 @@ class DiffUse:
         Raises:
             ValueError: there is not exactly one finite vector for each item.
         """
-        if len(self.differences) != items:
-            raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
-        if not np.isfinite(self.differences).all():
-            raise ValueError("the difference vectors hold values that are not finite")
+        check_vectors(self.differences, items)
         return DiffUseState(self._tree, rng.permutation(items))
 
     @cached_property
@@ -177,10 +175,9 @@ class KMeansDiffUse:
         """Draw the seed of the clusterings, and the order for random representatives.
 
         Raises:
-            ValueError: the number of vectors is not `items`.
+            ValueError: there is not exactly one finite vector for each item.
         """
-        if len(self.differences) != items:
-            raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
+        check_vectors(self.differences, items)
         return KMeansState(int(rng.integers(2**31)), rng.permutation(items))
 
     def ask(self, state: KMeansState, rng: np.random.Generator) -> tuple[Step | None, KMeansState]:

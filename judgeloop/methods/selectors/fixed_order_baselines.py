@@ -6,16 +6,17 @@ Durmazkeser et al. (2025), appendix C. The outcomes are those of the ensemble of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Draws, Label, Step
+from judgeloop.core.records import Draws, Step
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.selectors.llm_selector import check_shape, query_step
+from judgeloop.methods.selectors.ordered import Ordered, Picks
 from judgeloop.methods.stats.information import OUTCOMES
 from judgeloop.methods.stats.weak_opinions import ensemble
 
@@ -42,17 +43,9 @@ RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeOrderState:
-    """The order of the queries, and the number asked so far."""
-
-    order: NDArray[np.int64]  # shape (items,)
-    given: int = 0
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class OutcomeOrder:
+class OutcomeOrder(Ordered):
     """A fixed order: most ties first, or lowest ("confidence") or highest ("uncertainty") entropy.
 
     `outcomes` has the shape (queries, systems); the baseline's are not counted. Queries of equal
@@ -68,31 +61,18 @@ class OutcomeOrder:
         if self.name not in RANKS:
             raise ValueError(f"expected one of {', '.join(RANKS)}, found {self.name!r}")
 
-    def init(self, items: int, rng: np.random.Generator) -> OutcomeOrderState:
+    def positions(self, items: int, rng: np.random.Generator) -> Picks:
         """Sort the queries; only the order of queries with equal rank is random."""
         check_shape(self.outcomes.shape, self.baseline, items)
         others = np.delete(self.outcomes, self.baseline, axis=1)
         counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
         shuffled = rng.permutation(items)
-        return OutcomeOrderState(
-            shuffled[np.argsort(RANKS[self.name](counts)[shuffled], kind="stable")]
-        )
+        ranks = RANKS[self.name](counts)[shuffled]
+        return shuffled[np.argsort(ranks, kind="stable")]
 
-    def ask(
-        self, state: OutcomeOrderState, rng: np.random.Generator
-    ) -> tuple[Step | None, OutcomeOrderState]:
-        """Return the next query of the order; None once all are asked."""
-        del rng
-        if state.given == len(state.order):
-            return None, state
-        position = int(state.order[state.given])
-        step = query_step(position, self.outcomes.shape[1], self.baseline)
-        return step, replace(state, given=state.given + 1)
-
-    def tell(self, state: OutcomeOrderState, labels: Sequence[Label]) -> OutcomeOrderState:
-        """Return the state unchanged: the order does not depend on answers."""
-        del labels
-        return state
+    def step(self, position: int) -> Step:
+        """Return the step that compares every system with the baseline on a query."""
+        return query_step(position, self.outcomes.shape[1], self.baseline)
 
 
 def most_draws(given: ForMany) -> OutcomeOrder:

@@ -10,7 +10,7 @@ about a minute for 100,000.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -18,8 +18,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.ingredients import ForOne
+from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 # `DIMENSIONS`, `SMALLEST_SHARE`, `DENSE` and `OUTLIERS` are those of the authors' program for
 # 10,000 items: `dec_dim` 8, `min_cluster_size` 80, `min_samples` 4, `a_unoise` 0.8.
@@ -109,22 +110,9 @@ def mean_likeness(points: Floats) -> Floats:
     return np.concatenate(blocks)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MMDCriticState:
-    """Which items are picked, and how near each item is to the picked items of its group.
-
-    In a cluster, `near` is the sum of the kernels with the picked items. Among the outliers, it is
-    the squared distance to the nearest picked item. `given` counts the picks of each group.
-    """
-
-    near: Floats  # shape (items,)
-    picked: NDArray[np.bool_]  # shape (items,)
-    given: NDArray[np.int64]  # shape (groups,)
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class MMDCritic:
+class MMDCritic(Ordered):
     """Picks MMD-critic prototypes from each HDBSCAN cluster, and the farthest of the outliers.
 
     `vectors` has the shape (items, dimensions). A group is a cluster or all outliers. The outliers
@@ -138,58 +126,35 @@ class MMDCritic:
     name: str = "mmd-critic"
     draws: Draws = Draws.PICKED
 
-    def init(self, items: int, rng: np.random.Generator) -> MMDCriticState:
-        """Cluster the items.
+    def positions(self, items: int, rng: np.random.Generator) -> Picks:
+        """Cluster the items, and pick from the clusters as picks are needed."""
+        del rng
+        check_vectors(self.vectors, items)
+        return self._picks(items)
 
-        Raises:
-            ValueError: there is not exactly one finite vector for each item.
+    def _picks(self, items: int) -> Iterator[int]:
+        """Yield the picks.
+
+        `near` says how near each item is to the picked items of its group: in a cluster, the sum of
+        the kernels with them; among the outliers, the squared distance to the nearest.
         """
-        del rng
-        if len(self.vectors) != items:
-            raise ValueError(f"{len(self.vectors)} vectors for {items} items")
-        if not np.isfinite(self.vectors).all():
-            raise ValueError("the vectors hold values that are not finite")
-        near = np.zeros(items)
+        near, picked = np.zeros(items), np.zeros(items, dtype=bool)
         near[self._apart] = np.inf
-        return MMDCriticState(
-            near, np.zeros(items, dtype=bool), np.zeros(len(self._groups), dtype=np.int64)
-        )
-
-    def ask(
-        self, state: MMDCriticState, rng: np.random.Generator
-    ) -> tuple[Step | None, MMDCriticState]:
-        """Return the next item; None once all are picked."""
-        del rng
-        if state.picked.all():
-            return None, state
-        after = MMDCriticState(state.near.copy(), state.picked.copy(), state.given.copy())
-        return Step((Choice(self._pick(after), None, ONE_SYSTEM),)), after
-
-    def tell(self, state: MMDCriticState, labels: Sequence[Label]) -> MMDCriticState:
-        """Return the state unchanged: the picks do not depend on answers."""
-        del labels
-        return state
-
-    def _pick(self, state: MMDCriticState) -> int:
-        """Return the next position, and enter it into the arrays of `state`."""
-        group = self._next_group(state.given)
-        members = self._groups[group]
-        apart = members is self._apart
-        position = (
-            self._farthest(state)
-            if apart
-            else self._prototype(state, members, int(state.given[group]))
-        )
-        here, there = self._points[members], self._points[position : position + 1]
-        if apart:
-            state.near[members] = np.minimum(
-                state.near[members], squared_distances(here, there)[:, 0]
-            )
-        else:
-            state.near[members] += kernel(here, there)[:, 0]
-        state.picked[position] = True
-        state.given[group] += 1
-        return position
+        given = np.zeros(len(self._groups), dtype=np.int64)  # picks of each group
+        for _ in range(items):
+            group = self._next_group(given)
+            members = self._groups[group]
+            apart = members is self._apart
+            worth = near[members] if apart else self._gain(near, members, int(given[group]))
+            position = int(members[np.where(picked[members], -np.inf, worth).argmax()])
+            here, there = self._points[members], self._points[position : position + 1]
+            if apart:
+                near[members] = np.minimum(near[members], squared_distances(here, there)[:, 0])
+            else:
+                near[members] += kernel(here, there)[:, 0]
+            picked[position] = True
+            given[group] += 1
+            yield position
 
     def _next_group(self, given: NDArray[np.int64]) -> int:
         """Return the group that the next item comes from; the last group holds the outliers."""
@@ -205,21 +170,15 @@ class MMDCritic:
         behind = self._sizes / self._sizes.sum() * (picked + 1) - in_clusters
         return int(behind.argmax())
 
-    def _prototype(self, state: MMDCriticState, members: Positions, given: int) -> int:
-        """Return the next prototype of a cluster: the greedy step for J_b of Kim et al. (2016).
+    def _gain(self, near: Floats, members: Positions, given: int) -> Floats:
+        """Return what a cluster's members add as prototypes: the greedy step of Kim et al. (2016).
 
         J_b(S) = 2 / (n |S|) Σ k(x, s) - 1 / |S|² Σ k(s, s'). All k(x, x) are 1. So the member whose
         addition gives the largest J_b is the member that maximizes its mean similarity to the
         cluster minus the sum of its similarities to the prototypes divided by |S| + 1.
         """
-        gain = self._likeness[members] - state.near[members] / (given + 1)
-        gain[state.picked[members]] = -np.inf
-        return int(members[gain.argmax()])
-
-    def _farthest(self, state: MMDCriticState) -> int:
-        """Return the outlier farthest from all picked outliers; the first while none is picked."""
-        distance = np.where(state.picked[self._apart], -np.inf, state.near[self._apart])
-        return int(self._apart[distance.argmax()])
+        gain: Floats = self._likeness[members] - near[members] / (given + 1)
+        return gain
 
     @cached_property
     def _points(self) -> Floats:

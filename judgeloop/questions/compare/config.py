@@ -1,4 +1,4 @@
-"""The settings of `compare`: two systems, selector and rule; and what the papers prescribe.
+"""The settings of `compare`: two systems, selector and rule.
 
 The settings that all questions share are in `settings/run_settings.py`.
 """
@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
-    CLUSTERINGS,
-    COMBINATIONS,
-    REPRESENTATIVES,
     SelectorRow,
     names_of,
     selector_row,
@@ -30,7 +27,6 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
@@ -45,83 +41,15 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 
-# What the DiffUse papers prescribe for a comparison, and for replays of comparisons: Ashury-Tahan et
-# al. (2024), "Label-Efficient Model Selection for Text Generation"; the submission prescribes the
-# same. Appendices are numbered as in the preprint. Open are the risk (the papers report 0.1 and
-# 0.2), the numbers of judged items at which success is read, the pairs and the repetitions.
-MINILM = "minilm(:.+)?"
-_PAPER = ("DiffUse", "Ashury-Tahan et al. 2024")
-_VARIANT = (
-    Prescription("combine", "difference", "section 4"),
-    Prescription("clustering", "ward", "section 5.2"),
-    Prescription("representative", "cosine", "section 5.2"),
-)
-_LIMITS = (
-    Prescription("min_judgments", 5, "tables 2 and 3"),
-    Prescription("max_judgments", 200, "tables 2 and 3"),
-    Prescription("give_up", None, "algorithm 1"),
-    Prescription("tie_margin", 0.0, "section 3"),
-)
-
-DIFFUSE = Publication(
-    *_PAPER,
-    (
-        Prescription("selector", "diffuse", "section 4"),
-        Prescription("represent", "minilm", "section 5.2", alike=MINILM),
-        *_VARIANT,
-        Prescription("rule", "hypergeometric", "appendix A.2"),
-        *_LIMITS,
-    ),
-)
-
-REPLAYED = Publication(
-    *_PAPER,
-    (
-        Prescription("selectors", ("random", "diffuse"), "section 5.3"),
-        Prescription("represent", "minilm", "section 5.2", alike=MINILM, unless="vectors"),
-        *_VARIANT,
-        Prescription("rules", ("hypergeometric",), "appendix A.2"),
-        *_LIMITS,
-        Prescription("subset", 0.8, "section 5.3"),
-    ),
-)
-
-
 QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 # The default selector for a stopping rule that does not need uniform draws.
 PREFERRING = "decisive"
 
-# Settings that replays have too.
-Combine = Annotated[
-    str,
-    one_of(COMBINATIONS),
-    run_setting(
-        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
-    ),
-]
-Clustering = Annotated[
-    str,
-    one_of(CLUSTERINGS),
-    run_setting(
-        f"Clustering method: {', '.join(CLUSTERINGS)}. Above 20,000 items ward is approximated.",
-        SELECTION,
-    ),
-]
-Representative = Annotated[
-    str,
-    one_of(REPRESENTATIVES),
-    run_setting(
-        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
-    ),
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
-
-    PAPER: ClassVar[Publication | None] = DIFFUSE
 
     first: Annotated[
         Path,
@@ -168,9 +96,6 @@ class CompareConfig(ContestSettings):
             Vectors,
         ),
     ] = "lexical"
-    combine: Combine = "difference"
-    clustering: Clustering = "ward"
-    representative: Representative = "cosine"
     rule: Annotated[
         str,
         one_of(RULES),
@@ -269,12 +194,3 @@ class CompareConfig(ContestSettings):
 def has_recorded(judges: object) -> bool:
     """Return whether recorded scores are among `judges`, which may be unchecked."""
     return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
-
-
-def compare_config(**values: object) -> CompareConfig:
-    """Return a checked configuration; `judge` is one name, or several names for a panel.
-
-    Raises:
-        InputError: a value is out of range; the message names the field.
-    """
-    return CompareConfig.of(**values)

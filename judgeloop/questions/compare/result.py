@@ -30,13 +30,11 @@ class CompareOptions(Part):
     - `near_tie`: the gap that counts as no practical difference; null without one
     - `not_worse`: how much worse the second system may be; null if the question is which is better
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `variant`: how the selector differs from its paper; null if it does not
     """
 
     near_tie: float | None = None
     not_worse: float | None = None
     give_up: float | None = None
-    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.catalogue import Need
-from judgeloop.methods.selectors.ingredients import ForTwo, Variant
+from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
+from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.dendrogram import MOST_EXACT
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
@@ -103,11 +102,11 @@ def _selector(comparison: Comparison) -> Selector[Any]:
     config, row = comparison.config, comparison.selector
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(config.combine, *_output_vectors(config, comparison.pool))
+        vectors = combined(COMBINATIONS[0], *_output_vectors(config, comparison.pool))
     elif Need.PROMPT_VECTORS in row.needs:
         vectors = _embedded(config, [item.prompt for item in comparison.pool.items])
     known = _prospects(comparison) if Need.HISTORY in row.needs else None
-    made: Selector[Any] = row.make(ForTwo(config.min_judgments, _variant(config), vectors, known))
+    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors, prospects=known))
     return made
 
 
@@ -136,10 +135,6 @@ def _prospects(comparison: Comparison) -> Prospects | None:
         np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs
     )
     return known._replace(distances=length_distances(first, second))
-
-
-def _variant(config: CompareConfig) -> Variant:
-    return Variant(config.combine, config.clustering, config.representative)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
@@ -179,7 +174,6 @@ def _options(comparison: Comparison) -> CompareOptions:
         near_tie=config.near_tie,
         not_worse=config.not_worse,
         give_up=config.give_up,
-        variant=_changes(comparison),
     )
 
 
@@ -188,17 +182,3 @@ def _data(comparison: Comparison) -> DataNotes:
     if comparison.recorded is None:
         return found
     return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
-
-
-def _changes(comparison: Comparison) -> str | None:
-    """Return how the selector differs from its paper; None if it does not."""
-    given, papers, items = _variant(comparison.config), Variant(), len(comparison.pool)
-    changed = [
-        f"{name} {getattr(given, name)}"
-        for name in Variant.__dataclass_fields__
-        if getattr(given, name) != getattr(papers, name)
-    ]
-    clusters = "clustering" in comparison.selector.takes
-    if clusters and given.clustering == papers.clustering and items > MOST_EXACT:
-        changed.append("Ward approximated by micro-clusters")
-    return ", ".join(changed) or None

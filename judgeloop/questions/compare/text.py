@@ -281,5 +281,4 @@ def _rule(result: Result) -> str:
 
 def _selector(result: Result) -> str:
     represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
-    variant = f" ({result.options.variant})" if result.options.variant else ""
-    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}"
+    return f"{result.setup.selector}{represent}, seed {result.setup.seed}"

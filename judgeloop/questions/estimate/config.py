@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
@@ -20,7 +20,6 @@ from judgeloop.methods.selectors.catalogue import (
     selectors_of,
 )
 from judgeloop.methods.stopping.catalogue import INTERVALS
-from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
 from judgeloop.settings.shared import (
@@ -39,39 +38,6 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 
-# What the AcTracer paper prescribes for an estimate, and for replays of estimates: Huang et al.
-# (2024), "Active Testing of Large Language Model via Multi-Stage Sampling". Open are the number of
-# judgments and how log-probabilities become a confidence: the geometric mean with Wasserstein's
-# distance for answers in prose, the first token with that of Kolmogorov and Smirnov for
-# classification, mathematics and code (appendix A.1.3).
-_PAPER = ("AcTracer", "Huang et al. 2024")
-_STATES = (
-    Prescription("represent", None, "section 3.1.1", shown="hidden:MODEL", alike="hidden:.+"),
-    Prescription("layer", "middle", "section 3.1.1"),
-)
-
-ACTRACER = Publication(
-    *_PAPER,
-    (
-        Prescription("selector", "actracer", "algorithm 1"),
-        *_STATES,
-        Prescription("clusters", None, "section 3.1.2", shown="auto"),
-        Prescription("allocation", "mc-ucb", "section 3.1.3"),
-    ),
-)
-
-RIVALS = ("random", "stratified-confidence", "cross-entropy", "mmd-critic", "diffuse", "actracer")
-REPLAYED = Publication(
-    *_PAPER,
-    (
-        Prescription("selectors", RIVALS, "section 4.3"),
-        *_STATES,
-        Prescription("vectors", None, "section 3.1.1"),
-        Prescription("proxy", None, "algorithm 1"),
-    ),
-)
-
-
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
 FIRST_LOOK = 20  # judgments before the interval is first computed
@@ -87,8 +53,6 @@ BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judg
 @dataclass(frozen=True, kw_only=True)
 class EstimateConfig(RunSettings):
     """All settings of an estimate of one system's mean score."""
-
-    PAPER: ClassVar[Publication | None] = ACTRACER
 
     outputs: Annotated[
         Path,
@@ -139,7 +103,7 @@ class EstimateConfig(RunSettings):
     layer: Annotated[
         Layer | None,
         run_setting(
-            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
+            "Layer of the hidden states: middle, last or a number. Default: middle; last for "
             "cross-entropy and mmd-critic, as in their papers.",
             SELECTION,
         ),

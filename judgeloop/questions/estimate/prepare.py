@@ -28,7 +28,7 @@ from judgeloop.questions.estimate.config import (
     EstimateConfig,
     default_layer,
 )
-from judgeloop.questions.estimate.selector import HIDDEN, LiveMaterial, make_selector, wanted_by
+from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
 from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import (
     NOTHING_GIVEN,
@@ -101,7 +101,7 @@ def prepare(
         history=named_by_content(config.history) if config.proxy == BY_HISTORY else None,
     )
     # Clusters are computed here, before the run, so that the user can interrupt it.
-    material = LiveMaterial(config, pool, confidence)
+    material = live_material(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
     ratings_forecast = None
     if config.proxy == BY_HISTORY:

@@ -1,14 +1,15 @@
 """Makes the selector of an estimate from the data it needs, for live runs and replays alike.
 
-The catalogue (`methods/selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
-them for a live run, `RecordedMaterial` in `replay/estimate.py` for a replay.
+The catalogue (`methods/selectors/catalogue.py`) says which data a selector needs. `Material`
+holds them: of a live run (`live_material`), or of a recorded system (`replay/estimate.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,36 +36,54 @@ SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
 HIDDEN = "hidden"
 
 
-class Material(Protocol):
-    """The data that selectors may use; a method is called only if the catalogue row needs it."""
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The data that selectors may use, of a live run or of a recorded system.
 
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        ...
+    - `items`: their number.
+    - `states`: returns vectors of the system's hidden states, shape (items, dimensions); `last`:
+      those of the last layer, for the selectors whose papers prescribe it; `outputs`: vectors of
+      the outputs alone. Each is called only if the selector's row asks for it.
+    - `confidence`: the system's confidence, shape (items,); None if nothing uses it.
+    - `seed`: the seed of the clusters.
+    - `found`: the number of clusters that CluSearch found before; None to search.
+    """
 
-    def states(self, *, last: bool) -> Floats:
-        """Return vectors of the system's hidden states, shape (items, dimensions).
-
-        They are from the last layer with `last`, else from the layer of the settings.
-        """
-        ...
-
-    def output_vectors(self) -> NDArray[np.floating]:
-        """Return vectors of the system's outputs, shape (items, dimensions)."""
-        ...
-
-    def confidence(self) -> Floats:
-        """Return the system's confidence, shape (items,)."""
-        ...
+    items: int
+    states: Callable[[], Floats]
+    last: Callable[[], Floats]
+    outputs: Callable[[], NDArray[np.floating]]
+    confidence: Floats | None
+    seed: Sequence[int]
+    found: int | None = None
 
     def clusters(self, count: int) -> Strata:
-        """Return `count` balanced clusters of the states."""
-        ...
+        """Return `count` balanced clusters of the states, made once for all selectors."""
+        from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
+
+        if count not in self._known:
+            rng = np.random.default_rng(self.seed)
+            self._known[count] = Strata(balanced_kmeans(self.states(), count, rng).labels)
+        return self._known[count]
 
     def searched(self, most: int) -> Strata:
-        """Return as many balanced clusters as CluSearch finds, at most `most`."""
-        ...
+        """Return the clusters at the elbow of the inertia, at most `most`."""
+        from judgeloop.methods.stats.cluster_search import strata_by_clusters
+
+        if self.found is not None:
+            return self.clusters(self.found)
+        rng = np.random.default_rng(self.seed)
+        return Strata(strata_by_clusters(self.states(), most, rng)[0])
+
+    def known_confidence(self) -> Floats:
+        """Return the confidence for a selector that uses it."""
+        assert self.confidence is not None, "read for every selector that uses it"
+        return self.confidence
+
+    @cached_property
+    def _known(self) -> dict[int, Strata]:
+        """Clusters made so far, by their number."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +115,7 @@ def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selec
         limit=wanted.limit,
         start=wanted.start,
         vectors=_vectors(row, material),
-        confidence=material.confidence() if Need.CONFIDENCE in row.needs else None,
+        confidence=material.known_confidence() if Need.CONFIDENCE in row.needs else None,
         allocation=row.allocation or wanted.allocation,
         distance=wanted.distance,
     )
@@ -107,8 +126,8 @@ def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selec
 def _vectors(row: SelectorRow, material: Material) -> NDArray[np.floating] | None:
     """Return the vectors that the selector itself looks at; None if it looks at none."""
     if Need.LAST_STATES in row.needs:
-        return material.states(last=True)
-    return material.output_vectors() if Need.OUTPUT_VECTORS in row.needs else None
+        return material.last()
+    return material.outputs() if Need.OUTPUT_VECTORS in row.needs else None
 
 
 def strata_of(selector: Selector[Any], items: int) -> Strata:
@@ -118,7 +137,7 @@ def strata_of(selector: Selector[Any], items: int) -> Strata:
 
 def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
     if Need.SECTIONS in row.needs:
-        return by_sections(material.confidence(), wanted.clusters or SECTIONS)
+        return by_sections(material.known_confidence(), wanted.clusters or SECTIONS)
     if Need.CLUSTERS not in row.needs:
         return Strata.single(material.items)
     most = min(wanted.limit // 2, material.items)
@@ -168,67 +187,22 @@ def wanted_by(config: EstimateConfig, items: int) -> Wanted:
     )
 
 
-@dataclass(frozen=True)
-class LiveMaterial:
-    """The data for selectors in a live run: vectors computed here, and confidences read before.
+def live_material(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Material:
+    """Return the data for selectors in a live run: vectors of texts, or hidden states of a model."""
 
-    The vectors are of texts, or hidden states of a model.
-    """
-
-    config: EstimateConfig
-    pool: Pool
-    read_confidence: Floats | None
-
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        return len(self.pool)
-
-    def states(self, *, last: bool) -> Floats:
-        """Return hidden states of the prompts, or vectors of prompt and output together."""
-        del last  # the layer in the configuration suits the selector
-        return self._states
-
-    def output_vectors(self) -> NDArray[np.floating]:
-        """Return the embeddings of the outputs, as DiffUse uses them: not reduced."""
-        config = self.config
-        return embed(
-            self.pool.outputs[0], config.represent, seed=config.seed, cache_dir=config.cache_dir
-        )
-
-    def confidence(self) -> Floats:
-        """Return the confidences read from the outputs, shape (items,)."""
-        assert self.read_confidence is not None, "read for every selector that uses it"
-        return self.read_confidence
-
-    def clusters(self, count: int) -> Strata:
-        """Return `count` balanced clusters."""
-        from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
-
-        return Strata(balanced_kmeans(self._states, count, self._rng).labels)
-
-    def searched(self, most: int) -> Strata:
-        """Return the clusters at the elbow of the inertia, at most `most`."""
-        from judgeloop.methods.stats.cluster_search import strata_by_clusters
-
-        return Strata(strata_by_clusters(self._states, most, self._rng)[0])
-
-    @property
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(
-            [self.config.seed, min(self.config.max_judgments, len(self.pool))]
-        )
-
-    @cached_property
-    def _states(self) -> Floats:
-        config = self.config
+    @cache
+    def states() -> Floats:
+        layer = config.layer or "middle"  # that of the settings suits the selector
         return states_of(
-            self.pool,
-            config.represent,
-            config.layer or "middle",
-            seed=config.seed,
-            cache_dir=config.cache_dir,
+            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
         )
+
+    def outputs() -> NDArray[np.floating]:
+        texts = pool.outputs[0]  # as DiffUse uses them: not reduced
+        return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
+
+    seed = [config.seed, min(config.max_judgments, len(pool))]
+    return Material(len(pool), states, states, outputs, confidence, seed)
 
 
 def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
@@ -21,7 +21,6 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import (
     Form,
@@ -42,32 +41,6 @@ from judgeloop.settings.shared import (
     MinJudgments,
     run_setting,
 )
-
-# What the LLM Selector paper prescribes for a search for the best, and for replays of it: Durmazkeser
-# et al. (2025), "Active Model Selection for Large Language Models". Open are the number of judgments
-# (the paper reads its curves at every budget), the size of the pools and the number of realisations,
-# which the paper does not name.
-_PAPER = ("LLM Selector", "Durmazkeser et al. 2025")
-_SHARED = (
-    Prescription("weak_judges", 10, "appendix B"),
-    Prescription("epsilon", None, "appendix D", shown="auto"),
-    Prescription("tie_margin", 0.0, "section 2.2"),
-)
-
-LLM_SELECTOR = Publication(
-    *_PAPER,
-    (
-        Prescription("selector", "llm-selector", "algorithm 1"),
-        Prescription("rule", "fixed-budget", "algorithm 1"),
-        *_SHARED,
-    ),
-)
-
-RIVALS = ("random", "llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty")
-REPLAYED = Publication(
-    *_PAPER, (Prescription("selectors", RIVALS, "section 3 and appendix C"), *_SHARED)
-)
-
 
 QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
@@ -101,8 +74,6 @@ def epsilons(value: object) -> object:
 @dataclass(frozen=True, kw_only=True)
 class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
-
-    PAPER: ClassVar[Publication | None] = LLM_SELECTOR
 
     outputs: Annotated[
         tuple[Path, ...],

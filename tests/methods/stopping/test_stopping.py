@@ -26,7 +26,7 @@ from judgeloop.methods.stopping.majority import (
 )
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.methods.stopping.sequential import Sequential
-from judgeloop.questions.compare.config import compare_config
+from judgeloop.questions.compare.config import CompareConfig
 
 
 def test_the_papers_worked_example():
@@ -139,7 +139,7 @@ def test_abstentions_count_for_the_other_side_under_a_guarantee(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_only_a_rule_with_an_interval_takes_a_near_tie(name):
-    config = compare_config(first="a", second="b", judge="human", rule=name, near_tie=0.05)
+    config = CompareConfig.of(first="a", second="b", judge="human", rule=name, near_tie=0.05)
     if name == "anytime":
         check_settings("compare", config)
         assert make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05).near_tie == 0.05

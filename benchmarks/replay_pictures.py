@@ -1,12 +1,15 @@
-"""Draws the tables of replays as pictures, and returns them as SVG texts.
+"""Draws the tables of a finished replay as pictures (SVG), beside them.
 
-matplotlib is imported on first use; it comes with the extra `judgeloop[pictures]`. Writes no files.
+python benchmarks/replay_pictures.py FOLDER
 """
 
 from __future__ import annotations
 
+import argparse
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,13 +170,48 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
     return svg(figure)
 
 
-def win_rates_picture(rates: Sequence[float]) -> str:
+def win_rates_picture(table: Sequence[Row]) -> str:
     """Draw how many candidates have which win rate against the baseline.
 
     Durmazkeser et al. (2025), figure 3.
     """
     figure, axes = panel()
-    axes.hist(100 * np.asarray(rates), bins=20, range=(0, 100), color="C0")
+    rates = np.array([row["win_rate"] for row in table if row["win_rate"] is not None])
+    axes.hist(100 * rates, bins=20, range=(0, 100), color="C0")
     axes.set_xlabel("win rate against the baseline, %")
     axes.set_ylabel("systems")
     return svg(figure)
+
+
+# For each picture: the table that it is drawn of, and how.
+PICTURES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+    "success": ("sizes", success_picture),
+    "bias": ("sizes", bias_picture),
+    "rules": ("rules", rules_picture),
+    "identified-by-calls": ("calls", lambda table: identification_picture(table, "calls")),
+    "identified-by-queries": ("queries", lambda table: identification_picture(table, "queries")),
+    "win-rates": ("rates", win_rates_picture),
+    "error": ("accuracy", lambda table: shares_picture(table, "error")),
+    "coverage": ("accuracy", lambda table: shares_picture(table, "coverage")),
+}
+
+
+def draw(folder: Path) -> None:
+    """Draw the tables in `folder` that have rows."""
+    for name, (table, picture) in PICTURES.items():
+        file = folder / f"{table}.json"
+        if rows := json.loads(file.read_text(encoding="utf-8")) if file.exists() else []:
+            (folder / f"{name}.svg").write_text(picture(rows), encoding="utf-8")
+
+
+def main() -> None:
+    """Read the argument, and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    draw(parser.parse_args().folder)
+
+
+if __name__ == "__main__":
+    main()
