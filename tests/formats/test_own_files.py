@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -83,16 +81,3 @@ def test_a_place_that_the_caller_names_may_be_a_link(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     make_folder(tmp_path / "link" / "runs")
     assert (tmp_path / "real" / "runs").is_dir()
-
-
-@pytest.mark.processes
-def test_links_for_every_process_id_are_not_written_through(tmp_path):
-    """A repository held such links beside `result.txt`; a system's name was a shell's command."""
-    write_good_and_poor(tmp_path, 20, reference="good")
-    target = tmp_path / "theirs.sh"
-    target.write_text("echo theirs\n")
-    for number in range(1, 2**15, 7):
-        (tmp_path / f".result.txt.{number}").symlink_to(target)
-    command = [sys.executable, "-m", "judgeloop", *COMPARE, "-o", "result.txt"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert target.read_text() == "echo theirs\n"

@@ -171,7 +171,7 @@ def test_looked_at_again_and_again_it_rarely_ever_misses(kind):
     scores = populations["right or wrong, as strata have it"]
     strata = Strata.single(ITEMS) if kind == "bets" else Strata(labels)
     rule = Precise(RISK, ITEMS, any_look=True, guaranteed=kind == "bets")
-    estimator, runs, looks, missed = MeanScore(strata), 300, (40, 60, 90, 140, 200, 300), 0
+    estimator, runs, looks, missed = MeanScore(strata), 100, (40, 60, 90, 140, 200, 300), 0
     for seed in range(runs):
         drawn = sample(Stratified(strata, max(looks)), scores, max(looks), seed)
         bounds = [rule.interval(estimator.tally(drawn[:look], ITEMS)) for look in looks]
