@@ -9,7 +9,7 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import LedgerConfig, ReconcileConfig, SalvageConfig
+from judgeloop.diagnostics.config import LedgerConfig, PruneConfig, ReconcileConfig, SalvageConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,11 @@ def ledger() -> click.Command:
         _command(
             _salvage,
             "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
+        ),
+        _command(
+            _prune,
+            "Delete what is old, and shrink the file. What was charged stays counted.\n\nCalls without a verdict are "
+            "summed up by day, run, judge and state. Calls of unknown cost stay, with those of the days around them.",
         ),
         _command(
             _reconcile,
@@ -199,6 +204,23 @@ def _salvage(**given: Any) -> None:
         for table, count in found.copied.items():
             print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
         print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
+
+
+def _prune(**given: Any) -> None:
+    from datetime import UTC, datetime
+
+    from judgeloop.ledger.pruning import day_before, prune
+    from judgeloop.report.words import count
+
+    with explained():
+        config = PruneConfig.of(**given)
+        before = day_before(config.older_than, datetime.now(UTC).date())
+        found = prune(config.ledger, before, verdicts=config.verdicts)
+        print(
+            f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
+            f"{before} deleted; what was charged stays counted"
+        )
+        print(f"{found.before_bytes:,} bytes before, {found.after_bytes:,} bytes after")
 
 
 def _reconcile(**given: Any) -> None:

@@ -64,6 +64,7 @@ class End(StrEnum):
     UNSENT = "unsent"  # reserved, and never sent
     UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
     RECONCILED = "reconciled"  # settled later, from the provider's export of requests
+    PRUNED = "pruned"  # the sum of attempts that were deleted
 
 
 @dataclass(frozen=True, slots=True)

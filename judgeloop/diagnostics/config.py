@@ -37,6 +37,32 @@ class SalvageConfig(Configuration):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PruneConfig(Configuration):
+    """The settings of `ledger prune`."""
+
+    older_than: Annotated[
+        str,
+        Setting(
+            "Delete what began before: a number of days, or a date such as 2026-01-31.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="DAYS|DATE",
+        ),
+    ]
+    verdicts: Annotated[
+        bool,
+        Setting(
+            "Also delete verdicts. They are paid for again if they are needed.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = False
+    ledger: Ledger = HOME / "ledger.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReconcileConfig(Configuration):
     """The settings of `ledger reconcile`."""
 

@@ -252,12 +252,16 @@ def _end_of(answer: Answer) -> End:
 def close_ticket(
     connection: LedgerConnection, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str
 ) -> None:
-    """Close a reservation without a reply.
+    """Close a reservation without a reply; one that was never sent is not kept.
 
     Raises:
         LedgerError: it was closed before.
     """
-    close(connection, _open_attempt(connection, ticket), state, end, cost_p=cost_p, result=why)
+    row = _open_attempt(connection, ticket)
+    if end in {End.UNSENT, End.UNNEEDED}:
+        _forget(connection, row)
+    else:
+        close(connection, row, state, end, cost_p=cost_p, result=why)
 
 
 def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
@@ -265,6 +269,12 @@ def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
     if row is None or row.state not in {"reserved", "sent"}:
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
     return row
+
+
+def _forget(connection: LedgerConnection, row: AttemptRow) -> None:
+    """Delete a reservation that was never sent, and give its money back."""
+    charge(connection, row.run, -row.charged_p)
+    connection.execute("DELETE FROM attempts WHERE id = ?", (row.id,))
 
 
 def close(
@@ -315,8 +325,11 @@ def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, i
                 connection, row, "abandoned", End.LOST, cost_p=row.charged_p, result=MAY_BE_BILLED
             )
             kept_p += row.charged_p
-        else:
+        elif row.rehearsed or not row.charged_p:  # not noted when it is sent: it may be late
             close(connection, row, "released", End.UNSENT, cost_p=0, result=NEVER_SENT)
+            freed_p += row.charged_p
+        else:
+            _forget(connection, row)
             freed_p += row.charged_p
     return freed_p, kept_p
 
@@ -353,9 +366,9 @@ def spend_of(
         "count(*) FILTER (WHERE charged_p > 0), "
         "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
         "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended <> :later) "
+        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
         "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED},
+        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
     ).fetchone()
     now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
     known = one(connection, RunRow, "id = ?", run)

@@ -49,6 +49,7 @@ VERSION = 1
 # verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
 # read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
 # its texts, the name of a system, or the digest of an output; number 0 is no value.
+# AUTOINCREMENT: the number of a row that was deleted is never given to another.
 ENDS = ", ".join(f"'{end}'" for end in End)
 DDL = (
     """CREATE TABLE about (
@@ -65,7 +66,7 @@ DDL = (
     seal        BLOB NOT NULL
 ) STRICT""",
     f"""CREATE TABLE attempts (
-    id          INTEGER PRIMARY KEY,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
     run         TEXT NOT NULL REFERENCES runs (id),
     opener      TEXT NOT NULL,
     key         TEXT NOT NULL,
@@ -97,7 +98,7 @@ DDL = (
     seal        BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE verdicts (
-    seq         INTEGER PRIMARY KEY,
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
     attempt     INTEGER NOT NULL REFERENCES attempts (id),
     cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
     score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),

@@ -252,7 +252,9 @@ def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
 def next_number(connection: sqlite3.Connection, kind: type[Any]) -> int:
     """Return the number of the next row of a table that numbers its rows."""
     found = connection.execute(
-        f"SELECT coalesce(max({kind._fields[0]}), 0) + 1 FROM {TABLES[kind]}"  # noqa: S608 - our own names
+        f"SELECT max((SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}), "  # noqa: S608 - our own names
+        "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?)) + 1",
+        (TABLES[kind],),
     )
     return int(found.fetchone()[0])
 

@@ -6,8 +6,9 @@ Each HTTP request is an attempt:
                     │                   │                          verdict is recorded
                     │                   ├───abandon──▶ abandoned   charged its worst case: billing
                     │                   │                          is unknown
-                    └─────release───────┴────────────▶ released    charged nothing: it was certainly
-                                                                   not billed
+                    │                   └───release──▶ released    charged nothing: it was certainly
+                    │                                              not billed
+                    └─release: deleted, as it was never sent
 
 A reservation is durable before the request is sent, and so is the note that it is sent. When a
 process dies, the next that works on the run releases what was never sent, and abandons what was

@@ -45,10 +45,8 @@ def test_the_plain_call_works_in_a_running_loop_and_gives_the_same(rows):
     async def ask():
         return judgeloop.compare(rows["terse"], rows["chatty"], **OPTIONS)
 
-    inside, outside = (
-        asyncio.run(ask()),
-        judgeloop.compare(rows["terse"], rows["chatty"], **OPTIONS),
-    )
+    inside = asyncio.run(ask())
+    outside = judgeloop.compare(rows["terse"], rows["chatty"], **OPTIONS)
     assert inside.labels == outside.labels
     assert inside.spend.attempts > outside.spend.attempts == 0
 
@@ -86,11 +84,11 @@ def test_a_call_in_another_thread_sets_no_signal_handler(rows):
 def test_progress_is_reported_to_a_function(rows, inside):
     seen = []
 
-    async def ask():
-        return judgeloop.compare(rows["terse"], rows["chatty"], **OPTIONS, progress=seen.append)
-
     def plain():
         return judgeloop.compare(rows["terse"], rows["chatty"], **OPTIONS, progress=seen.append)
+
+    async def ask():
+        return plain()
 
     result = asyncio.run(ask()) if inside else plain()
     assert seen[-1].asked == result.asked

@@ -289,16 +289,6 @@ def test_what_cannot_be_is_refused(given, said):
     assert said in refused(*given)
 
 
-@pytest.mark.slow
-def test_recorded_verdicts_with_many_ties_are_served_best_by_decisive_items(recorded_data):
-    found = calibrate(
-        "--history", recorded_data / "alpacaeval" / "verdicts-gpt4.csv.gz", "--risk", "0.1"
-    )
-    best = next(one for one in found["tried"] if one["best"])
-    assert best["selector"] == "decisive"
-    assert best["judgments"]["mean"] < 0.6 * found["tried"][0]["judgments"]["mean"]
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("ledger", "said"),

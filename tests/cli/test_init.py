@@ -57,9 +57,8 @@ def test_the_file_as_it_is_changes_nothing(written):
         assert found.files == {"judgeloop.toml": []}
 
 
-def test_a_run_with_the_file_as_it_is_is_the_run_without(written, incidents):
-    pair = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items",
-            incidents / "items.jsonl", "--judge", "metric:rouge2", "--json"]  # fmt: skip
+@pytest.mark.usefixtures("written")
+def test_a_run_with_the_file_as_it_is_is_the_run_without(pair):
     with_file = json.loads(judgeloop(*pair).stdout)
     without = json.loads(judgeloop(*pair, "--config", "none").stdout)
     assert (with_file["run"], with_file["winner"]) == (without["run"], without["winner"])

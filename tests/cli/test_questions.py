@@ -16,8 +16,8 @@ import judgeloop as library
 ITEMS = 40
 SYSTEMS = {"best": 10, "fair": 5, "base": 2}  # good answers among ten
 GIVEN = {
-    "compare": (["best.jsonl", "base.jsonl"], {}),
-    "select": (["best.jsonl", "fair.jsonl", "base.jsonl"], {"baseline": "base"}),
+    "compare": (["best.jsonl", "base.jsonl"], {"order": "fixed"}),
+    "select": (["best.jsonl", "fair.jsonl", "base.jsonl"], {"baseline": "base", "order": "fixed"}),
     "estimate": (["best.jsonl"], {"selector": "random"}),
 }
 

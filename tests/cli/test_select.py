@@ -78,23 +78,26 @@ def test_who_is_out_is_asked_about_no_more(systems, chat_server):
 
 
 @pytest.mark.parametrize("selector", ["race", "random", "credible", *PICKERS])
-def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing(
-    systems, chat_server, selector, tmp_path
-):
+def test_every_selector_runs_through_the_session(systems, chat_server, selector):
+    command = live(chat_server, systems, "--selector", selector, "--max-judgments", 80, "--json")
+    found = outcome_of(judgeloop(*command))
+    assert found["judged"] <= 80
+    assert found["selector"] == selector
+    if selector in PICKERS:
+        assert found["winner"] is not None
+        assert found["risk"] is None
+        assert found["near_best"] is None
+        assert found["win_rates_biased"]
+
+
+@pytest.mark.parametrize("selector", ["race", "llm-selector"])
+def test_concurrency_changes_nothing(systems, chat_server, selector, tmp_path):
     command = live(chat_server, systems, "--selector", selector, "--max-judgments", 80, "--json")
     first, second = (
-        outcome_of(judgeloop(*command, "--concurrency", n,
-                             "--ledger", tmp_path / f"{n}.sqlite"))
+        outcome_of(judgeloop(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite"))
         for n in (1, 16)
-    )  # fmt: skip
+    )
     assert first | {"rounds": 0} == second | {"rounds": 0}
-    assert first["judged"] <= 80
-    assert first["selector"] == selector
-    if selector in PICKERS:
-        assert first["winner"] is not None
-        assert first["risk"] is None
-        assert first["near_best"] is None
-        assert first["win_rates_biased"]
 
 
 def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_server):

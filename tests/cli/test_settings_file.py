@@ -104,13 +104,3 @@ def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, s
     assert result.exit_code == 2
     assert result.stderr.startswith(f"judgeloop: {said}")
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_the_environment_is_a_copy_with_the_keys_of_the_env_file(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "own")
-    Path(".env").write_text("OPENAI_API_KEY=found\nANTHROPIC_API_KEY=found\nOTHER=found\n")
-    found = read()
-    assert found.environment["OPENAI_API_KEY"] == "own"
-    assert found.environment["ANTHROPIC_API_KEY"] == "found"
-    assert "OTHER" not in found.environment
-    assert found.sentence == ".env sets ANTHROPIC_API_KEY"

@@ -35,10 +35,8 @@ def test_a_shared_setting_holds_for_every_command_that_has_it(command, names, tr
     assert found.values == {name: value for name, value in names.items() if value is not None}
 
 
-def test_a_commands_own_section_wins_and_the_command_line_wins_over_both(incidents):
+def test_a_commands_own_section_wins_and_the_command_line_wins_over_both(pair):
     Path("judgeloop.toml").write_text("[shared]\nrisk = 0.3\nseed = 4\n[compare]\nrisk = 0.2\n")
-    pair = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items",
-            incidents / "items.jsonl", "--judge", "metric:rouge2", "--json"]  # fmt: skip
 
     def shown(*more):
         done = CliRunner().invoke(app, [*map(str, pair), *more])

@@ -101,6 +101,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "replay a",
         "calibrate",
         "ledger salvage",
+        "ledger prune",
         "ledger reconcile",
     ):
         result = judgeloop(*command.split())

@@ -10,8 +10,6 @@ import pytest
 from support.pages import PAGES, ROOT, name
 
 MOST_WORDS = 30
-# How a longer sentence begins, and why it is not cut in two.
-EXCEPTIONS: dict[str, str] = {}
 # Words that a reader stumbles over; the plain one stands beside.
 AVOIDED = {
     "thereby": "so",
@@ -77,16 +75,9 @@ def test_a_sentence_has_at_most_thirty_words(page):
     too_long = [
         f"{words(sentence)} words: {sentence}"
         for sentence in sentences(read(page))
-        if words(sentence) > MOST_WORDS and not sentence.startswith(("\0", *EXCEPTIONS))
+        if words(sentence) > MOST_WORDS
     ]
     assert not too_long, "\n".join(too_long)
-
-
-def test_every_exception_is_on_a_page_and_has_a_reason():
-    there = [sentence for page in PAGES for sentence in sentences(read(page))]
-    for beginning, reason in EXCEPTIONS.items():
-        assert reason
-        assert any(sentence.startswith(beginning) for sentence in there), beginning
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

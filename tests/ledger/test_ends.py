@@ -29,6 +29,7 @@ SENTENCES = {
     End.UNSENT: "never sent",
     End.UNNEEDED: "the first order settles it",
     End.RECONCILED: "billed as request r",
+    End.PRUNED: "3 attempts, of which only the sum is kept",
 }
 
 
@@ -68,7 +69,16 @@ def known_of(path, end, said):
     return *found, lines, done.exit_code, ended
 
 
-@pytest.mark.parametrize("end", End)
+NEVER_SENT = [End.UNSENT, End.UNNEEDED]
+
+
+@pytest.mark.parametrize("end", NEVER_SENT)
+def test_a_reservation_that_was_never_sent_is_not_kept(tmp_path, end):
+    _, spend, lines, _, ended = known_of(tmp_path / "l.sqlite", end, "x")
+    assert (spend.charged_p, len(lines), ended) == (0, 1, [])
+
+
+@pytest.mark.parametrize("end", [end for end in End if end not in NEVER_SENT])
 def test_an_end_has_the_same_effects_whatever_its_sentence(tmp_path, end):
     found = known_of(tmp_path / "said.sqlite", end, SENTENCES[end])
     assert found == known_of(tmp_path / "x.sqlite", end, "x")
@@ -76,7 +86,7 @@ def test_an_end_has_the_same_effects_whatever_its_sentence(tmp_path, end):
     assert ended[0][0] == end
     assert exit_code == 0
     assert lengths == ([7] if end in {End.VERDICT, End.TRUNCATED} else [])
-    assert len(lines) == (1 if end in {End.UNSENT, End.UNNEEDED} else 2), "a heading and a request"
+    assert len(lines) == 2, "a heading and a request"
     assert spend.replies_without_usage == 0
 
 

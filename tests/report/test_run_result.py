@@ -25,19 +25,32 @@ def shorter(*, first, second):
     return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
 
 
-@pytest.fixture
-def compared():
-    return judgeloop.compare(ROWS["terse"], ROWS["chatty"], judge=shorter, version="1")
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A result of each question, by what was done."""
+    ledger = tmp_path_factory.mktemp("results") / "ledger.sqlite"
+    given = {"ledger": ledger, "version": "1"}
+    two = ROWS["terse"], ROWS["chatty"]
+    return {
+        "compared": judgeloop.compare(*two, judge=shorter, **given),
+        "searched": judgeloop.select(ROWS, baseline="chatty", judge=shorter, **given),
+        "estimated": judgeloop.estimate(two[1], judge=lambda output: 1 / len(output), **given),
+    }
+
+
+@pytest.fixture(params=["compared", "searched", "estimated"])
+def result(request, asked):
+    return asked[request.param]
 
 
 @pytest.fixture
-def searched():
-    return judgeloop.select(ROWS, baseline="chatty", judge=shorter, version="1")
+def compared(asked):
+    return asked["compared"]
 
 
 @pytest.fixture
-def estimated():
-    return judgeloop.estimate(ROWS["chatty"], judge=lambda output: 1 / len(output))
+def searched(asked):
+    return asked["searched"]
 
 
 class Tags(HTMLParser):
@@ -60,9 +73,7 @@ class Tags(HTMLParser):
         self.text += f"{data}\n"
 
 
-@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
-def test_a_notebook_shows_decision_evidence_and_cost(name, request):
-    result = request.getfixturevalue(name)
+def test_a_notebook_shows_decision_evidence_and_cost(result):
     shown = Tags(result._repr_html_())
     assert shown.seen == {"div", "p", "strong", "table", "tr", "th", "td"}
     assert result.page.headline in shown.text
@@ -73,7 +84,7 @@ def test_a_notebook_shows_decision_evidence_and_cost(name, request):
         for label, text in section.rows:
             assert label in shown.text
             assert text in shown.text
-    assert {"cost", "rule" if name != "estimated" else "interval"} <= {*shown.text.split("\n")}
+    assert {"cost", "interval" if result.job == "estimate" else "rule"} <= {*shown.text.split("\n")}
 
 
 def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
@@ -85,9 +96,7 @@ def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
-def test_a_result_prints_as_the_command_line_does(name, request):
-    result = request.getfixturevalue(name)
+def test_a_result_prints_as_the_command_line_does(result):
     text = str(result)
     summary = " ".join([result.page.headline, *result.page.summary])
     assert unwrapped(text).startswith(unwrapped(summary))
@@ -95,9 +104,7 @@ def test_a_result_prints_as_the_command_line_does(name, request):
     assert all(section.heading in text for section in result.page.sections)
 
 
-@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
-def test_a_dictionary_holds_json_values_and_the_judged_items(name, request):
-    result = request.getfixturevalue(name)
+def test_a_dictionary_holds_json_values_and_the_judged_items(result):
     values = result.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert (values["job"], values["run"]) == (result.job, result.setup.run)
@@ -107,9 +114,7 @@ def test_a_dictionary_holds_json_values_and_the_judged_items(name, request):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
-def test_the_judged_items_are_a_data_frame_of_the_callers_library(name, library, request):
-    result = request.getfixturevalue(name)
+def test_the_judged_items_are_a_data_frame_of_the_callers_library(result, library):
     frame = result.to_frame(library)
     assert type(frame).__module__.split(".")[0] == library
     table = narwhals.from_native(frame)
@@ -131,9 +136,7 @@ def test_what_was_paid_is_a_number_of_dollars(compared):
     assert (unknown.spent_usd, unknown.run_spent_usd) == (None, None)
 
 
-@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
-def test_a_page_shows_prompts_and_outputs_and_values_do_not(name, request):
-    result = request.getfixturevalue(name)
+def test_a_page_shows_prompts_and_outputs_and_values_do_not(result):
     label = result.labels[0]
     row = next(row for row in ROWS[label.system] if row["id"] == label.item_id)
     assert html.escape(row["output"]) in result.to_html()

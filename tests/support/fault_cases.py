@@ -161,6 +161,16 @@ def counted(name: str, usage: object, **more) -> Case:
     return verdict(f"usage {name}", lambda say: ok(say.completion(usage=usage)), **more)
 
 
+def dear(name: str, says: str, used: Usage, body: dict, **more) -> Case:
+    """A completion that is billed for more than was reserved: the run stops."""
+    return Case(name, lambda say: ok(say.completion(**body)), STOPPED, says, used=used, **more)
+
+
+def about_the_item(name: str, reply: Reply, says: str, **more) -> Case:
+    """Billed, and of no use to ask again: an abstention."""
+    return Case(name, reply, ABSTAINED, says, used=USED, **more)
+
+
 def redirect(status: int, location: str) -> Reply:
     return lambda say: whole(status, b"", f"Location: {location.format(elsewhere=say.elsewhere)}")
 
@@ -169,8 +179,13 @@ def openai_message(**message) -> Reply:
     return lambda say: ok(say.completion(message={"role": "assistant"} | message))
 
 
-def anthropic_blocks(*blocks: dict) -> Reply:
-    return lambda say: ok(say.completion(message=list(blocks)))
+def anthropic_blocks(*blocks: dict, **more) -> Reply:
+    return lambda say: ok(say.completion(message=list(blocks), **more))
+
+
+def ended(finish: str, said: str = GOOD) -> Reply:
+    """A completion with this reason to stop."""
+    return lambda say: ok(say.completion(said, finish=finish))
 
 
 def _split_verdict() -> Reply:
@@ -220,11 +235,7 @@ UNKNOWN = [
     Case(name, reply, ABSTAINED, says, tries=True, used=USED)
     for name, reply, says in [
         ("400 with a list for a body", lambda say: whole(400, b"[1]"), "refused: HTTP 400"),
-        (
-            "400 with a body of invalid UTF-8",
-            lambda say: whole(400, b"\xff\xfe\x80"),
-            "refused: HTTP 400",
-        ),
+        ("400 with invalid UTF-8", lambda say: whole(400, b"\xff\xfe\x80"), "refused: HTTP 400"),
         ("400 with numbers for texts", fails(400, message=[1, {"a": 2}]), "refused: HTTP 400"),
         ("400 with a very long message", fails(400, message="m" * 100_000), "refused: HTTP 400"),
         ("422", fails(422, message="unprocessable"), "refused: HTTP 422"),
@@ -328,37 +339,22 @@ NO_VERDICT = [
     unread("NUL and escape characters", "\x00\x1b[31m" + GOOD),
 ]
 CUT = [
-    Case(
-        f"truncated, {what}",
-        lambda say, content=content: ok(say.completion(content, finish="length")),
-        ABSTAINED,
-        "truncated at",
-        used=USED,
-    )
-    for what, content in {
+    about_the_item(f"truncated, {what}", ended("length", said), "truncated at")
+    for what, said in {
         "half a verdict": '{"reason": "r", "wi',
         "whole verdict": GOOD,
         "nothing": "",
     }.items()
 ]
+NO = openai_message(content=None, refusal="No.")
+EMPTY = anthropic_blocks(finish="refusal")
+FULL = ended("model_context_window_exceeded")
 REFUSALS = [
-    Case(
-        "refusal in its own field", openai_message(content=None, refusal="No."), ABSTAINED, "refused by the judge",
-        used=USED, wires=OPENAI,
-    ),
-    Case(
-        "refusal as the reason to stop", lambda say: ok(say.completion(GOOD, finish="content_filter")), ABSTAINED,
-        "refused", used=USED,
-    ),
-    Case(
-        "refusal without content", lambda say: ok(say.completion(message=[], finish="refusal")), ABSTAINED, "refused",
-        used=USED, wires=ANTHROPIC,
-    ),
-    Case(
-        "context window exceeded", lambda say: ok(say.completion(finish="model_context_window_exceeded")), ABSTAINED,
-        "too long", used=USED, wires=ANTHROPIC,
-    ),
-]  # fmt: skip
+    about_the_item("refusal in its own field", NO, "refused by the judge", wires=OPENAI),
+    about_the_item("refusal as the reason to stop", ended("content_filter"), "refused"),
+    about_the_item("refusal without content", EMPTY, "refused", wires=ANTHROPIC),
+    about_the_item("context window exceeded", FULL, "too long", wires=ANTHROPIC),
+]
 BLOCKS = [
     verdict("a verdict in two blocks", _split_verdict(), wires=ANTHROPIC),
     verdict(
@@ -387,28 +383,11 @@ USAGES = [
         used=Usage(400, 300),
         wires=OPENAI,
     ),
-    Case(
-        "usage of 1e30 tokens",
-        lambda say: ok(say.completion(usage=(1e30, 20))),
-        STOPPED,
-        "no call can use",
-        used=USED,
-    ),
-    Case(
-        "usage above the limit of output",
-        lambda say: ok(say.completion(usage=(400, 513))),
-        STOPPED,
-        "more than the 512 asked for",
-        used=Usage(400, 513),
-    ),
-    Case(
-        "a dearer tier",
-        lambda say: ok(say.completion(service_tier="priority")),
-        STOPPED,
-        "'priority'",
-        used=Usage(1200, 60),  # three times the price
-        wires=OPENAI,
-    ),
+    dear("usage of 1e30 tokens", "no call can use", USED, {"usage": (1e30, 20)}),
+    dear("usage above the limit of output", "more than the 512 asked for", Usage(400, 513), {"usage": (400, 513)}),
+    dear("usage above the worst case", "more than the worst case", Usage(400, 10**6), {"usage": (400, 10**6)}),
+    # three times the price
+    dear("a dearer tier", "'priority'", Usage(1200, 60), {"service_tier": "priority"}, wires=OPENAI),
     counted(
         "with more cached than sent",
         {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}},
@@ -419,14 +398,7 @@ USAGES = [
         {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 9}},
         wires=ANTHROPIC,
     ),
-    Case(
-        "usage above the worst case",
-        lambda say: ok(say.completion(usage=(400, 1_000_000))),
-        STOPPED,
-        "more than the worst case",
-        used=Usage(400, 1_000_000),
-    ),
-]
+]  # fmt: skip
 
 
 def in_turn(cases: list[Case]) -> Iterator[Case]:
@@ -441,13 +413,6 @@ def cases() -> Iterable[Case]:
         *RATE_LIMITS, *LONG_WAITS, *NO_CREDIT, *TROUBLE, *REDIRECTS, *NO_COMPLETION, *BROKEN_WIRE, *SLOW, *LARGE, *NO_VERDICT,
     ]  # fmt: skip
     each = [
-        *TURNED_AWAY,
-        *ABOUT_THE_ITEM,
-        *UNKNOWN,
-        *ODD_BUT_GOOD,
-        *CUT,
-        *REFUSALS,
-        *BLOCKS,
-        *USAGES,
-    ]
+        *TURNED_AWAY, *ABOUT_THE_ITEM, *UNKNOWN, *ODD_BUT_GOOD, *CUT, *REFUSALS, *BLOCKS, *USAGES,
+    ]  # fmt: skip
     return [*in_turn(alike), *each]

@@ -1,0 +1,125 @@
+"""Deletes what is old in the file of a ledger; what was charged stays counted.
+
+The attempts of a day, run, judge and state that brought no verdict become one, which is charged
+their sum. Verdicts stay, with their attempts, unless they are to go, too: a judge is then asked
+anew. Attempts of unknown cost stay, and those of the days around them, because an export of the
+provider is compared with both (`ledger reconcile`). So do those that are open. Runs stay.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import End
+from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.ledger.connection import connect, errors_of_reading
+from judgeloop.ledger.rows import (
+    INGREDIENTS,
+    AttemptRow,
+    LedgerConnection,
+    VerdictRow,
+    insert,
+    next_number,
+    read,
+)
+
+MOST_DIGITS = 5  # of a number of days
+UNKNOWN = "FROM attempts WHERE state = 'abandoned' AND charged_p > 0"
+OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
+    AND NOT (state = 'abandoned' AND charged_p > 0)
+    AND substr(began_at, 1, 10) NOT IN (SELECT date(began_at, '-1 day') {UNKNOWN}
+        UNION SELECT date(began_at) {UNKNOWN} UNION SELECT date(began_at, '+1 day') {UNKNOWN})
+    AND id NOT IN (SELECT attempt FROM verdicts)"""  # noqa: S608 - our own names
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows went, and the size of the file before and after, in bytes."""
+
+    attempts: int
+    verdicts: int
+    before_bytes: int
+    after_bytes: int
+
+
+def day_before(older_than: str, today: date) -> str:
+    """Return the day (ISO 8601) before which everything is old.
+
+    >>> day_before("30", date(2026, 3, 31)), day_before("2026-01-31", date(2026, 3, 31))
+    ('2026-03-01', '2026-01-31')
+
+    Raises:
+        InputError: it is neither a number of days nor a date.
+    """
+    try:
+        if older_than.isascii() and older_than.isdecimal() and len(older_than) <= MOST_DIGITS:
+            return (today - timedelta(days=int(older_than))).isoformat()
+        return date.fromisoformat(older_than).isoformat()
+    except ValueError:
+        raise InputError(
+            f"`older_than={older_than}`: expected a number of days, such as 90, or a date, such as "
+            "2026-01-31"
+        ) from None
+
+
+def prune(path: Path, before: str, *, verdicts: bool = False) -> Pruned:
+    """Delete what began before the day `before` (UTC), and shrink the file.
+
+    Raises:
+        InputError: there is no such file.
+        LedgerError: it cannot be written, or a row is not as it was written; nothing is deleted.
+    """
+    if not path.is_file():
+        raise InputError(f"`ledger={path}`: there is no ledger there")
+    before_bytes = path.stat().st_size
+    with errors_of_reading(path), closing(connect(path)) as connection:
+        with connection:  # commits, or takes everything back
+            connection.execute("BEGIN IMMEDIATE")
+            gone = _forget_verdicts(connection, before) if verdicts else 0
+            merged = _merge(connection, before)
+        connection.execute("VACUUM")
+    return Pruned(merged, gone, before_bytes, path.stat().st_size)
+
+
+def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
+    gone = sum(1 for _ in read(connection, VerdictRow, "created_at < ?", before))
+    connection.execute("DELETE FROM verdicts WHERE created_at < ?", (before,))
+    used = " UNION ".join(f"SELECT {column} FROM verdicts" for column in INGREDIENTS)  # noqa: S608
+    connection.execute(f"DELETE FROM texts WHERE id <> 0 AND id NOT IN ({used})")  # noqa: S608
+    return gone
+
+
+def _merge(connection: LedgerConnection, before: str) -> int:
+    """Replace old attempts by one for each day, run, judge and state that were charged."""
+    groups: dict[tuple[object, ...], list[AttemptRow]] = {}
+    for row in read(connection, AttemptRow, OLD, before):
+        group = (row.began_at[:10], row.run, row.judge, row.state, row.rehearsed)
+        groups.setdefault(group, []).append(row)
+    for rows in groups.values():
+        connection.executemany("DELETE FROM attempts WHERE id = ?", [(row.id,) for row in rows])
+        if any(row.charged_p for row in rows):
+            insert(connection, _one_for(rows)._replace(id=next_number(connection, AttemptRow)))
+    return sum(map(len, groups.values()))
+
+
+def _one_for(rows: list[AttemptRow]) -> AttemptRow:
+    """Return an attempt that is charged what `rows` were."""
+    tokens = sum((Usage(**json.loads(row.usage)) for row in rows if row.usage), NO_TOKENS)
+    return rows[0]._replace(
+        opener="",
+        key="",
+        item_id="",
+        note="{}",
+        ended=End.PRUNED.value,
+        reserved_p=sum(row.reserved_p for row in rows),
+        charged_p=sum(row.charged_p for row in rows),
+        outcome=f"{len(rows)} attempts, of which only the sum is kept",
+        usage=json.dumps(asdict(tokens)),
+        model=None,
+        request_id=None,
+    )
