@@ -20,8 +20,8 @@ from one_order import Run, Signs, better, recorded, run
 
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import Call, Item
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import template_for
 
 LIMIT = 200

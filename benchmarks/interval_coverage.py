@@ -30,7 +30,7 @@ from judgeloop.methods.stats.strata import (
     stratified,
     with_proxy,
 )
-from judgeloop.represent.reducing import reduced
+from judgeloop.represent.embed import reduced
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.walking import walk

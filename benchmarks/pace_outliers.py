@@ -20,7 +20,7 @@ import numpy as np
 
 from judgeloop.methods.selectors.mmd_critic import OUTLIERS, MMDCritic, clusters_of
 from judgeloop.methods.selectors.mmd_critic import reduced as components
-from judgeloop.represent.reducing import reduced
+from judgeloop.represent.embed import reduced
 
 SHARES = range(5, 51)
 

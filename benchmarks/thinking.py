@@ -29,8 +29,8 @@ from judgeloop.core.records import Item, Usage
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
     from judgeloop.core.errors import LedgerError as LedgerError
-    from judgeloop.engine.loop import drive as drive
-    from judgeloop.engine.session import Limits as Limits
-    from judgeloop.engine.session import Session as Session
-    from judgeloop.engine.state import Interruption as Interruption
     from judgeloop.engine.state import Progress as Progress
-    from judgeloop.engine.terms import Terms as Terms
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.config import CompareConfig as CompareConfig
@@ -47,22 +42,17 @@ _HOMES = {
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
-    "Interruption": "engine.state",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
-    "Limits": "engine.session",
     "Progress": "engine.state",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
     "Selected": "questions.select.result",
-    "Session": "engine.session",
-    "Terms": "engine.terms",
     "compare": "api.questions",
     "compare_async": "api.questions",
     "compare_dry_run": "api.questions",
-    "drive": "engine.loop",
     "estimate": "api.questions",
     "estimate_async": "api.questions",
     "estimate_dry_run": "api.questions",

@@ -1,4 +1,4 @@
-"""What contributors and CI use: nox's commands, the lock, the hooks, the templates, names of tests."""
+"""What contributors and CI use: nox's commands, the lock, the hooks; and names of tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 
@@ -16,7 +15,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 LOCK = ROOT / "requirements" / "dev.lock"
 LONGEST_NAME = 80  # characters
-TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
 def pinned():
@@ -74,20 +72,6 @@ def test_the_hooks_run_the_tools_of_the_lint_command():
     }
     lint = run_by(sessions()["lint"])
     assert local == {" ".join(word for word in one if word not in {".", "--check"}) for one in lint}
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_a_template_asks_for_something(path):
-    form = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert form["name"]
-    assert form["description"]
-    assert any(field["validations"]["required"] for field in form["body"] if "validations" in field)
-    assert len({field["id"] for field in form["body"]}) == len(form["body"])
-
-
-def test_there_are_templates_for_issues_and_for_changes():
-    assert len(TEMPLATES) == 3
-    assert (ROOT / ".github" / "pull_request_template.md").exists()
 
 
 def test_the_name_of_a_test_has_under_80_characters():

@@ -12,7 +12,6 @@ from email import message_from_string
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -124,17 +123,6 @@ def test_the_source_distribution_holds_what_its_tests_need_and_nothing_built(sdi
     endings = (".pyc", ".whl", ".so", ".sqlite", ".egg-info")
     assert not [name for name in sdist if name.endswith(endings)]
     assert sum(sdist.values()) < 10_000_000
-
-
-def test_the_citation_says_what_the_project_says():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["cff-version"] == "1.2.0"
-    assert cited["type"] == "software"
-    assert cited["message"]
-    assert cited["title"] == PROJECT["name"]
-    assert cited["version"] == PROJECT["version"]
-    assert cited["license"] == PROJECT["license"]
-    assert cited["authors"] == PROJECT["authors"]
 
 
 def test_the_address_of_the_repository_stands_in_one_place():

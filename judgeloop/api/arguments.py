@@ -112,6 +112,7 @@ class CompareArguments(ContestArguments, total=False):
     represent: str | None
     rule: str | None
     near_tie: float | None
+    min_gap: float | None
     not_worse: float | None
     give_up: float | None
 

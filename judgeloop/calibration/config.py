@@ -8,19 +8,8 @@ from typing import Annotated
 from annotated_types import Ge, MinLen
 
 from judgeloop.formats.own_files import HOME
+from judgeloop.settings import shared
 from judgeloop.settings.setting import Parse, Part, Setting, shares
-from judgeloop.settings.shared import (
-    PAST,
-    STOPPING,
-    Found,
-    Inside,
-    Ledger,
-    MaxJudgments,
-    MinJudgments,
-    Seed,
-    Share,
-    run_setting,
-)
 from judgeloop.settings.validation import Configuration
 
 
@@ -34,9 +23,9 @@ class CalibrateConfig(Configuration):
         Setting(
             "Comparisons to replay: auto (all in the ledger), RUN,RUN... (runs in the ledger, by "
             "id), or FILE (a table of verdicts).",
-            PAST,
+            shared.PAST,
             Part.CONTENT,
-            Inside,
+            shared.Inside,
         ),
     ] = "auto"
     judge_name: Annotated[
@@ -44,30 +33,30 @@ class CalibrateConfig(Configuration):
         Setting(
             "Judge whose comparisons to replay if the ledger has several, such as openai/gpt-4.1. "
             "Default: the judge with the most verdicts.",
-            PAST,
+            shared.PAST,
             Part.CONTENT,
-            Found,
+            shared.Found,
             metavar="NAME",
         ),
     ] = None
     tie_margin: Annotated[
         float,
         Ge(0),
-        run_setting(
-            "Scores in a FILE that differ by no more than this (0 or more) are a tie.", PAST
+        shared.run_setting(
+            "Scores in a FILE that differ by no more than this (0 or more) are a tie.", shared.PAST
         ),
     ] = 0.0
     risk: Annotated[
-        tuple[Share, ...],
+        tuple[shared.Share, ...],
         Parse(shares),
         MinLen(1),
-        run_setting(
+        shared.run_setting(
             "Stated risks to try, between 0 and 1, separated by commas.",
-            STOPPING,
+            shared.STOPPING,
             metavar="RISK,...",
         ),
     ] = (0.1, 0.2)
-    min_judgments: MinJudgments = 5
-    max_judgments: MaxJudgments = 200
-    seed: Seed = 0
-    ledger: Ledger = HOME / "ledger.sqlite"
+    min_judgments: shared.MinJudgments = 5
+    max_judgments: shared.MaxJudgments = 200
+    seed: shared.Seed = 0
+    ledger: shared.Ledger = HOME / "ledger.sqlite"

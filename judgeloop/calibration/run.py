@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from judgeloop.calibration.comparable import NEARLY_ALL, Case, Comparable, usable
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.calibration.result import CalibrationFigures, Settings
 from judgeloop.calibration.study import REPETITIONS, Study
+from judgeloop.calibration.walks import NEARLY_ALL, Comparable, usable
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
@@ -253,7 +253,7 @@ def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -
     """Return the comparisons to replay: all, or `MOST_REPLAYED` of them drawn at random."""
     if len(rows) > MOST_REPLAYED:
         rows = sorted(rng.choice(rows, MOST_REPLAYED, replace=False).tolist())
-    return Comparable(Case.BASELINE if baseline else Case.APART, tuple(rows), "", baseline)
+    return Comparable(tuple(rows), "", baseline)
 
 
 def _baseline(pairs: Sequence[Pair]) -> str | None:

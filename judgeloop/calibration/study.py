@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.calibration.comparable import Comparable, comparable
 from judgeloop.calibration.result import QUESTION, Figure, Strategy
 from judgeloop.calibration.walks import (
+    Comparable,
     Counts,
     Drawn,
     Flags,
     Floats,
     Foresight,
     Walks,
+    comparable,
     draw,
     met_along,
     walks,

@@ -10,15 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.calibration.result import (
-    QUESTION,
-    CalibrationFigures,
-    Figure,
-    Strategy,
-    advised,
-    default,
-    settings_of,
-)
+from judgeloop.calibration import result
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.methods.stats.risk_control import fewest_comparisons
 from judgeloop.methods.stopping.catalogue import RuleRow, rule_row, rules_of
@@ -35,10 +27,10 @@ BEST = (
 )
 
 
-def render_calibration(figures: CalibrationFigures) -> str:
+def render_calibration(figures: result.CalibrationFigures) -> str:
     """Return the advice for each risk, then the table of figures with the advised rows marked."""
     risks = tuple(dict.fromkeys(strategy.risk for strategy in figures.strategies))
-    winners = [advised(figures, risk) for risk in risks]
+    winners = [result.advised(figures, risk) for risk in risks]
     rows = [
         COLUMNS,
         *(_row(figures, strategy, marked=strategy in winners) for strategy in figures.strategies),
@@ -53,13 +45,13 @@ def render_calibration(figures: CalibrationFigures) -> str:
     return f"{advice}\n\n{lines(_headline(figures), tuple(_details(figures)))}\n\n{table}\n\n{_rests_on(figures)}"
 
 
-def calibration_json(figures: CalibrationFigures) -> dict[str, Any]:
+def calibration_json(figures: result.CalibrationFigures) -> dict[str, Any]:
     """Return the figures and the advice as JSON values.
 
     Amounts are in dollars, and shares from 0 to 1. A value that is not known is null.
     """
     risks = dict.fromkeys(strategy.risk for strategy in figures.strategies)
-    winners = {risk: advised(figures, risk) for risk in risks}
+    winners = {risk: result.advised(figures, risk) for risk in risks}
     head = asdict(figures)
     for name in ("strategies", "item_cost_p", "looking_back", "always"):
         head.pop(name)
@@ -77,7 +69,7 @@ def calibration_json(figures: CalibrationFigures) -> dict[str, Any]:
             for strategy in figures.strategies
         ],
         "advice": [
-            {"risk": risk, "settings": None if best is None else settings_of(figures, best)}
+            {"risk": risk, "settings": None if best is None else result.settings_of(figures, best)}
             for risk, best in winners.items()
         ],
     }
@@ -87,14 +79,14 @@ def _usd(cost_p: int | None) -> float | None:
     return None if cost_p is None else float(to_usd(cost_p))
 
 
-def _headline(figures: CalibrationFigures) -> str:
+def _headline(figures: result.CalibrationFigures) -> str:
     return (
         f"{count(figures.comparisons, 'past comparison')} replayed, {figures.repetitions} times each, as if each were new; "
         "nobody was asked"
     )
 
 
-def _details(figures: CalibrationFigures) -> list[tuple[str, str]]:
+def _details(figures: result.CalibrationFigures) -> list[tuple[str, str]]:
     replayed = f"{count(figures.systems, 'system')} on {count(figures.items, 'item')}"
     if figures.baseline is not None:
         replayed += f", each with {visible(figures.baseline)}"
@@ -112,7 +104,9 @@ def _details(figures: CalibrationFigures) -> list[tuple[str, str]]:
     return details
 
 
-def _row(figures: CalibrationFigures, strategy: Strategy, *, marked: bool) -> tuple[str, ...]:
+def _row(
+    figures: result.CalibrationFigures, strategy: result.Strategy, *, marked: bool
+) -> tuple[str, ...]:
     rule = (
         f"{strategy.rule}, {strategy.instead:.0%} sequential"
         if 0 < strategy.instead < 1
@@ -132,7 +126,7 @@ def _row(figures: CalibrationFigures, strategy: Strategy, *, marked: bool) -> tu
     )
 
 
-def _shown(figure: Figure, times: int = 1) -> str:
+def _shown(figure: result.Figure, times: int = 1) -> str:
     return f"{times * figure.mean:.1f} ± {times * figure.error:.1f}"
 
 
@@ -147,11 +141,11 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     )
 
 
-def _has_too_few(figures: CalibrationFigures, risk: float) -> bool:
+def _has_too_few(figures: result.CalibrationFigures, risk: float) -> bool:
     return any(strategy.risk == risk and strategy.instead for strategy in figures.strategies)
 
 
-def _too_few(figures: CalibrationFigures, risk: float) -> str:
+def _too_few(figures: result.CalibrationFigures, risk: float) -> str:
     needed, has = fewest_comparisons(risk), figures.most_with_one
     said = (
         f"too few: at a risk of {risk:g}, {_by_past()} needs {needed} others like the comparison that it is tried on, with a baseline in common, or "
@@ -167,9 +161,9 @@ def _too_few(figures: CalibrationFigures, risk: float) -> str:
     return f"{said}; {new} {has}, and may go by it untried"
 
 
-def _advice(figures: CalibrationFigures, risk: float) -> str:
+def _advice(figures: result.CalibrationFigures, risk: float) -> str:
     """Return the settings to use at a risk, and what they would have saved."""
-    chosen, today = advised(figures, risk), default(figures, risk)
+    chosen, today = result.advised(figures, risk), result.default(figures, risk)
     if chosen is None:
         return f"at a risk of {risk:g} {_why_none(figures, risk)}; stay with random and sequential, whose promise does not rest on the past"
     if chosen is today:
@@ -181,7 +175,7 @@ def _advice(figures: CalibrationFigures, risk: float) -> str:
     )
 
 
-def _why_none(figures: CalibrationFigures, risk: float) -> str:
+def _why_none(figures: result.CalibrationFigures, risk: float) -> str:
     named = [
         strategy
         for strategy in figures.strategies
@@ -194,13 +188,13 @@ def _why_none(figures: CalibrationFigures, risk: float) -> str:
     )
 
 
-def _taken(figures: CalibrationFigures, strategy: Strategy) -> str:
+def _taken(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
     assert strategy.judgments is not None
     assert strategy.undecided is not None
     return f"{strategy.judgments.mean:.0f} judgments{_for_money(figures, strategy)} a comparison, {strategy.undecided.mean:.0%} undecided"
 
 
-def _saved(chosen: Strategy, today: Strategy) -> str:
+def _saved(chosen: result.Strategy, today: result.Strategy) -> str:
     """Return the share saved for each right winner; fewer decisions alone also save judgments."""
     if math.isinf(today.judgments_a_right_winner):
         return ""
@@ -208,19 +202,20 @@ def _saved(chosen: Strategy, today: Strategy) -> str:
     return f": {saved:.0%} saved for each right winner"
 
 
-def _flags(figures: CalibrationFigures, strategy: Strategy) -> str:
+def _flags(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
     """Return the settings with which a run does what was replayed."""
     return " ".join(
-        f"`{name}={visible(value)}`" for name, value in settings_of(figures, strategy).items()
+        f"`{name}={visible(value)}`"
+        for name, value in result.settings_of(figures, strategy).items()
     )
 
 
-def _for_money(figures: CalibrationFigures, strategy: Strategy) -> str:
+def _for_money(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
     cost_p = figures.cost_p(strategy)
     return "" if cost_p is None else f" ({show_usd(cost_p)})"
 
 
-def _promise(strategy: Strategy) -> str:
+def _promise(strategy: result.Strategy) -> str:
     if _rule(strategy).guaranteed:
         return "its promise holds for each comparison"
     if not _rule(strategy).by_past:
@@ -234,7 +229,7 @@ def _promise(strategy: Strategy) -> str:
     return f"its promise holds on average over comparisons like these{beside}"
 
 
-def _rests_on(figures: CalibrationFigures) -> str:
+def _rests_on(figures: result.CalibrationFigures) -> str:
     return (
         "wrong: who was named does not lead over all items of the comparison. "
         f"This rests on {count(figures.comparisons, 'comparison')} of {count(figures.systems, 'system')}, which for ± are taken to be "
@@ -242,10 +237,10 @@ def _rests_on(figures: CalibrationFigures) -> str:
     )
 
 
-def _rule(strategy: Strategy) -> RuleRow:
-    return rule_row(QUESTION, strategy.rule)
+def _rule(strategy: result.Strategy) -> RuleRow:
+    return rule_row(result.QUESTION, strategy.rule)
 
 
 def _by_past() -> str:
     """Return the name of the rule whose threshold past comparisons choose."""
-    return next(row.name for row in rules_of(QUESTION) if row.by_past)
+    return next(row.name for row in rules_of(result.QUESTION) if row.by_past)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgeloop.calibration.comparable import Comparable, comparable
-from judgeloop.calibration.walks import Walks, replayed
+from judgeloop.calibration.walks import Comparable, Walks, comparable, replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
 from judgeloop.methods.stats.risk_control import (

@@ -1,5 +1,9 @@
 """Replays past comparisons as arrays: draws items as a run would, and ends as a rule would.
 
+Replayed are those that are exchangeable with a new comparison: only their errors say something
+about its errors. Their selection reads which systems were compared and on how many items, and not
+which was preferred: that would void the guarantee (`methods/stats/risk_control.py`).
+
 Past preferences take the place of the judge's verdicts, so no judge is asked. The rules that end a
 session also end these walks (`Rule.met_along_each`); a test checks that both agree.
 """
@@ -16,13 +20,86 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.calibration.comparable import Comparable
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past, prospects_of
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stopping.calibrated import chances_not_to_win
 from judgeloop.methods.stopping.rule import Rule
+
+# Share of the items on which the verdicts of a comparison must be known. With fewer verdicts the
+# winner over all items is not known. Besides, a run that stopped as soon as it was sure would look
+# easier to decide than the comparisons to come.
+NEARLY_ALL = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """The past comparisons that are exchangeable with the new comparison, as `rows` of the past.
+
+    `sentence` describes them to users. `shared` is the system that takes part in all of them and in
+    the new comparison: the other systems are exchangeable. It is None where no system takes part in
+    two comparisons: then all systems are.
+
+    All pairs among some systems would be more comparisons, but they are not exchangeable with the
+    new pair: too many of the pairs of a new system with these systems are unknown. What can be
+    proved for all pairs allows fewer errors than for half as many pairs that share no system, and
+    it needed more judgments (docs/results).
+    """
+
+    rows: tuple[int, ...]
+    sentence: str
+    shared: str | None = None
+
+
+def comparable(past: Past, pair: Pair, rng: np.random.Generator) -> Comparable:
+    """Return the past comparisons for a new comparison of `pair`, from the case that has most.
+
+    The choice of the case does not depend on which systems were preferred, which would void the
+    guarantee. Only comparisons known on nearly all items count (`usable`).
+    """
+    rows = usable(past, pair)
+    others = [row for row in rows if not set(past.pairs[row]) & set(pair)]
+    cases = (*(_with_baseline(past, rows, name) for name in pair), _apart(past, others, rng))
+    return max(cases, key=lambda case: len(case.rows))
+
+
+def usable(past: Past, pair: Pair | None = None) -> list[int]:
+    """Return the rows known on nearly all items, a single row per pair of systems, none of `pair`.
+
+    Of several rows of the same two systems, the row known on most items is taken. Rows without a
+    decisive verdict are left out: they name no winner, so that no run could have been wrong.
+    """
+    known = np.where((past.preferences != 0).any(axis=1), past.known.sum(axis=1), -1)
+    by_known = np.argsort(known, kind="stable").tolist()
+    enough = NEARLY_ALL * past.known.shape[1]
+    best = {frozenset(past.pairs[row]): row for row in by_known if known[row] >= enough}
+    best.pop(frozenset(pair or ()), None)
+    return sorted(best.values())
+
+
+def _with_baseline(past: Past, rows: Sequence[int], name: str) -> Comparable:
+    own = tuple(row for row in rows if name in past.pairs[row])
+    return Comparable(own, f"{_counted(own)} of {name} with others on nearly all items", name)
+
+
+def _apart(past: Past, rows: Sequence[int], rng: np.random.Generator) -> Comparable:
+    """Take pairs in random order, each if it shares no system with the pairs taken before."""
+    taken: list[int] = []
+    used: set[str] = set()
+    for row in rng.permutation(np.array(rows, dtype=np.int64)).tolist():
+        if not used & set(past.pairs[row]):
+            used |= set(past.pairs[row])
+            taken.append(row)
+    return Comparable(
+        tuple(sorted(taken)),
+        f"{_counted(taken)} on nearly all items that share no system",
+    )
+
+
+def _counted(rows: Sequence[int]) -> str:
+    return f"{len(rows)} past comparison{'' if len(rows) == 1 else 's'}"
+
 
 THREADS = 2  # they take two thirds of the time of one; each copies the comparisons it weighs
 Floats = NDArray[np.float64]

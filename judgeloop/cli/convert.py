@@ -32,14 +32,8 @@ from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
+from judgeloop.settings import shared
 from judgeloop.settings.setting import Part, Setting
-from judgeloop.settings.shared import (
-    ITEMS,
-    CallerOnly,
-    ColumnMap,
-    Epoch,
-    Found,
-)
 from judgeloop.settings.validation import Configuration
 
 
@@ -49,22 +43,23 @@ class ConvertConfig(Configuration):
 
     source: Annotated[
         Path,
-        Setting("File to convert.", ITEMS, Part.CONTENT, CallerOnly, argument="IN"),
+        Setting("File to convert.", shared.ITEMS, Part.CONTENT, shared.CallerOnly, argument="IN"),
     ]
     system: Annotated[
         str | None,
         Setting(
             "The system to write, of a file with several.",
-            ITEMS,
+            shared.ITEMS,
             Part.CONTENT,
-            Found,
+            shared.Found,
             metavar="NAME",
         ),
     ] = None
-    map: ColumnMap = None
-    epoch: Epoch = None
+    map: shared.ColumnMap = None
+    epoch: shared.Epoch = None
     allow_partial: Annotated[
-        bool, Setting("Leave out items without an output.", ITEMS, Part.CONTENT, Found)
+        bool,
+        Setting("Leave out items without an output.", shared.ITEMS, Part.CONTENT, shared.Found),
     ] = False
 
 

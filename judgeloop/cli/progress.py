@@ -84,7 +84,7 @@ def watching(
                     run.most,
                     spent_p=progress.spent_p,
                     budget_p=run.budget_p,
-                    leads=lambda longest: run.so_far(progress.estimate.tally, longest),
+                    leads=lambda longest: run.so_far(progress.tally, longest),
                     slowed_to=progress.slowed_to,
                     waited=progress.waited,
                 )

@@ -128,7 +128,7 @@ class Asking:
             with kept_for_the_result():
                 answering = self.question.load()
                 ready = answering.prepare(config, read.environment, offline=dry_run)
-            if ready.notice:
+            if ready.notice and not dry_run:  # a forecast says it itself
                 say(visible(as_flags(ready.notice)))
             if dry_run:
                 self._forecast(ready, read, as_json=json)

@@ -20,11 +20,7 @@ from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from judgeloop.replay.config import (
-        ReplayConfig,
-        ReplayEstimateConfig,
-        ReplaySelectConfig,
-    )
+    from judgeloop.replay.config import ReplayConfig, ReplayEstimateConfig, ReplaySelectConfig
 
 Rows = list[dict[str, Any]]
 # The tables of a replay by name, and those that are printed.

@@ -132,14 +132,6 @@ NO_VERDICTS = RecordedVerdicts(
 
 
 @dataclass(frozen=True, slots=True)
-class PastReply:
-    """A reply that brought a verdict: what the judge was asked about, and what it said."""
-
-    ingredients: KeyIngredients
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
 class Charged:
     """A group of attempts: how many, what they were charged, and the tokens that replies reported.
 
@@ -307,9 +299,6 @@ class LedgerReader(Protocol):
 
     def request_ids(self) -> set[str]:
         """Return the providers' ids of all requests that are settled."""
-
-    def replies(self, judge: JudgeIdentity) -> list[PastReply]:
-        """Return this very judge's latest replies with a verdict, in the order of the attempts."""
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
         """Return the output tokens of this very judge's latest replies.

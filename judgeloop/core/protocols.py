@@ -11,17 +11,8 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
+from judgeloop.core import records
 from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
-from judgeloop.core.records import (
-    Call,
-    Draws,
-    Item,
-    JudgeIdentity,
-    Label,
-    Quote,
-    Reply,
-    Step,
-)
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 
@@ -41,13 +32,13 @@ class Selector(Protocol[S]):
         """The selector's name as typed on the command line."""
 
     @property
-    def draws(self) -> Draws:
+    def draws(self) -> records.Draws:
         """How the selector chooses: picks, or draws with known or with equal propensities."""
 
     def init(self, items: int, rng: np.random.Generator) -> S:
         """Return the state before the first step, for positions 0 to `items` - 1."""
 
-    def ask(self, state: S, rng: np.random.Generator) -> tuple[Step | None, S]:
+    def ask(self, state: S, rng: np.random.Generator) -> tuple[records.Step | None, S]:
         """Return the next step and the state after it.
 
         The step is None once the pool is exhausted, or while the next step depends on answers that
@@ -55,7 +46,7 @@ class Selector(Protocol[S]):
         and the judge is not asked again.
         """
 
-    def tell(self, state: S, labels: Sequence[Label]) -> S:
+    def tell(self, state: S, labels: Sequence[records.Label]) -> S:
         """Return the state after `labels` arrived; `labels` are in the order asked."""
 
 
@@ -70,10 +61,10 @@ class Believer(Protocol):
 class Estimator(Protocol[T]):
     """Turns labels into counts; does not decide."""
 
-    def tally(self, labels: Sequence[Label], items: int) -> T:
+    def tally(self, labels: Sequence[records.Label], items: int) -> T:
         """Count `labels`, the labels in the decision, over a pool of `items` items."""
 
-    def extended(self, tally: T, labels: Sequence[Label]) -> T:
+    def extended(self, tally: T, labels: Sequence[records.Label]) -> T:
         """Return `tally` with the labels of further whole steps, as if all were counted at once."""
 
     def exhausted(self, tally: T) -> StopReason:
@@ -133,7 +124,7 @@ class Judge(Protocol):
     """Makes one attempt at a verdict; its worst-case cost is known before the attempt."""
 
     @property
-    def identity(self) -> JudgeIdentity:
+    def identity(self) -> records.JudgeIdentity:
         """The judge's identity, which is part of every verdict's key."""
 
     @property
@@ -152,7 +143,9 @@ class Judge(Protocol):
     def by_hand(self) -> bool:
         """True for a human judge, who has no time limit and is given a whole round at once."""
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+    def check(
+        self, questions: Questions, items: Sequence[records.Item], max_missing: float
+    ) -> None:
         """Check before anything is spent that this judge can answer `questions` on `items`.
 
         `max_missing` is the highest accepted share of items without a verdict.
@@ -161,10 +154,10 @@ class Judge(Protocol):
             InputError: it cannot; the message says what is missing.
         """
 
-    def quote(self, call: Call) -> Quote:
+    def quote(self, call: records.Call) -> records.Quote:
         """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
 
-    async def judge(self, call: Call) -> Reply:
+    async def judge(self, call: records.Call) -> records.Reply:
         """Make one attempt; the answer is about the systems in the order that `call` shows them.
 
         Raises:

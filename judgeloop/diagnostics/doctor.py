@@ -6,16 +6,16 @@ booked in the ledger like any other call. Returns findings, and formats them as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
-from judgeloop.core.ledger import Ledger, PastReply, Reservation, Ticket
+from judgeloop.core.ledger import Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Abstention, Answer, Call, Item, Verdict
+from judgeloop.core.records import Abstention, Answer, Call, Item
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
@@ -24,8 +24,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
-from judgeloop.ledger.opening import open_ledger, open_reader, place_of
-from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
+from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
@@ -91,8 +90,7 @@ async def examine(
         ]
     ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
-        findings += await _try(config, judge, ledger, call)
-        return [*findings, *_order(judge, config.ledger)]
+        return [*findings, *await _try(config, judge, ledger, call)]
     finally:
         await judge.aclose()
         await ledger.aclose()
@@ -184,52 +182,6 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     said = judge.tier_note if isinstance(judge, Metered) else ""
     likely = show_usd(judge.quote(call).likely_cost_p)
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
-
-
-def _order(judge: Judge, ledger: Path) -> list[Finding]:
-    """Say which order of presentation takes fewer calls, if its verdicts in the ledger tell."""
-    if not judge.order_matters:
-        return []
-    with open_reader(ledger) as reader:
-        said = order_advice(reader.replies(judge.identity))
-    return [Finding("order", None, said)] if said else []
-
-
-def order_advice(replies: Iterable[PastReply]) -> str:
-    """Return a sentence on the order that takes fewer calls; empty where the verdicts say nothing.
-
-    The first verdict on two texts counts as the first call, and one in the other order, if there is
-    one, as the second.
-    """
-    firsts: dict[tuple[str, ...], Verdict] = {}
-    seconds: dict[tuple[str, ...], Verdict] = {}
-    for reply in replies:
-        asked, verdict = reply.ingredients, reply.verdict
-        if not asked.compares:
-            continue
-        place, shown, other = (asked.prompt, asked.reference), asked.outputs, asked.outputs[::-1]
-        if (*place, *other) in firsts:
-            seconds.setdefault((*place, *other), verdict)
-        else:
-            firsts.setdefault((*place, *shown), verdict)
-    decisive = [texts for texts, verdict in firsts.items() if verdict.preference]
-    both = [texts for texts in decisive if texts in seconds]
-    if len(both) < FEWEST_BOTH:
-        return ""
-    flips = sum(seconds[texts].preference != -firsts[texts].preference for texts in both)
-    multiple = calls_of_one_order(len(decisive) / len(firsts), flips / len(both))
-    said = (
-        f"of {len(both):,} items that it judged in both orders, the second verdict contradicts the "
-        f"first on {flips}"
-    )
-    if multiple is None or CLEARLY_CHEAPER <= multiple <= 1 / CLEARLY_CHEAPER:
-        return f"{said}; one order and both take about as many calls to a decision"
-    if multiple < 1:
-        return (
-            f"{said}; one order (`order=random`) would take about {multiple:.0%} of the calls, for "
-            "a decision about items like yours"
-        )
-    return f"{said}; both orders (`order=both`) take about {1 / multiple:.0%} of the calls of one order"
 
 
 def _place(path: Path) -> Finding:

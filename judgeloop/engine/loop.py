@@ -44,7 +44,7 @@ async def drive(
     state = RunState(terms, interruption, observe)
     oracle = Oracle(panel, ledger, state)
     with state.interruption.within(terms.deadline_s):
-        state.folded(session.asked, session.progress)
+        state.folded(session.asked, session.tally, session.risk)
         decoys = await _decoys(oracle, pool)
         await _ask_until_over(session, pool, oracle)
     spend = await ledger.spend(terms.run_id, terms.budget_p)
@@ -71,7 +71,7 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         answers = await oracle.answers(queries)
         session.tell(answers, halt=state.reason)
-        state.folded(session.asked, session.progress)
+        state.folded(session.asked, session.tally, session.risk)
         state.tell()
 
 

@@ -136,9 +136,13 @@ class Session(Generic[T]):
         return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
 
     @property
-    def progress(self) -> Estimate[T]:
-        """`estimate` without an interval, which can take time in proportion to the labels."""
-        return Estimate(self._tally, self._rule.risk(self._tally))
+    def tally(self) -> T:
+        """The counts of the labels in the decision so far."""
+        return self._tally
+
+    def risk(self, tally: T) -> float:
+        """Return the stated risk of naming the leader of `tally`; it can take time."""
+        return self._rule.risk(tally)
 
     @property
     def asked(self) -> int:

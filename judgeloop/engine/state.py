@@ -28,16 +28,23 @@ class Progress(Generic[T]):
     """The progress of a run.
 
     `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
-    picodollars, without rehearsed costs. `estimate` has no interval. `slowed_to` is the number of
-    calls in flight to which a crowded server has slowed the run down; None if it has not. `waited`
-    says for what of other runs this one waits, and for how long; it is empty if it does not.
+    picodollars, without rehearsed costs. `risk_of` gives the stated risk of a tally. `slowed_to` is
+    the number of calls in flight to which a crowded server has slowed the run down; None if it has
+    not. `waited` says for what of other runs this one waits, and for how long; it is empty if it
+    does not.
     """
 
     asked: int
     spent_p: int
-    estimate: Estimate[T]
+    tally: T
+    risk_of: Callable[[T], float]
     slowed_to: int | None = None
     waited: str = ""
+
+    @property
+    def estimate(self) -> Estimate[T]:
+        """The estimate so far, without an interval; its risk is computed when it is asked for."""
+        return Estimate(self.tally, self.risk_of(self.tally))
 
     @property
     def spent_usd(self) -> float:
@@ -154,7 +161,7 @@ class RunState(Generic[T]):
         self.waited = ""
         self._broken = False
         self._observe = observe
-        self._estimate: Estimate[T] | None = None
+        self._counted: tuple[T, Callable[[T], float]] | None = None
         self._asked = self._ahead = 0
 
     def halt(self, reason: StopReason, *, at_once: bool = False) -> None:
@@ -193,9 +200,9 @@ class RunState(Generic[T]):
         limits = [pace.slowed_to for pace in self.paces]
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def folded(self, asked: int, estimate: Estimate[T]) -> None:
-        """Note the number of answers that the session has been told, and its estimate."""
-        self._asked, self._ahead, self._estimate = asked, 0, estimate
+    def folded(self, asked: int, tally: T, risk_of: Callable[[T], float]) -> None:
+        """Note the number of answers that the session has been told, and its counts."""
+        self._asked, self._ahead, self._counted = asked, 0, (tally, risk_of)
 
     def answered(self, count: int) -> None:
         """Note that `count` queries have an answer that the session has not been told yet."""
@@ -204,10 +211,10 @@ class RunState(Generic[T]):
 
     def tell(self) -> None:
         """Tell the observer the progress as it is."""
-        if self._estimate is not None:
+        if self._counted is not None:
             asked = self._asked + self._ahead
             self._observe(
-                Progress(asked, self.spent_p, self._estimate, self.slowed_to, self.waited)
+                Progress(asked, self.spent_p, *self._counted, self.slowed_to, self.waited)
             )
 
 

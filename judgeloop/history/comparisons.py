@@ -18,6 +18,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
+from judgeloop.history import verdict_columns
 from judgeloop.history.pairing import compared
 from judgeloop.history.past import (
     About,
@@ -27,12 +28,6 @@ from judgeloop.history.past import (
     past_of_pairs,
     past_of_scores,
     prospects_of,
-)
-from judgeloop.history.verdict_columns import (
-    UNKNOWN,
-    VerdictColumns,
-    known_runs,
-    remembered_verdicts,
 )
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
@@ -84,8 +79,10 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     if Path(given).is_file():
         return _of_file(Path(given), about)
     runs = named_runs(given, ledger)
-    began = known_runs(ledger).get(run)
-    verdicts = remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests)
+    began = verdict_columns.known_runs(ledger).get(run)
+    verdicts = verdict_columns.remembered_verdicts(
+        ledger, run, begin=begin, of_runs=runs, outputs=about.digests
+    )
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(
@@ -115,7 +112,7 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
                 f"separated by commas; there is no such file, and {name!r} is not the name of a "
                 "run (16 hexadecimal digits, such as 0123456789abcdef)"
             )
-    known = known_runs(ledger)
+    known = verdict_columns.known_runs(ledger)
     for name in names:
         if name not in known:
             latest = ", ".join(list(known)[-SHOWN:]) or "none"
@@ -181,7 +178,7 @@ def past_of_table(
     return past_of_scores(kept, scores[scored], tie_margin)
 
 
-def _of_ledger(verdicts: VerdictColumns, about: About) -> tuple[Past, bool]:
+def _of_ledger(verdicts: verdict_columns.VerdictColumns, about: About) -> tuple[Past, bool]:
     """Return the usable comparisons in `verdicts`, and whether all are by the same judges.
 
     Only the same judges' verdicts count if there are at least as many as items; else all judges'.
@@ -191,7 +188,7 @@ def _of_ledger(verdicts: VerdictColumns, about: About) -> tuple[Past, bool]:
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
         for name, texts in zip(about.systems, about.outputs, strict=True)
     }
-    here = verdicts.at_places(positions) != UNKNOWN
+    here = verdicts.at_places(positions) != verdict_columns.UNKNOWN
     usable = verdicts.only(verdicts.compares & here)
     usable = usable.only(~_of_today(usable, about))
     by_same = usable.by_judges([KeyedJudge.of(identity) for identity in about.judges])
@@ -199,7 +196,7 @@ def _of_ledger(verdicts: VerdictColumns, about: About) -> tuple[Past, bool]:
     return compared(usable.only(by_same) if enough else usable, positions, today), bool(enough)
 
 
-def _of_today(verdicts: VerdictColumns, about: About) -> NDArray[np.bool_]:
+def _of_today(verdicts: verdict_columns.VerdictColumns, about: About) -> NDArray[np.bool_]:
     """Return which verdicts are about the very outputs that are compared now.
 
     As history they would influence which items are drawn for their own comparison.

@@ -1,11 +1,17 @@
-"""What most judges have in common: they see texts only, cost nothing and accept every question."""
+"""What most judges have in common, and the options that every judge is made with.
+
+Most see texts only, cost nothing and accept every question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, Quote
+from judgeloop.judges.prompt import Template
+from judgeloop.providers.catalogue import ChatOptions
 
 
 class BaseJudge:
@@ -29,3 +35,25 @@ class BaseJudge:
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOptions(ChatOptions):
+    """The options of a judge; each kind of judge uses the options that apply to it.
+
+    Beside those of a chat model:
+
+    - `template`: the prompt, for chat models.
+    - `names`: the names of servers, by the judge as typed; `name` is that of this judge's server.
+    - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
+    - `against`: the system that all others are compared with; None if there is no such system.
+    - `lenient`: True to read a reply with thoughts before it or a fence around it (`parsing.py`).
+    - `allow_plugins`: True to allow `python:` judges, which run the user's code.
+    """
+
+    template: Template
+    names: Mapping[str, str] = field(default_factory=dict)
+    tie_margin: float = 0.0
+    against: str | None = None
+    lenient: bool = False
+    allow_plugins: bool = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from judgeloop.core.protocols import Judge
-    from judgeloop.judges.options import JudgeOptions
+    from judgeloop.judges.base import JudgeOptions
 
 
 @dataclass(frozen=True, slots=True)

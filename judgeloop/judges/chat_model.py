@@ -14,15 +14,8 @@ from typing import Any, final
 
 from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 from judgeloop.core.verdict_key import digest
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.parsing import (
-    LENIENT_VERSION,
-    PARSER_VERSION,
-    parse_label,
-    parse_verdict,
-    read_reply,
-)
+from judgeloop.judges import parsing
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.prompt import Template
 from judgeloop.providers.chat import Chat, ChatSpec, Form, Said
 from judgeloop.providers.endpoint import endpoint_for
@@ -61,12 +54,12 @@ class ChatJudge(BaseJudge):
                 **spec.endpoint.identity,
                 "prompt": self._template.digest,
                 "schema": digest(self._template.schema),
-                "parser": str(PARSER_VERSION),
+                "parser": str(parsing.PARSER_VERSION),
                 # Without the thinking tokens: an answer is the same under a higher limit.
                 "max_output_tokens": str(spec.max_output_tokens),
                 "by": spec.form.by,
                 **({} if spec.effort is None else {"effort": spec.effort}),
-                **({"lenient": str(LENIENT_VERSION)} if self._lenient else {}),
+                **({"lenient": str(parsing.LENIENT_VERSION)} if self._lenient else {}),
             },
         )
 
@@ -99,10 +92,10 @@ class ChatJudge(BaseJudge):
         labels, by = self._template.labels, self.chat.spec.form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
-        read = partial(parse_verdict, labels=labels, field=self._template.answer)
+        read = partial(parsing.parse_verdict, labels=labels, field=self._template.answer)
         if by == "choice":
-            read = partial(parse_label, labels=labels)
-        return read_reply(said.text, read, lenient=self._lenient)
+            read = partial(parsing.parse_label, labels=labels)
+        return parsing.read_reply(said.text, read, lenient=self._lenient)
 
 
 def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answer:

@@ -33,19 +33,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar, final
 
+from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import (
-    Abstention,
-    Answer,
-    Call,
-    Item,
-    JudgeIdentity,
-    Reply,
-    Verdict,
-)
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 
 T = TypeVar("T")
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
@@ -84,13 +75,15 @@ class PluginJudge(BaseJudge):
         self._left_out = _left_out(function)
 
     @functools.cached_property
-    def identity(self) -> JudgeIdentity:
+    def identity(self) -> records.JudgeIdentity:
         """The function's name and a hash of its module's source: new source makes a new judge."""
         given = self._parameters
         parameters = {"source": source_digest(self._function)} if given is None else given
-        return JudgeIdentity("python", self._name, parameters, mark=":")
+        return records.JudgeIdentity("python", self._name, parameters, mark=":")
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+    def check(
+        self, questions: Questions, items: Sequence[records.Item], max_missing: float
+    ) -> None:
         """Refuse a function that cannot be called with the outputs.
 
         Raises:
@@ -114,7 +107,7 @@ class PluginJudge(BaseJudge):
         """Return the names of the arguments that the function gets."""
         return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
-    async def judge(self, call: Call) -> Reply:
+    async def judge(self, call: records.Call) -> records.Reply:
         """Call the function and check what it returns.
 
         Raises:
@@ -144,7 +137,7 @@ class PluginJudge(BaseJudge):
                 f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
                 billed=False,
             ) from error
-        return Reply(answer_from(returned, rating=rating), cost_p=0)
+        return records.Reply(answer_from(returned, rating=rating), cost_p=0)
 
 
 def _place(error: BaseException, function: Plugin) -> str:
@@ -158,20 +151,22 @@ def _place(error: BaseException, function: Plugin) -> str:
     return f" ({Path(code.co_filename).name}, line {lines[-1]})" if code and lines else ""
 
 
-def answer_from(returned: object, *, rating: bool = False) -> Answer:
+def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     """Return a plugin's return value as a verdict, or an abstention that says what is wrong.
 
     In a comparison the value is a label or a score from 0 to 1; in a `rating` only a score.
     """
     if returned is None:
-        return Abstention("the function gave no verdict")
+        return records.Abstention("the function gave no verdict")
     labels = {} if rating else LABELS
     if isinstance(returned, str) and returned in labels:
-        return Verdict(labels[returned])
+        return records.Verdict(labels[returned])
     if isinstance(returned, int | float) and not isinstance(returned, bool) and 0 <= returned <= 1:
-        return Verdict(float(returned))
+        return records.Verdict(float(returned))
     expected = ", ".join((*labels, "a score from 0 to 1"))
-    return Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
+    return records.Abstention(
+        f"the function returned {repr(returned)[:60]}; expected {expected} or None"
+    )
 
 
 def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:

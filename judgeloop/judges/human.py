@@ -16,17 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO, final
 
+from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.records import (
-    Abstention,
-    Answer,
-    Call,
-    JudgeIdentity,
-    Reply,
-    Verdict,
-)
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"
@@ -43,11 +35,11 @@ class _Form:
     scores: Mapping[str, float]
     keys: str  # the line that explains all keys
 
-    def answer(self, key: str) -> Answer | None:
+    def answer(self, key: str) -> records.Answer | None:
         """Return the answer for `key`; None if the key is not an answer."""
         if key == SKIP:
-            return Abstention("skipped")
-        return Verdict(self.scores[key]) if key in self.scores else None
+            return records.Abstention("skipped")
+        return records.Verdict(self.scores[key]) if key in self.scores else None
 
 
 _OTHERS = f"{SKIP}: skip  {BACK}: back  {QUIT}: quit"
@@ -67,9 +59,9 @@ RATING = _Form(
 class _Sheet:
     """A pending call and its answer, if given; `settled` is done once the answer is final."""
 
-    call: Call
-    settled: asyncio.Future[Answer]
-    answer: Answer | None = None
+    call: records.Call
+    settled: asyncio.Future[records.Answer]
+    answer: records.Answer | None = None
 
     @property
     def form(self) -> _Form:
@@ -98,11 +90,11 @@ class HumanJudge(BaseJudge):
         self._pressed = False  # whether any key was
 
     @property
-    def identity(self) -> JudgeIdentity:
+    def identity(self) -> records.JudgeIdentity:
         """A person; all persons have the same identity."""
-        return JudgeIdentity("human", "")
+        return records.JudgeIdentity("human", "")
 
-    async def judge(self, call: Call) -> Reply:
+    async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
 
         Raises:
@@ -114,7 +106,7 @@ class HumanJudge(BaseJudge):
         self._sheets.append(sheet)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work_through())
-        return Reply(await sheet.settled, cost_p=0)
+        return records.Reply(await sheet.settled, cost_p=0)
 
     async def _work_through(self) -> None:
         """Ask all pending calls; on an error, fail them so that no caller waits forever."""

@@ -19,8 +19,7 @@ from typing import Any, final
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict
-from judgeloop.judges.base import BaseJudge
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 

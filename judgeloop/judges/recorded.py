@@ -14,9 +14,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.formats.recorded import Paired
-from judgeloop.judges.base import BaseJudge
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.metric import preference
-from judgeloop.judges.options import JudgeOptions
 
 
 @final

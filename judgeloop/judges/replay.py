@@ -28,9 +28,8 @@ from judgeloop.core.records import (
     Verdict,
 )
 from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
-from judgeloop.judges.base import BaseJudge
+from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.metric import preference
-from judgeloop.judges.options import JudgeOptions
 
 SHOWN = 8  # systems named in a message
 

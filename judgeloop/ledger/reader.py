@@ -13,18 +13,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.ledger import (
-    NO_VERDICTS,
-    Charged,
-    End,
-    PastReply,
-    RecordedAttempt,
-    RecordedRun,
-    RecordedVerdicts,
-    Request,
-)
+from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage, Verdict
+from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger.rows import (
     AttemptRow,
@@ -56,7 +47,7 @@ AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
     "NOT rehearsed AND state <> 'reserved' "
-    f"AND ifnull(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}')"
+    f"AND ifnull(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
 )
 # The attempts, the numbers of texts, the costs and the scores of verdicts.
 Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
@@ -75,31 +66,31 @@ class SqliteReader:
         """The ledger's random id."""
         return self._connection.sealer.ledger
 
-    def runs(self) -> list[RecordedRun]:
+    def runs(self) -> list[ledger.RecordedRun]:
         """Return all runs, the oldest first."""
         rows = read(self._connection, RunRow, "true ORDER BY seq")
-        return [RecordedRun(row.id, row.created_at, row.charged_p) for row in rows]
+        return [ledger.RecordedRun(row.id, row.created_at, row.charged_p) for row in rows]
 
-    def attempts(self, item_id: str) -> list[RecordedAttempt]:
+    def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""
         rows = read(self._connection, AttemptRow, "item_id = ? ORDER BY id", item_id)
         return list(map(recorded, rows))
 
-    def spending(self) -> dict[str, dict[str, Charged]]:
+    def spending(self) -> dict[str, dict[str, ledger.Charged]]:
         """Return the charges by day, judge, run and state, each in order.
 
         Attempts that were only rehearsed cost nothing and are left out.
         """
-        found: dict[str, dict[str, Charged]] = {kind: {} for kind in GROUPS}
+        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in GROUPS}
         for row in read(self._connection, AttemptRow, "NOT rehearsed"):
             tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
-            charged = Charged(1, row.charged_p, tokens)
+            charged = ledger.Charged(1, row.charged_p, tokens)
             for kind, name_of in GROUPS.items():
                 name = name_of(row)
-                found[kind][name] = found[kind].get(name, Charged()) + charged
+                found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
         for row in read(self._connection, AttemptRow, f"{SENT} ORDER BY id"):
             yield _request(row)
@@ -113,30 +104,19 @@ class SqliteReader:
         """Return the output tokens of this very judge's latest replies."""
         return [
             int(json.loads(row.usage)["output_tokens"])
-            for row, _ in self._latest(judge, End.VERDICT, End.TRUNCATED)
+            for row in self._latest(judge, ledger.End.VERDICT, ledger.End.TRUNCATED)
             if row.usage is not None
         ]
 
-    def replies(self, judge: JudgeIdentity) -> list[PastReply]:
-        """Return this very judge's latest replies with a verdict, in the order of the attempts."""
-        found = []
-        for row, ingredients in list(self._latest(judge, End.VERDICT)):
-            kept = one(self._connection, VerdictRow, "key = ?", row.key)
-            if kept is not None:
-                found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
-        return found
-
-    def _latest(
-        self, judge: JudgeIdentity, *ends: End
-    ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
-        """Yield the attempts with one of these ends among the latest, and their keys' parts."""
+    def _latest(self, judge: JudgeIdentity, *ends: ledger.End) -> Iterator[AttemptRow]:
+        """Yield the attempts with one of these ends among the latest."""
         wanted = KeyedJudge.of(judge)
         among = ", ".join("?" * len(ends))
         where = f"{AMONG_THE_LATEST} AND ended IN ({among}) ORDER BY id"
         for row in read(self._connection, AttemptRow, where, LATEST, judge.name, *ends):
             ingredients = recorded(row).ingredients
             if ingredients is not None and ingredients.judge == wanted:
-                yield row, ingredients
+                yield row
 
     def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
@@ -151,7 +131,7 @@ class SqliteReader:
 
     def history(
         self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
-    ) -> RecordedVerdicts:
+    ) -> ledger.RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
         If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
@@ -167,9 +147,9 @@ class SqliteReader:
         parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *among))
         none = (
             np.empty(0, dtype=np.int64),
-            NO_VERDICTS.numbers,
-            NO_VERDICTS.costs_p,
-            NO_VERDICTS.scores,
+            ledger.NO_VERDICTS.numbers,
+            ledger.NO_VERDICTS.costs_p,
+            ledger.NO_VERDICTS.scores,
         )
         attempts, numbers, costs_p, scores = map(np.concatenate, zip(none, *parts, strict=True))
         named = np.unique(numbers[:, :OUTPUTS]).tolist()
@@ -177,7 +157,7 @@ class SqliteReader:
         for missing in set(named).difference(found.values()):
             raise damaged(self._connection, TextRow, missing, "is missing")
         order = np.argsort(attempts, kind="stable")
-        return RecordedVerdicts(texts | found, numbers[order], scores[order], costs_p[order])
+        return ledger.RecordedVerdicts(texts | found, numbers[order], scores[order], costs_p[order])
 
     def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
         """Return the numbers by text of the texts with these values in a column."""
@@ -190,10 +170,10 @@ class SqliteReader:
         return found
 
 
-def recorded(row: AttemptRow) -> RecordedAttempt:
+def recorded(row: AttemptRow) -> ledger.RecordedAttempt:
     """Return the row of an attempt as others see it."""
     ingredients = json.loads(row.note).get("ingredients", {})
-    return RecordedAttempt(
+    return ledger.RecordedAttempt(
         row.id,
         row.run,
         row.key,
@@ -208,9 +188,9 @@ def recorded(row: AttemptRow) -> RecordedAttempt:
     )
 
 
-def _request(row: AttemptRow) -> Request:
+def _request(row: AttemptRow) -> ledger.Request:
     usage = {} if row.usage is None else json.loads(row.usage)
-    return Request(
+    return ledger.Request(
         row.began_at,
         row.ended_at,
         row.run,

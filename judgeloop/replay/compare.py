@@ -32,16 +32,8 @@ from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.replay import recorded_files
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.recorded_files import (
-    item_ids,
-    needs_of,
-    output_lengths,
-    read_pool,
-    read_scores,
-    read_vectors,
-    systems_of,
-)
 from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
@@ -298,7 +290,9 @@ def check(config: ReplayConfig) -> list[str]:
     Raises:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
-    if config.history_systems and Need.HISTORY not in needs_of(QUESTION, config.selectors):
+    if config.history_systems and Need.HISTORY not in recorded_files.needs_of(
+        QUESTION, config.selectors
+    ):
         raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
@@ -340,14 +334,14 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    table = read_scores(config.verdicts)
-    systems = systems_of(table, config.leave_out)
-    if not needs_of(QUESTION, config.selectors) & VECTORS:
+    table = recorded_files.read_scores(config.verdicts)
+    systems = recorded_files.systems_of(table, config.leave_out)
+    if not recorded_files.needs_of(QUESTION, config.selectors) & VECTORS:
         items = table.items
         recordings = _recordings(config, table, systems, items)
     elif config.vectors is not None:
-        items = item_ids(config.items)
-        vectors = read_vectors(config.vectors, items)
+        items = recorded_files.item_ids(config.items)
+        vectors = recorded_files.read_vectors(config.vectors, items)
         systems = _with_vectors(config.vectors, systems, vectors)
         recordings = replace(
             _recordings(config, table, systems, items),
@@ -355,7 +349,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
             inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items).rows]),
         )
     else:
-        pool = read_pool(config.outputs, config.items, systems)
+        pool = recorded_files.read_pool(config.outputs, config.items, systems)
         items = [item.id for item in pool.items]
         texts = [text for outputs in pool.outputs for text in outputs]
         recordings = replace(
@@ -365,7 +359,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
         )
     if not config.looks_at_lengths or not config.outputs.is_dir():
         return recordings
-    lengths = output_lengths(config.outputs, config.items, recordings.systems, items)
+    lengths = recorded_files.output_lengths(config.outputs, config.items, recordings.systems, items)
     return replace(recordings, lengths=lengths)
 
 
@@ -391,7 +385,7 @@ def _some(names: Collection[str]) -> str:
 
 
 def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:
-    wanted = Need.PROMPT_VECTORS in needs_of(QUESTION, config.selectors)
+    wanted = Need.PROMPT_VECTORS in recorded_files.needs_of(QUESTION, config.selectors)
     return _embedded(config, prompts) if wanted else None
 
 

@@ -9,17 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.formats.own_files import HOME
-from judgeloop.methods.selectors.catalogue import (
-    CLUSTERINGS,
-    COMBINATIONS,
-    REPRESENTATIVES,
-    Need,
-    names_of,
-    selector_row,
-)
+from judgeloop.methods.selectors import catalogue
 from judgeloop.methods.stopping.catalogue import rules_of
 from judgeloop.questions.estimate.config import (
     BY_CONFIDENCE,
@@ -28,7 +21,7 @@ from judgeloop.questions.estimate.config import (
     CONFIDENCES,
 )
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.run.identity import plain
+from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import (
     Parse,
     Part,
@@ -160,10 +153,10 @@ class ReplayConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(names_of("compare")),
+        some_of(catalogue.names_of("compare")),
         MinLen(1),
         run_setting(
-            f"For compare: {', '.join(names_of('compare'))}. For select and estimate: the selectors of "
+            f"For compare: {', '.join(catalogue.names_of('compare'))}. For select and estimate: the selectors of "
             "that command, by default all.",
             SELECTION,
             metavar="NAME,...",
@@ -182,23 +175,25 @@ class ReplayConfig(ReplaySettings):
     vectors: VectorsFile = None
     combine: Annotated[
         str,
-        one_of(COMBINATIONS),
+        one_of(catalogue.COMBINATIONS),
         run_setting(
-            f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.", SELECTION
+            f"Vectors to cluster, made from the two outputs: {', '.join(catalogue.COMBINATIONS)}.",
+            SELECTION,
         ),
-    ] = COMBINATIONS[0]
+    ] = catalogue.COMBINATIONS[0]
     clustering: Annotated[
         str,
-        one_of(CLUSTERINGS),
-        run_setting(f"Clustering method: {', '.join(CLUSTERINGS)}.", SELECTION),
-    ] = CLUSTERINGS[0]
+        one_of(catalogue.CLUSTERINGS),
+        run_setting(f"Clustering method: {', '.join(catalogue.CLUSTERINGS)}.", SELECTION),
+    ] = catalogue.CLUSTERINGS[0]
     representative: Annotated[
         str,
-        one_of(REPRESENTATIVES),
+        one_of(catalogue.REPRESENTATIVES),
         run_setting(
-            f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.", SELECTION
+            f"How the judged item of a cluster is chosen: {', '.join(catalogue.REPRESENTATIVES)}.",
+            SELECTION,
         ),
-    ] = REPRESENTATIVES[0]
+    ] = catalogue.REPRESENTATIVES[0]
     history_systems: Annotated[
         int,
         Ge(0),
@@ -262,8 +257,8 @@ class ReplayConfig(ReplaySettings):
     @property
     def looks_at_lengths(self) -> bool:
         """Whether a selector uses the lengths of the outputs."""
-        rows = [selector_row("compare", name) for name in self.selectors]
-        return self.history_systems > 0 and any(Need.LENGTHS in row.needs for row in rows)
+        rows = [catalogue.selector_row("compare", name) for name in self.selectors]
+        return self.history_systems > 0 and any(catalogue.Need.LENGTHS in row.needs for row in rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,10 +273,12 @@ class ReplaySelectConfig(ReplaySettings):
     ]
     selectors: Annotated[
         tuple[str, ...],
-        some_of(names_of("select")),
+        some_of(catalogue.names_of("select")),
         MinLen(1),
-        run_setting(f"Selectors: {', '.join(names_of('select'))}.", SELECTION, metavar="NAME,..."),
-    ] = names_of("select")
+        run_setting(
+            f"Selectors: {', '.join(catalogue.names_of('select'))}.", SELECTION, metavar="NAME,..."
+        ),
+    ] = catalogue.names_of("select")
     pool: Annotated[
         int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
     ] = 400
@@ -306,9 +303,7 @@ class ReplaySelectConfig(ReplaySettings):
             metavar="E1,E2",
         ),
     ] = None
-    risk: Annotated[
-        float, Gt(0), Lt(1), run_setting("Stated risk at which a race stops.", PROTOCOL)
-    ] = 0.1
+    risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
@@ -326,9 +321,9 @@ class ReplayEstimateConfig(ReplaySettings):
 
     selectors: Annotated[
         tuple[str, ...],
-        some_of(names_of("estimate", ablations=True)),
+        some_of(catalogue.names_of("estimate", ablations=True)),
         run_setting(
-            f"Selectors: {', '.join(names_of('estimate', ablations=True))}.",
+            f"Selectors: {', '.join(catalogue.names_of('estimate', ablations=True))}.",
             SELECTION,
             metavar="NAME,...",
         ),
@@ -387,9 +382,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "Guess at every item's score, for the selectors that draw: confidence or history.", ONE
         ),
     ] = None
-    risk: Annotated[float, Gt(0), Lt(1), run_setting("Stated risk of the intervals.", PROTOCOL)] = (
-        0.1
-    )
+    risk: Annotated[Share, run_setting("Stated risk of the intervals.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10
 
     def __post_init__(self) -> None:

@@ -23,18 +23,10 @@ from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selec
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
+from judgeloop.replay import recorded_files
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
-from judgeloop.replay.recorded_files import (
-    item_ids,
-    needs_of,
-    read_folder,
-    read_scores,
-    read_vectors,
-    systems_of,
-)
-from judgeloop.represent.embed import embed
-from judgeloop.represent.reducing import reduced
+from judgeloop.represent.embed import embed, reduced
 
 QUESTION = "estimate"
 STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place
@@ -71,26 +63,29 @@ def read_systems(
     """
     check(config)
     table = _read_scores(config.verdicts)
-    systems = systems_of(table, config.leave_out)
+    systems = recorded_files.systems_of(table, config.leave_out)
     if not systems:
         raise InputError(f"{config.verdicts}: a replay needs at least one system, found none")
     vectors: dict[str, Floats] = {}
-    ids = tuple(item_ids(config.items))
+    ids = tuple(recorded_files.item_ids(config.items))
     if config.vectors is not None:
         vectors = {
-            name: np.asarray(table) for name, table in read_vectors(config.vectors, ids).items()
+            name: np.asarray(table)
+            for name, table in recorded_files.read_vectors(config.vectors, ids).items()
         }
         systems = [name for name in systems if name in vectors]
         if not systems:
             raise InputError(f"`vectors`: {config.vectors} contains no system that has verdicts")
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
-    sources = _Sources(config, needs_of(QUESTION, selectors), table, ids, outputs, vectors)
+    sources = _Sources(
+        config, recorded_files.needs_of(QUESTION, selectors), table, ids, outputs, vectors
+    )
     return [sources.subject(name) for name in systems], replace(config, selectors=selectors)
 
 
 def _read_scores(path: Path) -> VerdictTable:
-    table = read_scores(path)
+    table = recorded_files.read_scores(path)
     for (item, system), recorded in table.rows.items():
         if recorded.score is not None and not 0 <= recorded.score <= 1:
             raise DataError(
@@ -102,7 +97,7 @@ def _read_scores(path: Path) -> VerdictTable:
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
-    needs = needs_of(QUESTION, config.selectors or EVERY)
+    needs = recorded_files.needs_of(QUESTION, config.selectors or EVERY)
     texts = config.vectors is None and bool(needs & VECTORS)
     return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
@@ -110,7 +105,7 @@ def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
 def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str, Outputs]:
     """Return the outputs of each system; a single file belongs to a single system of any name."""
     path = config.outputs
-    found = read_folder(path) if path.is_dir() else [read_outputs(path)]
+    found = recorded_files.read_folder(path) if path.is_dir() else [read_outputs(path)]
     if len(found) == len(systems) == 1:
         return {systems[0]: found[0]}
     named = {outputs.system: outputs for outputs in found}

@@ -161,8 +161,15 @@ class RunResult(Part):
         return False
 
     @property
+    def winner_short(self) -> bool:
+        """Whether less is shown of the named winner than was required."""
+        return False
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command."""
+        if self.winner is not None and self.winner_short:
+            return EXIT_UNDECIDED
         if self.winner is not None:
             return EXIT_OTHER_WON if self.refused else 0
         if self.stop_reason is StopKind.INTERRUPTED:

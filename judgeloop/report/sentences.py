@@ -76,9 +76,11 @@ def ended(result: RunResult) -> str:
 
 def required_first(line: str, result: RunResult) -> str:
     """Return the decision, after the fact that it is not the one that was required."""
+    required = result.setup.required_winner
+    if result.winner is not None and result.winner_short:
+        return f"NOT SHOWN: that {visible(required or '')} is better was required. {line}"
     if result.winner is None or not result.refused:
         return line
-    required = result.setup.required_winner
     was = f"{visible(required)} was required, and " if required else ""
     return f"FAILED: {was}{line}"
 

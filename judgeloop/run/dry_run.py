@@ -5,6 +5,7 @@ Holds a `Plan` and the result so far. Computes no figure: `plan.py` does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -17,8 +18,9 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import count, sentence
-from judgeloop.run.plan import Plan
+from judgeloop.run.plan import EqualSystem, Plan
 
+EVEN = 0.5
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
 
@@ -50,11 +52,12 @@ class DryRun:
             *_without_calls(plan, result),
             *_both_orders(result),
             _affordable(plan, result),
+            *unlikely_to_pass(plan.equal),
             *([] if self.priced else ["The model has no known price."]),
             *_learned(result),
             *_data_and_price(result),
         ]
-        parts = [wrapped(OPENING, width), _table(plan)]
+        parts = [wrapped(OPENING, width), _table(plan), *_equal(plan, width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
     def to_dict(self, say: Say = str) -> dict[str, Any]:
@@ -79,6 +82,7 @@ class DryRun:
             "expected_is_assumed": plan.assumed is not None,
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,
+            "equal_system": [asdict(one) for one in plan.equal],
             "guessed": data["guessed"],
             "empty": data["empty"],
             **{name: setup[name] for name in kept},
@@ -114,6 +118,43 @@ def _table(plan: Plan) -> str:
         ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
     ]
     return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+
+
+def _equal(plan: Plan, width: int) -> list[str]:
+    """Return what happens to an equal system, as a table with its title; nothing if not asked."""
+    if not plan.equal:
+        return []
+    rows = [("ties", "judgments", "passes", "fails", "no answer", "80 % pass from")]
+    rows += [
+        (f"{one.ties:.0%}", f"{one.judgments:,.0f}", f"{one.passes:.0%}", f"{one.fails:.0%}",
+         f"{one.none:.0%}", f"{one.limit_for_80:,}")
+        for one in plan.equal
+    ]  # fmt: skip
+    table = [f"  {a:>5}{b:>11}{c:>9}{d:>8}{e:>11}{f:>16}" for a, b, c, d, e, f in rows]
+    usual = plan.equal[len(plan.equal) // 2]
+    if not usual.margin_for_80:  # all items are judged
+        return ["\n".join(["An equal system, exactly:", *table])]
+    said = (
+        f"With {usual.ties:.0%} ties and this limit, an equal system passes in 80 % of the runs at a margin "
+        f"of about {usual.margin_for_80:.2f}."
+    )
+    return ["\n".join(["An equal system, exactly:", *table]), wrapped(said, width)]
+
+
+def unlikely_to_pass(equal: Sequence[EqualSystem]) -> list[str]:
+    """Return a warning if an equal system passes with less than an even chance, else nothing."""
+    if not equal:
+        return []
+    usual = equal[len(equal) // 2]
+    if usual.passes >= EVEN:
+        return []
+    return [
+        (
+            f"Warning: an equal system passes with a chance of only {usual.passes:.0%} ({usual.ties:.0%} "
+            f"ties). For 80 %: `max_judgments={usual.limit_for_80}`, or a margin of about "
+            f"{usual.margin_for_80:.2f}."
+        )
+    ]
 
 
 def _basis(plan: Plan) -> str:

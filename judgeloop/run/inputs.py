@@ -24,8 +24,8 @@ from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec, server_names
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings

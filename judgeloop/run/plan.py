@@ -24,6 +24,23 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class EqualSystem:
+    """What `not_worse` does with a system that is equal, at a share of ties.
+
+    The chances that it passes, fails and gets no answer, the expected `judgments`, and
+    (approximately) the limit and the margin with which it passes in 80 % of the runs.
+    """
+
+    ties: float
+    judgments: float
+    passes: float
+    fails: float
+    none: float
+    limit_for_80: int
+    margin_for_80: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Further judgments, calls and cost in picodollars.
 
@@ -32,7 +49,8 @@ class Plan:
     without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`,
     after the calls that are made in any case have cost about `beside_p`.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
-    outputs are identical, or too large.
+    outputs are identical, or too large. `equal` says what happens to an equal system, by the share of
+    ties, if that is asked.
     """
 
     judgments: Range
@@ -44,6 +62,7 @@ class Plan:
     beside_p: int = 0
     questions: int = 0
     unasked: int = 0
+    equal: tuple[EqualSystem, ...] = ()
 
 
 def priced(

@@ -45,7 +45,7 @@ from judgeloop.settings.shared import (
     CallerOnly,
     ColumnMap,
     Effort,
-    Epoch,
+    EpochOfRun,
     Found,
     Inside,
     JudgeNames,
@@ -181,7 +181,7 @@ class RunSettings(JudgeSettings):
     ] = False
     map: ColumnMap = None
     names: SystemNames = ()
-    epoch: Epoch = None
+    epoch: EpochOfRun = None
     max_item_bytes: Annotated[
         int,
         Ge(1),

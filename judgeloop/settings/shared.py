@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,17 +61,16 @@ ColumnMap = Annotated[
         metavar="FIELD=COLUMN,...",
     ),
 ]
-Epoch = Annotated[
-    str | None,
-    like(r"[1-9]\d*|mean", "a number from 1, or mean"),
-    Setting(
-        "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-        ITEMS,
-        Part.CONTENT,
-        Found,
-        metavar="NUMBER",
-    ),
-]
+_EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
+_WHICH_EPOCH = Setting(
+    "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+    ITEMS,
+    Part.CONTENT,
+    Found,
+    metavar="NUMBER",
+)
+Epoch = Annotated[str | None, _EPOCH, _WHICH_EPOCH]
+EpochOfRun = Annotated[str | None, _EPOCH, replace(_WHICH_EPOCH, file_only=True)]
 SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),
@@ -90,6 +90,18 @@ MinJudgments = Annotated[
 ]
 MaxJudgments = Annotated[
     int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)
+]
+# Shares of items: a share won less a share lost.
+MinGap = Annotated[
+    float | None,
+    Gt(0),
+    Lt(1),
+    run_setting(
+        "Gap (share won less share lost) that matters: stop once the leader is better, or behind by "
+        "less.",
+        STOPPING,
+        example=0.1,
+    ),
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
 Budget = Annotated[

@@ -16,13 +16,8 @@ from typing import Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.judges.catalogue import JUDGES
+from judgeloop.settings import trust
 from judgeloop.settings.setting import PREFIX, Declared, variable
-from judgeloop.settings.trust import (
-    OF_CALLERS,
-    FoundFile,
-    NotTaken,
-    found_settings_file,
-)
 
 ENV_FILE, SHARED = ".env", "shared"
 KEYS = "_API_KEY"  # how the names of variables with API keys end
@@ -65,7 +60,7 @@ class Read:
         said = [*keys]
         for name, value in values.items():
             shown = name.replace("_", "-")
-            if isinstance(value, NotTaken):
+            if isinstance(value, trust.NotTaken):
                 shown += f" (not taken: {value.value})"
             else:
                 self.values[name] = value
@@ -86,7 +81,7 @@ def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | Non
     check_variables(environment, "the environment", commands, asked)
     read = Read(environment, {})
     if config != Path("none"):
-        found = found_settings_file(working) if config is None else None
+        found = trust.found_settings_file(working) if config is None else None
         path = found.path if found is not None else config
         if path is not None:
             read.take(path, _of_tables(commands, asked, path, found))
@@ -127,7 +122,7 @@ def check_variables(
 
 
 def _of_tables(
-    commands: Commands, asked: tuple[str, ...], path: Path, found: FoundFile | None
+    commands: Commands, asked: tuple[str, ...], path: Path, found: trust.FoundFile | None
 ) -> dict[str, Any]:
     """Return the values of [shared] and of the command's table, which wins, by name.
 
@@ -180,7 +175,7 @@ def _of_env_file(
     """
     from dotenv import dotenv_values
 
-    file = FoundFile(Path(ENV_FILE), Path.cwd(), Path.cwd())
+    file = trust.FoundFile(Path(ENV_FILE), Path.cwd(), Path.cwd())
     # Without interpolation: a setting must not take in another variable of the environment.
     variables = dotenv_values(ENV_FILE, interpolate=False)
     check_variables(variables, ENV_FILE, commands, asked)
@@ -193,11 +188,11 @@ def _of_env_file(
         if name.endswith(KEYS):
             keys[name] = value
         elif name in BESIDE or _is_address(name):
-            file.refuse(name, OF_CALLERS, name)
+            file.refuse(name, trust.OF_CALLERS, name)
         elif name in fields:
             one = fields[name]
             given = _of_variable(one, value)
-            found[one.name] = NotTaken.NAMED if named else file.value(name, one, given)
+            found[one.name] = trust.NotTaken.NAMED if named else file.value(name, one, given)
     return keys, found
 
 

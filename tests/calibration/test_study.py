@@ -10,9 +10,8 @@ import pytest
 from support.rules import RULES, make_rule
 
 from judgeloop.calibration import study as studying
-from judgeloop.calibration.comparable import Case, Comparable
 from judgeloop.calibration.study import Ends, Study, bounds_each
-from judgeloop.calibration.walks import draw, walks
+from judgeloop.calibration.walks import Comparable, draw, walks
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -45,8 +44,7 @@ def random_past(seed=0, systems=6, items=60, unknown=0.03, apart=0.3):
 
 
 def study_of(past, limits=None, shared=None, rows=None, risks=RISKS):
-    case = Case.APART if shared is None else Case.BASELINE
-    found = Comparable(case, tuple(range(len(past))) if rows is None else tuple(rows), "", shared)
+    found = Comparable(tuple(range(len(past))) if rows is None else tuple(rows), "", shared)
     return Study(past, found, risks, limits or Limits(), np.random.default_rng(1))
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from support.walks import fared_at, steps
 
 from judgeloop.calibration import walks as replaying
-from judgeloop.calibration.comparable import Case, Comparable, comparable
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
-from judgeloop.calibration.walks import replayed
+from judgeloop.calibration.walks import Comparable, comparable, replayed
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -36,7 +35,7 @@ def past_of(rows, known=None):
 
 
 def all_of(past):
-    return Comparable(Case.APART, tuple(range(len(past))), "")
+    return Comparable(tuple(range(len(past))), "")
 
 
 def walks_of(past, least=1, most=200, repetitions=1, seed=0):
@@ -122,7 +121,7 @@ class TestWalks:
         past, limits = random_past(seed), Limits(min_judgments=3, max_judgments=25)
         row = seed % len(past)
         first, second = past.pairs[row]
-        found = Comparable(Case.APART, (row,), "")
+        found = Comparable((row,), "")
         walks = replayed(
             past,
             found,
@@ -158,13 +157,13 @@ class TestComparable:
     def test_comparisons_of_one_of_the_two_with_others_are_like_the_new_one(self, rng):
         past = past_of({("base", "a"): [1, 1], ("b", "base"): [1, 1], ("c", "d"): [1, 1]})
         found = comparable(past, ("new", "base"), rng)
-        assert (found.case, found.rows, found.shared) == (Case.BASELINE, (0, 1), "base")
+        assert (found.rows, found.shared) == ((0, 1), "base")
         assert found.sentence == "2 past comparisons of base with others on nearly all items"
 
     def test_without_a_baseline_those_that_share_no_system_are(self, rng):
         past = past_of({pair: [1, 1] for pair in combinations("abcdefg", 2)})
         found = comparable(past, ("x", "y"), rng)
-        assert found.case is Case.APART
+        assert found.shared is None
         assert len(found.rows) == 3
         assert len({name for row in found.rows for name in past.pairs[row]}) == 6
         assert found.sentence == "3 past comparisons on nearly all items that share no system"
@@ -172,7 +171,7 @@ class TestComparable:
     def test_and_so_they_are_where_there_are_more_of_them(self, rng):
         past = past_of({("base", "a"): [1, 1], ("b", "c"): [1, 1], ("d", "e"): [1, 1]})
         found = comparable(past, ("base", "new"), rng)
-        assert (found.case, found.rows, found.shared) == (Case.APART, (1, 2), None)
+        assert (found.rows, found.shared) == ((1, 2), None)
 
     def test_the_choice_does_not_depend_on_what_was_preferred(self):
         past = random_past(3)

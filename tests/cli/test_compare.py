@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
-from support.commandline import judgeloop
+from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
@@ -69,8 +69,7 @@ def judged(files, tmp_path):
 
 
 def live(server, *files):
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
-    return [*files, *judge]
+    return [*files, *judged_by(server)]
 
 
 def started(server, files):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, used
-from support.commandline import judgeloop
+from support.commandline import judged_by, judgeloop, result_of
 from support.text import unwrapped
 
 ITEMS = 60
@@ -52,14 +52,7 @@ TRUTH = (40 * GOOD + 20 * POOR) / 60
 
 
 def live(server, outputs, *more):
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
-    return ["estimate", outputs, *judge, *more]
-
-
-def result_of(*arguments):
-    done = judgeloop(*arguments, "--json")
-    assert done.exit_code in {0, 3}, done.output
-    return json.loads(done.stdout)
+    return ["estimate", outputs, *judged_by(server), *more]
 
 
 @pytest.fixture

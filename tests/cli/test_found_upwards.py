@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.commandline import judgeloop
+from support.commandline import judgeloop, result_of
 from support.outputs import write_outputs
 
 from judgeloop.core.errors import DataError
@@ -33,9 +33,7 @@ PAIR = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1"]
 
 
 def compared(*more):
-    result = judgeloop(*PAIR, "--json", *more)
-    assert result.exit_code in {0, 3}, result.output
-    return json.loads(result.stdout)
+    return result_of(*PAIR, *more)
 
 
 def test_the_nearest_file_up_to_the_root_of_the_repository_wins(repository):

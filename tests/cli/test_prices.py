@@ -7,35 +7,12 @@ from dataclasses import replace
 
 import pytest
 from support.chat_server import completion, goodness, used, verdict
-from support.commandline import judgeloop
-from support.outputs import write_good_and_poor
+from support.commandline import judgeloop, result_of
 from support.text import unwrapped
 
-PRICES = """
-["openai/judge"]
-input_per_mtok = 1
-output_per_mtok = 10
-cache_read_per_mtok = 0.1
-["openai/judge".flex]
-input_per_mtok = 0.5
-output_per_mtok = 5
-"""
 
-
-@pytest.fixture
-def given(tmp_path, monkeypatch, chat_server):
-    """The arguments of a comparison of 12 items by a priced judge on loopback."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
-    write_good_and_poor(tmp_path, 12)
-    url = ["--judge-base-url", chat_server.url]
-    return ["--judge", "openai/judge", *url, "--judge-price", "prices.toml"]
-
-
-def compare(given, *more):
-    done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--json", *more)
-    assert done.exit_code in {0, 3}, done.output
-    return json.loads(done.stdout)
+def compare(priced, *more):
+    return result_of("compare", "a.jsonl", "b.jsonl", *priced, *more)
 
 
 def served(tier):
@@ -47,40 +24,40 @@ def served(tier):
     return respond
 
 
-def test_a_run_at_flex_costs_half_and_makes_the_same_decision(given, chat_server):
+def test_a_run_at_flex_costs_half_and_makes_the_same_decision(priced, chat_server):
     chat_server.respond = served("default")
-    standard = compare(given)
+    standard = compare(priced)
     assert (standard["tier"], standard["winner"]) == ("", "a")
     chat_server.respond = served("flex")
-    flex = compare(given, "--tier", "flex", "--ledger", "other.sqlite")
+    flex = compare(priced, "--tier", "flex", "--ledger", "other.sqlite")
     assert (flex["winner"], flex["run"]) == (standard["winner"], standard["run"])
     assert flex["spent_usd"] == pytest.approx(standard["spent_usd"] / 2)
     assert flex["tier"].startswith("openai/judge at flex, by prices.toml")
 
 
-def test_verdicts_at_one_tier_are_found_again_at_another(given, chat_server):
+def test_verdicts_at_one_tier_are_found_again_at_another(priced, chat_server):
     chat_server.respond = served("flex")
-    compare(given, "--tier", "flex")
-    again = compare(given)
+    compare(priced, "--tier", "flex")
+    again = compare(priced)
     assert (again["attempts"], again["spent_usd"]) == (0, 0)
 
 
-def test_a_dry_run_expects_the_price_at_flex_and_fears_the_standard_price(given):
-    standard, flex = compare(given, "--dry-run"), compare(given, "--dry-run", "--tier", "flex")
+def test_a_dry_run_expects_the_price_at_flex_and_fears_the_standard_price(priced):
+    standard, flex = compare(priced, "--dry-run"), compare(priced, "--dry-run", "--tier", "flex")
     assert flex["usd"]["expected"] == pytest.approx(standard["usd"]["expected"] / 2)
     assert flex["usd"]["worst"] == standard["usd"]["worst"]
-    text = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--dry-run", "--tier", "flex").stdout
+    text = judgeloop("compare", "a.jsonl", "b.jsonl", *priced, "--dry-run", "--tier", "flex").stdout
     assert "Tier: openai/judge at flex, by prices.toml" in unwrapped(text)
 
 
-def test_doctor_shows_the_tier_and_its_price(given, chat_server):
+def test_doctor_shows_the_tier_and_its_price(priced, chat_server):
     chat_server.respond = served("flex")
-    done = judgeloop("doctor", *given, "--tier", "flex")
+    done = judgeloop("doctor", *priced, "--tier", "flex")
     assert done.exit_code == 0, done.stdout
     assert "note tier flex, by prices.toml; the standard price is reserved" in unwrapped(
         done.stdout
     )
-    assert "note tier" not in unwrapped(judgeloop("doctor", *given).stdout)
+    assert "note tier" not in unwrapped(judgeloop("doctor", *priced).stdout)
 
 
 def thoughtful(limit):
@@ -98,37 +75,37 @@ def thoughtful(limit):
     return respond
 
 
-def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, chat_server):
+def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(priced, chat_server):
     chat_server.respond = thoughtful(1024)
-    done = judgeloop("doctor", *given)
+    done = judgeloop("doctor", *priced)
     assert done.exit_code == 4
     assert (
         "truncated at 512 tokens, 512 of them thoughts; give --judge-max-tokens 1024, or a lower --judge-effort"
     ) in unwrapped(done.stdout)
-    mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
+    mended = judgeloop("doctor", *priced, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
     assert "960 output tokens, 900 of them thoughts" in unwrapped(mended.stdout)
 
 
-def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
+def test_a_result_shows_how_many_tokens_were_thoughts(priced, chat_server):
     chat_server.respond = thoughtful(1024)
-    found = compare(given, "--judge-max-tokens", "1024", "--max-judgments", "5")
+    found = compare(priced, "--judge-max-tokens", "1024", "--max-judgments", "5")
     assert found["tokens"]["reasoning_tokens"] == 900 * found["attempts"] > 0
     done = judgeloop(
-        "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
+        "compare", "a.jsonl", "b.jsonl", *priced, "--judge-max-tokens", "1024",
         "--max-judgments", "5", "--ledger", "other.sqlite",
     )  # fmt: skip
     assert f"{found['tokens']['reasoning_tokens']:,} of them thoughts" in unwrapped(done.stdout)
 
 
 def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_against(
-    given, chat_server
+    priced, chat_server
 ):
     chat_server.respond = lambda request, number: verdict(
         goodness(request),
         usage=used(request) | {"prompt_tokens_details": {"cached_tokens": 200}},
     )
-    found = compare(given)
+    found = compare(priced)
     sent = [used(request) for request in chat_server.requests]
     tokens = found["tokens"]
     assert tokens["input_tokens"] == sum(usage["prompt_tokens"] for usage in sent)
@@ -144,25 +121,25 @@ def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_agai
         assert sum(group["output_tokens"] for group in groups.values()) == tokens["output_tokens"]
     price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, from"
     assert found["prices"].startswith(price)
-    again = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
+    again = judgeloop("compare", "a.jsonl", "b.jsonl", *priced, "--ledger", "other.sqlite")
     assert f"price {price} prices.toml" in unwrapped(again.stdout)
     said = f"{tokens['input_tokens']:,} input tokens and {tokens['output_tokens']:,} output tokens"
     assert said in unwrapped(again.stdout)
     assert "prompt caching saved $0.00" in unwrapped(again.stdout)
 
 
-def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(given, chat_server):
+def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(priced, chat_server):
     arguments = "compare", "a.jsonl", "b.jsonl", "--dry-run"
-    said = unwrapped(judgeloop(*arguments, *given).stdout)
+    said = unwrapped(judgeloop(*arguments, *priced).stdout)
     assert "Price: $1.00 in and $10.00 out for a million tokens" in said
     assert not chat_server.requests
     free = "--judge-price", "0,0"
-    said = unwrapped(judgeloop(*arguments, *given[:4], *free).stdout)
+    said = unwrapped(judgeloop(*arguments, *priced[:4], *free).stdout)
     assert "Forecast only" in said
     assert "rice:" not in said
 
 
-def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, given, monkeypatch, chat_server):
+def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, priced, monkeypatch, chat_server):
     monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123")
     with (tmp_path / "prices.toml").open("a", encoding="utf-8") as file:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
-from judgeloop.core.outcomes import Estimate, Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.estimators.win_rates import Standings
@@ -73,7 +73,7 @@ def watched(stream, clock, systems=("gpt-4o", "mistral")):
 
 
 def progress(asked, **more):
-    return Progress(asked, 10**10, Estimate(Tally(200, wins=(asked, 0)), 1.0), **more)
+    return Progress(asked, 10**10, Tally(200, wins=(asked, 0)), lambda tally: 1.0, **more)
 
 
 def last_line(shown):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
-from support.commandline import judgeloop
+from support.commandline import judged_by, judgeloop, result_of
 from support.outputs import write_outputs
 
 import judgeloop as library
@@ -50,14 +50,7 @@ def question(request):
 def command(question, server):
     files, more = GIVEN[question]
     flags = [word for name, value in more.items() for word in (f"--{name}", value)]
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
-    return [question, *files, *flags, *judge]
-
-
-def result_of(*arguments):
-    done = judgeloop(*arguments, "--json")
-    assert done.exit_code in {0, 3}, done.output
-    return json.loads(done.stdout)
+    return [question, *files, *flags, *judged_by(server)]
 
 
 @pytest.mark.smoke

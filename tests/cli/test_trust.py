@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.chat_server import ChatServer
-from support.commandline import judgeloop
+from support.commandline import judged_by, judgeloop
 from support.outputs import write_outputs
 
 PLUGIN = """
@@ -38,12 +38,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def found(text: str, table: str = "compare") -> None:
     """A judgeloop.toml in the working folder."""
     Path("judgeloop.toml").write_text(f"[{table}]\n{text}\n")
-
-
-def of_server(server: ChatServer) -> list[str]:
-    """Judge by a server that the caller names."""
-    url = ["--judge-base-url", server.url, "--judge-price", "1,10"]
-    return ["--judge", "openai/judge", *url]
 
 
 METRIC = ["--judge", "metric:rouge1"]
@@ -213,7 +207,7 @@ def test_an_env_file_gives_keys_and_settings_and_nothing_reaches_the_process(
     Path(".env").write_text("\n".join(f"{name}=http://127.0.0.1:9" for name in names))
     before = dict(os.environ)
 
-    result = judgeloop("compare", *files, *of_server(chat_server), "--json")
+    result = judgeloop("compare", *files, *judged_by(chat_server), "--json")
 
     assert result.exit_code in {0, 3}, result.output
     assert dict(os.environ) == before
@@ -248,12 +242,12 @@ def test_an_env_file_of_a_parent_folder_is_not_read(
 def test_a_ledger_that_lost_attempts_is_refused_before_anything_is_asked(
     files: list[str], chat_server: ChatServer
 ) -> None:
-    judgeloop("compare", *files, *of_server(chat_server))
+    judgeloop("compare", *files, *judged_by(chat_server))
     before = len(chat_server.requests)
     with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
         connection.executescript("DELETE FROM verdicts; DELETE FROM attempts")
 
-    result = judgeloop("compare", *files, *of_server(chat_server))
+    result = judgeloop("compare", *files, *judged_by(chat_server))
 
     assert result.exit_code == 1
     assert "does not hold the sum" in result.stderr

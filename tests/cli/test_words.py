@@ -8,24 +8,13 @@ import re
 import pytest
 from support.chat_server import goodness, used, verdict
 from support.commandline import judgeloop
-from support.outputs import write_good_and_poor
 from support.text import unwrapped
-
-PRICES = '["openai/judge"]\ninput_per_mtok = 1\noutput_per_mtok = 10\n'
 
 
 @pytest.fixture
-def given(tmp_path, monkeypatch, chat_server):
+def given(priced):
     """A comparison of 12 items by a priced judge on loopback."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
-    write_good_and_poor(tmp_path, 12)
-    return ["compare", "a.jsonl", "b.jsonl", *judged_at(chat_server)]
-
-
-def judged_at(server):
-    url = ["--judge-base-url", server.url]
-    return ["--judge", "openai/judge", *url, "--judge-price", "prices.toml"]
+    return ["compare", "a.jsonl", "b.jsonl", *priced]
 
 
 def answers(server, *, usage=used):
@@ -59,9 +48,9 @@ def test_replies_whose_usage_is_not_believed_are_warned_of(given, chat_server, u
 
 
 @pytest.mark.parametrize(("usage", "said"), [(used, False), (lambda request: None, True)])
-def test_the_doctor_warns_of_a_server_that_reports_no_usage(given, chat_server, usage, said):
+def test_the_doctor_warns_of_a_server_that_reports_no_usage(priced, chat_server, usage, said):
     answers(chat_server, usage=usage)
-    shown = unwrapped(judgeloop("doctor", *judged_at(chat_server)).output)
+    shown = unwrapped(judgeloop("doctor", *priced).output)
     warning = "the server reports no usage, so every call counts at its maximum cost"
     assert (warning in shown) == said
 

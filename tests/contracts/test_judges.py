@@ -16,11 +16,11 @@ from support.messages_server import message, text
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.formats.verdicts import Recorded, VerdictTable
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge

@@ -11,8 +11,8 @@ from make_environment import NOT_READ, OF_THE_CALLER, OF_THE_FILE, example, prov
 from support.commandline import judgeloop
 
 from judgeloop.core.errors import InputError
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.connection import key_of
 from judgeloop.ledger.rows import KEY_VARIABLE

@@ -11,8 +11,8 @@ import pytest
 from support.judges import LOCAL, TEMPLATE, judge
 
 from judgeloop.core.errors import InputError
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, parse_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.settings.setting import declared

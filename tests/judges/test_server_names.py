@@ -7,8 +7,8 @@ import pytest
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import verdict_key
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import LONGEST_NAME, judge_from_spec, server_names
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 
 ONE, OTHER = "openai/a", "openai/b"

@@ -8,7 +8,7 @@ import pytest
 from support.judges import ELSEWHERE, LOCAL, NO_KEY, SECRET, TEMPLATE, WITH_KEY, judge
 
 from judgeloop.core.errors import InputError
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.base import JudgeOptions
 
 
 @pytest.mark.parametrize(

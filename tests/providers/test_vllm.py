@@ -13,8 +13,8 @@ from support.judges import judge as make
 
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

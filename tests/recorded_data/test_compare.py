@@ -11,15 +11,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from support import recorded_judge
-from support.commandline import judgeloop
+from support.commandline import result_of
 
 from judgeloop.judges.metric import metric_named
 
 
 def compare(*arguments):
-    result = judgeloop("compare", *arguments, "--json")
-    assert result.exit_code in {0, 3}, result.stderr
-    return json.loads(result.stdout)
+    return result_of("compare", *arguments)
 
 
 def full_table_winner(table, first, second):

@@ -21,7 +21,11 @@ PAGES = {
     "gave up": undecided(StopKind.FUTILITY, "gave up at 0.12, under 0.2", give_up=0.2),
     "interrupted": undecided(StopKind.INTERRUPTED, "interrupted; what was paid for is kept"),
     "not worse": make_result(
-        winner=None, not_worse=0.05, guarantee="a bound", stop=StopReason(StopKind.NOT_WORSE, "met")
+        winner=None,
+        not_worse=0.05,
+        stronger=False,
+        guarantee="a bound",
+        stop=StopReason(StopKind.NOT_WORSE, "met"),
     ),
     "doubtful": make_result(
         judge="openai/m + human",

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from judgeloop.represent import reducing
-from judgeloop.represent.reducing import reduced
+from judgeloop.represent import embed as reducing
+from judgeloop.represent.embed import reduced
 
 
 def distances(vectors):

@@ -15,6 +15,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending, first_crossing
 
 RUNS, MORE_RUNS = 500, 20_000
@@ -107,33 +108,53 @@ def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys
     check_risk("no difference claimed wrongly", wrong, 150, 0.1, capsys)
 
 
-@pytest.mark.parametrize("ties", [0.0, 0.5])
-@pytest.mark.parametrize("worse", [True, False], ids=["just worse", "at the margin"])
-def test_each_answer_on_not_worse_is_wrong_with_at_most_the_risk(worse, ties, capsys):
-    """The lead of the first system is a little above the margin of 0.05, or exactly there."""
-    items, lead = 400, 22 if worse else 20
-    each = round(items * (1 - ties) - lead) // 2
-    population = np.repeat(
-        np.array([1, -1, 0], dtype=np.int8), [each + lead, each, items - 2 * each - lead]
+def walks(rng, table, shares, runs, items):
+    """Which answer each of so many simulated runs gives first, -1 for none."""
+    given = np.full(runs, -1)
+    population = np.repeat([1, -1, 0], np.round(np.array(shares) * items).astype(int))
+    drawn = (
+        rng.choice([1, -1, 0], size=(runs, table.limit), p=shares)
+        if table.items is None
+        else np.array([rng.permutation(population)[: table.limit] for _ in range(runs)])
     )
-    assert population.sum() / items == (0.055 if worse else 0.05)
-    ends = [winner_of(population, "anytime", seed, not_worse=0.05) for seed in range(400)]
-    if worse:
-        wrong = sum(end.stop.kind is StopKind.NOT_WORSE for end in ends)
-    else:
-        wrong = sum(end.winner == 0 for end in ends)
-    title = f"not worse, {'just worse' if worse else 'at the margin'}, wrong"
-    check_risk(title, wrong, 400, 0.1, capsys)
+    leads, decisive = drawn.cumsum(axis=1), (drawn != 0).cumsum(axis=1)
+    for n in range(table.limit):
+        for side, sign in enumerate((1, -1)):
+            reached = sign * leads[:, n] >= table.leads[side, n + 1, decisive[:, n]]
+            given[(given < 0) & reached] = side
+    return given
 
 
-@pytest.mark.parametrize("lead", [-60, 0, 300])
-def test_a_system_that_is_clearly_worse_or_not_is_answered_mostly(lead):
-    """A rule that never answers keeps any promise; this one has power."""
-    population = np.repeat(np.array([1, -1], dtype=np.int8), [250 + lead // 2, 250 - lead // 2])
-    ends = [winner_of(population, "anytime", seed, not_worse=0.3) for seed in range(100)]
-    kinds = [StopKind.RISK_MET if lead > 150 else StopKind.NOT_WORSE]
-    assert sum(end.stop.kind in kinds for end in ends) > 75
-    assert {end.winner for end in ends} <= {0, None}
+@pytest.mark.parametrize("items", [None, 200])
+@pytest.mark.parametrize("ties", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("zone", "side"), [(within(0.1), 0), (not_worse(0.1), 0), (not_worse(0.1), 1)]
+)
+def test_an_answer_is_wrong_with_at_most_the_risk_and_as_often_as_computed(
+    zone, side, ties, items, capsys
+):
+    """At the gap where the answer is wrong most often; 20,000 runs, with and without replacement."""
+    table = calibrated(zone, 0.1, 100, items)
+    win, loss = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
+    shares = (win, loss, ties) if side == 0 else (loss, win, ties)
+    given = walks(np.random.default_rng([side, items or 0]), table, shares, MORE_RUNS, 200)
+    wrong = int((given == side).sum())
+    check_risk(f"{zone.nulls}, answer {side}, wrong", wrong, MORE_RUNS, 0.1, capsys)
+    exact = table.outlook(shares[0] - shares[1], 1 - ties).answers[side]
+    assert wrong / MORE_RUNS == pytest.approx(exact, abs=4 * (0.1 / MORE_RUNS) ** 0.5)
+
+
+@pytest.mark.parametrize("name", ["within-gap", "not-worse"])
+def test_a_session_by_a_table_keeps_its_promise(name, capsys):
+    """The first system is behind by 0.1, or level for a question about the second."""
+    behind = 0.1 if name == "within-gap" else 0.0
+    population = np.repeat(
+        np.array([1, -1, 0], dtype=np.int8),
+        [round(120 - 200 * behind), round(120 + 200 * behind), 160],
+    )
+    ends = [winner_of(population, name, seed, gap=0.1) for seed in range(30)]
+    check_risk(f"{name}, sessions", sum(end.winner == 0 for end in ends), 30, 0.1, capsys)
+    assert sum(end.stop.kind in {StopKind.RISK_MET, StopKind.NOT_WORSE} for end in ends) > 15
 
 
 @pytest.mark.parametrize("name", ["sequential", "anytime"])

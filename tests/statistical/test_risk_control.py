@@ -8,9 +8,8 @@ import pytest
 from support.promises import check_risk
 from support.walks import fared_at
 
-from judgeloop.calibration.comparable import Case, Comparable
 from judgeloop.calibration.threshold import Calibration, calibrate
-from judgeloop.calibration.walks import replayed
+from judgeloop.calibration.walks import Comparable, replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Past, past_of_scores
 from judgeloop.methods.stats.risk_control import bounds_of
@@ -50,7 +49,7 @@ def fared(everything, new, risk, rng, *, weighted):
     )
     assert isinstance(found, Calibration)
     shared = "base" if "base" in new else None
-    row = Comparable(Case.APART, (everything.pairs.index(new),), "", shared)
+    row = Comparable((everything.pairs.index(new),), "", shared)
     run = replayed(everything, row, limits=LIMITS, weighted=weighted, rng=rng, repetitions=1)
     ended = fared_at(run, risk, found.bounds)
     return ended.wrong, ended.undecided

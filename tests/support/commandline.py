@@ -1,6 +1,8 @@
 """Runs the command line in this process."""
 
+import json
 import re
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -14,3 +16,16 @@ def judgeloop(*arguments: object, **variables: str) -> Result:
     environment = variables | dict(one.split("=", 1) for one in named)
     rest = [one for one in given if one not in named]
     return CliRunner().invoke(app, rest, env=environment, prog_name="judgeloop")
+
+
+def result_of(*arguments: object, **variables: str) -> dict[str, Any]:
+    """Run a question, which ends decided or undecided; its result as JSON has it."""
+    done = judgeloop(*arguments, "--json", **variables)
+    assert done.exit_code in {0, 3}, done.output
+    values: dict[str, Any] = json.loads(done.stdout)
+    return values
+
+
+def judged_by(server: Any) -> list[str]:
+    """The flags for a priced judge at a server of the tests."""
+    return ["--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]

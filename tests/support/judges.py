@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 
 TEMPLATE = shipped_template("pairwise.v1")

@@ -55,6 +55,7 @@ def make_result(
     decoys: DecoyTally | None = None,
     more_judgments: int | None = None,
     asked: int | None = None,
+    stronger: bool | None = None,
     **changes,
 ) -> Result:
     """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
@@ -86,6 +87,7 @@ def make_result(
         DataNotes(items=tally.items, **of_data),
         item_ids=[f"q{n}" for n in range(tally.items)],
         more_judgments=more_judgments,
+        stronger=stronger,
     )
     return replace(result, page=page(result))
 

@@ -19,10 +19,10 @@ def make_rule(
     items: int,
     limit: int,
     near_tie: float | None = None,
-    not_worse: float | None = None,
+    gap: float = 0.0,
 ) -> Any:
-    """A rule of `compare`."""
-    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, not_worse))
+    """A rule of `compare`; `gap` is that of a rule whose question is about one."""
+    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, gap))
 
 
 def make_rule_among(name: str, *, risk: float, items: int, near_best: float | None) -> Any:

@@ -1,7 +1,6 @@
-"""Guaranteed rules by betting: valid at any time, with no limit, with an interval for the gap.
+"""A guaranteed rule by betting: valid at any time, with no limit, with an interval for the gap.
 
-`Anytime` asks which system is better, `NotWorse` whether the second is worse by more than a margin.
-Both read a tally of verdicts; `methods/stats/betting.py` computes the bets.
+It reads a tally of verdicts; `methods/stats/betting.py` computes the bets.
 """
 
 from __future__ import annotations
@@ -9,24 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
-from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth, log_wealth_path
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import at_most, not_worse, risk_met
-from judgeloop.methods.stopping.rule import Rule, in_order, scores_for, with_wins
-
-ROUNDING = 1e-9  # verdicts: a lead and a margin that differ by less are the same
+from judgeloop.methods.stopping.reasons import at_most
+from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
 
 @dataclass(frozen=True)
-class _Betting(Rule):
-    """What the rules by bets on a pool of `items` share: bounds for the gap."""
+class Bounded(Rule):
+    """A rule for `items` that bounds the gap by bets, whatever ends the run."""
 
     items: int
 
@@ -44,7 +41,7 @@ class _Betting(Rule):
 
 @final
 @dataclass(frozen=True)
-class Anytime(_Betting):
+class Anytime(Bounded):
     """Bets against each system being the better system; guaranteed for random draws.
 
     If the first system is not better over all items, the wealth of a bettor who bets that it is
@@ -190,100 +187,6 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
     ]
 
 
-@final
-@dataclass(frozen=True)
-class NotWorse(_Betting):
-    """Bets on both answers to whether the second system is worse by more than `margin`.
-
-    Let D be the gap over all `items`, first minus second, and δ the margin. There are two
-    answers, and exactly one of them is wrong:
-
-    - "Not worse", if D is at most δ. It is claimed at a wealth of 1/risk of bets that the second
-      system's mean score, -D, is above -δ. Where D is δ or more, this wealth is a supermartingale.
-    - "Worse", if D is above δ; then the first system is named. It is claimed at a wealth of 1/risk
-      of bets that the first system's mean score, D, is above δ. Where D is at most δ, this wealth
-      is a supermartingale.
-
-    So each answer is ever given wrongly with probability at most the risk (Ville 1939; the bets are
-    those of Waudby-Smith & Ramdas 2024, section 5, for draws without replacement). This is a test
-    for non-inferiority and, at the same time, for its contrary. An abstention counts as a verdict
-    against the answer. Once every item is judged, the answer is certain.
-    """
-
-    margin: float
-    name: str = "anytime"
-    needs_draws: bool = True
-    expects_lead: ClassVar[bool] = False
-
-    @property
-    def decides_at(self) -> frozenset[StopKind]:
-        """The halt at which the first system is named; a lead of all items may be in the margin."""
-        return frozenset({StopKind.RISK_MET})
-
-    @property
-    def guarantee(self) -> str:
-        """What the risk asked for promises."""
-        return (
-            "with random draws, the chance of ever giving a wrong answer is "
-            f"{at_most(self.threshold)}, however often results are checked"
-        )
-
-    def risk(self, tally: Tally) -> float:
-        """Return the stated risk of the answer that the verdicts favour."""
-        return min(self._risks(tally))
-
-    def is_met(self, tally: Tally) -> bool:
-        """Whether the first system is named: it is better by more than the margin."""
-        return tally.leader == 0 and self._risks(tally)[1] <= self.threshold
-
-    def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """Return why to stop: either answer is shown."""
-        holds, fails = self._risks(tally)
-        if self.is_met(tally):
-            return risk_met(fails, self.threshold)
-        return not_worse(holds, self.threshold) if holds <= self.threshold else None
-
-    def can_be_met(self, tally: Tally, unknown: int) -> bool:
-        """As `Rule.can_be_met`: nothing is better for an answer than wins of one system."""
-        bets = self._followed(tally)
-        if bets is None:
-            ends = [with_wins(tally, side, unknown, unknown) for side in (0, 1)]
-            return any(self.reason_to_stop(end) is not None for end in ends)
-        holds, fails = bets
-        least = holds.risk_after(1, 1, unknown), fails.risk_after(0, 1, unknown)
-        return min(least) <= self.threshold
-
-    def _risks(self, tally: Tally) -> tuple[float, float]:
-        """Return the stated risks of "not worse" and of "worse"."""
-        if tally.judged == self.items:
-            within = tally.wins[0] - tally.wins[1] <= self.margin * self.items + ROUNDING
-            return (0.0, 1.0) if within else (1.0, 0.0)
-        bets = self._followed(tally)
-        if bets is not None:
-            return bets[0].risk(1), bets[1].risk(0)
-        return (
-            log_wealth(scores_for(tally, 1), self.items, -self.margin).risk,
-            log_wealth(scores_for(tally, 0), self.items, self.margin).risk,
-        )
-
-    def _followed(self, tally: Tally) -> tuple[BetPair, BetPair] | None:
-        """Return the bets on both answers; None for a tally that does not grow."""
-        holds, fails = (followed(tally, following) for following in self._on_both)
-        return None if holds is None or fails is None else (holds, fails)
-
-    @cached_property
-    def _on_both(
-        self,
-    ) -> tuple[IncrementalState[int | None, BetPair], IncrementalState[int | None, BetPair]]:
-        holds, fails = (
-            IncrementalState(partial(BetPair, self.items, mean), BetPair.follow)
-            for mean in (-self.margin, self.margin)
-        )
-        return holds, fails
-
-
-def made_of(given: Ingredients) -> Anytime | NotWorse:
+def made_of(given: Ingredients) -> Anytime:
     """Make the rule for one run."""
-    if given.worse is not None:
-        return NotWorse(given.risk, given.items, given.worse)
     return Anytime(given.risk, given.items, given.near)

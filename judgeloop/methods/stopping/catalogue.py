@@ -22,16 +22,16 @@ INTERVALS = {"approximate": False, "anytime": True}
 class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
-    `near` is the near-tie or near-best margin, None without a margin. `worse` is how much worse the
-    second system may be, None if the question is which is better. `threshold` is what past
-    comparisons chose, for the rule that they calibrate.
+    `near` is the near-tie or near-best margin, None without a margin. `gap` is that of a rule whose
+    question is about one (`RuleRow.asked_by`). `threshold` is what past comparisons chose, for the
+    rule that they calibrate.
     """
 
     risk: float
     items: int
     limit: int
     near: float | None = None
-    worse: float | None = None
+    gap: float = 0.0
     threshold: Any = None
 
 
@@ -44,7 +44,8 @@ class RuleRow:
     if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
     if past comparisons choose the threshold. `recorded` is True if it goes with recorded scores
     alone, which are all known at once: such a rule is not replayed. `takes` names the settings that
-    only this rule reads. `help` completes "NAME: ".
+    only this rule reads. `asked_by` names the setting that asks this rule's question; the rule is
+    then not named by itself, and not replayed. `help` completes "NAME: ".
     """
 
     question: str
@@ -56,6 +57,7 @@ class RuleRow:
     by_past: bool = False
     recorded: bool = False
     takes: frozenset[str] = frozenset()
+    asked_by: str | None = None
 
     def make(self, ingredients: Ingredients) -> Any:
         """Make the rule from `ingredients`."""
@@ -74,7 +76,7 @@ RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare", "anytime", "anytime:made_of",
         "guaranteed, without a limit, with bounds for the gap",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie", "not_worse"}),
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie"}),
     ),
     RuleRow(
         "compare", "calibrated", "calibrated:made_of",
@@ -91,6 +93,16 @@ RULES: tuple[RuleRow, ...] = (
         guaranteed=True, recorded=True,
     ),
     RuleRow(
+        "compare", "within-gap", "by_table:within_gap",
+        "guaranteed, within the limit of judgments, up to a gap that does not matter",
+        guaranteed=True, needs_even_draws=True, asked_by="min_gap",
+    ),
+    RuleRow(
+        "compare", "not-worse", "by_table:not_worse_by",
+        "guaranteed, within the limit of judgments",
+        guaranteed=True, needs_even_draws=True, asked_by="not_worse",
+    ),
+    RuleRow(
         "select", "separated", "best_of_many:separated", "guaranteed, once all others are ruled out",
         guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
     ),
@@ -102,8 +114,8 @@ RULES: tuple[RuleRow, ...] = (
 
 
 def rules_of(question: str) -> tuple[RuleRow, ...]:
-    """Return every rule of a question, the default first."""
-    return tuple(row for row in RULES if row.question == question)
+    """Return every rule of a question that is named, the default first."""
+    return tuple(row for row in RULES if row.question == question and row.asked_by is None)
 
 
 def rule_names(question: str) -> tuple[str, ...]:
@@ -117,22 +129,15 @@ def rule_row(question: str, name: str) -> RuleRow:
     Raises:
         KeyError: the question has no rule of that name.
     """
-    for row in rules_of(question):
-        if row.name == name:
+    for row in RULES:
+        if (row.question, row.name) == (question, name):
             return row
     raise KeyError(name)
 
 
-def rule_for(question: str, setting: str) -> str:
-    """Return the name of the first rule that reads a setting.
-
-    Raises:
-        KeyError: no rule of the question reads it.
-    """
-    for row in rules_of(question):
-        if setting in row.takes:
-            return row.name
-    raise KeyError(setting)
+def rules_asked_by(question: str) -> dict[str, RuleRow]:
+    """Return the rules whose question a setting asks, by the setting."""
+    return {row.asked_by: row for row in RULES if row.question == question and row.asked_by}
 
 
 def default_rule(question: str, draws: Draws) -> str:

@@ -14,13 +14,8 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.stats import mean_intervals
 from judgeloop.methods.stats.betting import interval_of_bounds
-from judgeloop.methods.stats.mean_intervals import (
-    Interval,
-    interval_at_once,
-    interval_whenever,
-    reach,
-)
 from judgeloop.methods.stopping.reasons import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
@@ -80,7 +75,7 @@ class Precise:
         """Return the stated risk that the interval misses; 1 without an interval."""
         return 1.0 if self.interval(tally) is None else self.threshold
 
-    def interval(self, tally: Ratings) -> Interval | None:
+    def interval(self, tally: Ratings) -> mean_intervals.Interval | None:
         """Return bounds for the mean over all items.
 
         None if items were picked and not drawn, or if too few scores are known.
@@ -89,7 +84,9 @@ class Precise:
             return None
         if self.any_look and self.guaranteed:
             return self._by_betting(tally)
-        find = interval_whenever if self.any_look else interval_at_once
+        find = (
+            mean_intervals.interval_whenever if self.any_look else mean_intervals.interval_at_once
+        )
         ends = [
             find(tally.moments_with(score), tally.asked, self.items, self.threshold)
             for score in (0.0, 1.0)
@@ -98,7 +95,7 @@ class Precise:
             return None
         return ends[0][0], ends[1][1]
 
-    def _by_betting(self, tally: Ratings) -> Interval:
+    def _by_betting(self, tally: Ratings) -> mean_intervals.Interval:
         """Return the interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
 
         The bounds are computed for scores scaled to [-1, 1].
@@ -113,9 +110,9 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and reach(tally.moments.mean, found) <= self.half_width * (
-            1 + 1e-12
-        )
+        return found is not None and mean_intervals.reach(
+            tally.moments.mean, found
+        ) <= self.half_width * (1 + 1e-12)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """Return that the interval is narrow enough; None if it is not."""

@@ -59,7 +59,16 @@ def risk_met(risk: float, threshold: float) -> StopReason:
     )
 
 
-def not_worse(risk: float, threshold: float) -> StopReason:
+def points(gap: float) -> str:
+    """Return a gap in points, which are hundredths.
+
+    >>> points(0.1), points(0.025)
+    ('10 points', '2.5 points')
+    """
+    return f"{100 * gap:.10g} points"
+
+
+def shown_not_worse(risk: float, threshold: float) -> StopReason:
     """Return the reason that the second system is shown not to be worse, at a risk low enough."""
     return StopReason(StopKind.NOT_WORSE, risk_met(risk, threshold).sentence)
 

@@ -19,16 +19,17 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
     selectors_of,
 )
+from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
-    rule_for,
     rule_names,
     rule_row,
+    rules_asked_by,
     rules_of,
 )
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Part, Setting, described, one_of
+from judgeloop.settings.setting import Part, Setting, declared, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
@@ -36,12 +37,14 @@ from judgeloop.settings.shared import (
     STOPPING,
     CallerOnly,
     Inside,
+    MinGap,
     Represent,
     Vectors,
     run_setting,
 )
 
 QUESTION = "compare"
+ASKED = rules_asked_by(QUESTION)
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 # The default selector for a stopping rule that does not need uniform draws.
 PREFERRING = "decisive"
@@ -115,16 +118,17 @@ class CompareConfig(ContestSettings):
             STOPPING,
         ),
     ] = None
+    min_gap: MinGap = None
     not_worse: Annotated[
         float | None,
         Gt(0),
         Lt(1),
         run_setting(
-            "Ask whether the second system is worse than the first by more than this gap (share won less "
-            "share lost). Exit code 0: it is not; 5: it is. With the rule anytime.",
+            "Ask whether the second system is not worse than the first by this gap (share won less "
+            "share lost). Exit code 0: it is not; 5: it is worse.",
             STOPPING,
             common=True,
-            example=0.05,
+            example=0.1,
         ),
     ] = None
     give_up: Annotated[
@@ -140,19 +144,18 @@ class CompareConfig(ContestSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
-        values = super().completed(values)
+        """Choose a missing selector, rule and limit to suit each other and the question."""
+        values = super().completed(_with_limit(values))
         selector, rule = values.get("selector"), values.get("rule")
         if rule is None and has_recorded(values.get("judge")):
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
-        if rule is None and values.get("not_worse") is not None:
-            rule = rule_for(QUESTION, "not_worse")
         if selector is None:
             even = (
                 rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).needs_even_draws
             )
             selector = SELECTORS[0] if even else PREFERRING
-        if rule is None and selector in SELECTORS:
+        asked = any(values.get(setting) is not None for setting in ASKED)
+        if rule is None and selector in SELECTORS and not asked:
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
         return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
 
@@ -167,9 +170,18 @@ class CompareConfig(ContestSettings):
         return selector_row(QUESTION, self.selector)
 
     @property
+    def gap_asked(self) -> tuple[RuleRow, float] | None:
+        """The rule whose question a setting asks, and the gap of that question; None without."""
+        for setting, row in ASKED.items():
+            gap = getattr(self, setting)
+            if gap is not None and not self.recorded:
+                return row, gap
+        return None
+
+    @property
     def rule_row(self) -> RuleRow:
-        """The rule's row in the catalogue."""
-        return rule_row(QUESTION, self.rule)
+        """The rule's row in the catalogue: that of the question asked, or the rule that is named."""
+        return self.gap_asked[0] if self.gap_asked else rule_row(QUESTION, self.rule)
 
     @property
     def output_files(self) -> tuple[Path, ...]:
@@ -189,6 +201,19 @@ class CompareConfig(ContestSettings):
     def looks_back(self) -> bool:
         """Whether the selector or the rule uses earlier comparisons."""
         return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def _with_limit(values: dict[str, object]) -> dict[str, object]:
+    """Add the limit of `not_worse` if there is none: an equal system then passes in most runs."""
+    usual = declared(CompareConfig)["risk"].default
+    try:
+        margin, risk = float(str(values["not_worse"])), float(str(values.get("risk", usual)))
+    except (KeyError, ValueError):
+        return values  # not asked, or refused later
+    given = "max_judgments" in values or has_recorded(values.get("judge"))
+    if given or not (0 < margin < 1 and 0 < risk < 1):
+        return values
+    return values | {"max_judgments": usual_limit(margin, risk)}
 
 
 def has_recorded(judges: object) -> bool:

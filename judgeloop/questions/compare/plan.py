@@ -6,18 +6,23 @@ in `run/plan.py`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
+from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
+from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.rule import PairRule, first_met
-from judgeloop.run.plan import Range
+from judgeloop.run.plan import EqualSystem, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
 ASSUMED_TIES = 30
 ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
+TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
+FEWEST_KNOWN = 20  # verdicts that say the share of ties
 ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
@@ -40,6 +45,32 @@ def judgments_to_decide(
         worst=most,
     )
     return judgments, said if assumed else None
+
+
+def with_an_equal_system(rule: PairRule, tally: Tally | None = None) -> tuple[EqualSystem, ...]:
+    """Return what a rule for "not worse" does with an equal system; () for another rule.
+
+    For the share of ties of `tally`, if it has enough verdicts, else for several shares. The
+    chances are exact.
+    """
+    if not isinstance(rule, NotWorse):
+        return ()
+    known = tally is not None and tally.judged >= FEWEST_KNOWN
+    shares = [tally.ties / tally.judged] if tally is not None and known else TIES_TRIED
+    return tuple(_equal(rule, ties) for ties in shares)
+
+
+def _equal(rule: NotWorse, ties: float) -> EqualSystem:
+    decisive, table = 1 - ties, rule.table
+    found, items = table.outlook(0.0, decisive), table.items or math.inf
+    return EqualSystem(
+        ties,
+        found.judgments,
+        *found.answers,
+        found.none,
+        limit_for_80=limit_to_pass(rule.gap, rule.threshold, decisive, items),
+        margin_for_80=margin_passed(table.limit, rule.threshold, decisive, items),
+    )
 
 
 def more_to_decide(
@@ -65,6 +96,9 @@ def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) 
 def _expected(
     rule: StoppingRule[Tally], tally: Tally, shares: Tally, limits: Limits, most: int
 ) -> int:
+    if isinstance(rule, ByTable) and not tally.judged:
+        gap = (shares.wins[0] - shares.wins[1]) / shares.judged
+        return round(rule.table.outlook(gap, 1 - shares.ties / shares.judged).judgments)
     least = max(tally.judged + 1, limits.min_judgments)
     enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
     return most if enough is None else enough - tally.judged

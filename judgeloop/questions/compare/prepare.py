@@ -24,6 +24,7 @@ from judgeloop.history.past import no_past
 from judgeloop.judges.catalogue import RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
+from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.catalogue import (
     Ingredients,
     RuleRow,
@@ -33,8 +34,9 @@ from judgeloop.methods.stopping.catalogue import (
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import PairRule
-from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
-from judgeloop.run.identity import named_by_content, run_id
+from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
+from judgeloop.questions.compare.plan import with_an_equal_system
+from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
     NOTHING_GIVEN,
     Given,
@@ -44,7 +46,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -52,6 +54,14 @@ from judgeloop.settings.setting import Part, alternatives, declared
 USED = {
     "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk",
 }  # fmt: skip
+# What does not go with a question about a gap, and why.
+OTHER_QUESTIONS = {
+    "min_gap": {"not_worse": "they are two questions"},
+    "not_worse": {
+        "give_up": "its chance of a decision is about which system is better",
+        "require_winner": "`not_worse` alone fails if the second system is worse",
+    },
+}
 OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
@@ -85,9 +95,9 @@ class Comparison(Prepared[CompareConfig]):
 
     @property
     def notice(self) -> str | None:
-        """Which rule and selector are used in place of those of the settings, and why."""
+        """Which rule and selector are used in place of those of the settings, or a low power."""
         if self.instead is None:
-            return None
+            return " ".join(unlikely_to_pass(with_an_equal_system(self.rule.deciding))) or None
         return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
 
 
@@ -110,7 +120,7 @@ def prepare(
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
-    _check_not_worse(config)
+    _check_gap(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past)
@@ -233,9 +243,9 @@ def _rule(
         Ingredients(
             risk=config.risk,
             items=inputs.items,
-            limit=config.max_judgments,
+            limit=min(config.max_judgments, len(inputs.pool)),
             near=config.near_tie,
-            worse=config.not_worse,
+            gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             threshold=None if calibrated is None else calibrated.threshold,
         )
     )
@@ -269,16 +279,22 @@ def _check_selector(config: CompareConfig) -> None:
         )
 
 
-def _check_not_worse(config: CompareConfig) -> None:
-    """Refuse settings of another question than whether the second system is not worse."""
-    others = {
-        "near_tie": "it asks whether neither is better by so much",
-        "give_up": "its chance of a decision is about which system is better",
-        "require_winner": "`not_worse` alone fails if the second system is worse",
-    }
-    for name, why in others.items():
-        if config.not_worse is not None and getattr(config, name) is not None:
+def _check_gap(config: CompareConfig) -> None:
+    """Refuse what does not go with a question about a gap: another question, or its rule."""
+    if config.gap_asked is None:
+        return
+    row, gap = config.gap_asked
+    asked = f"`{row.asked_by}={gap:g}`"
+    if config.risk >= MOST_RISK:
+        raise InputError(f"`risk={config.risk:g}`: {asked} needs a risk below {MOST_RISK:g}")
+    for name, why in OTHER_QUESTIONS[row.asked_by or ""].items():
+        value = getattr(config, name)
+        if value is not None:
             raise InputError(
-                f"`{name}={getattr(config, name)}` does not go with `not_worse={config.not_worse:g}`: "
-                f"{why}; leave one of them out"
+                f"`{name}={value}` does not go with {asked}: {why}; leave one of them out"
             )
+    if config.rule != RULES[0]:
+        raise InputError(
+            f"`rule={config.rule}` does not go with {asked}, which has a rule of its own; leave one "
+            "of them out"
+        )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
@@ -20,6 +20,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
 
+Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
@@ -28,11 +29,13 @@ class CompareOptions(Part):
     """The settings that only a comparison has.
 
     - `near_tie`: the gap that counts as no practical difference; null without one
-    - `not_worse`: how much worse the second system may be; null if the question is which is better
+    - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
+    - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `give_up`: the probability of a decision below which the run stops undecided
     """
 
     near_tie: float | None = None
+    min_gap: float | None = None
     not_worse: float | None = None
     give_up: float | None = None
 
@@ -56,6 +59,10 @@ class ScoreFigures:
 class Result(RunResult):
     """A comparison's result.
 
+    - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
+      or behind by less than `min_gap`
+    - `better`: true if the winner, or the system that is not worse, is shown to be better
+    - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
@@ -69,7 +76,8 @@ class Result(RunResult):
       sign test; null if judges were asked
     """
 
-    COMPUTED = (*RunResult.COMPUTED, "p_value_beyond")
+    HIDDEN = RunResult.HIDDEN | {"stronger"}
+    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "p_value_beyond")
 
     job: ClassVar[str] = "compare"
 
@@ -82,6 +90,30 @@ class Result(RunResult):
     gap_weighted: bool
     gap_interval: tuple[float, float] | None
     recorded: ScoreFigures | None = None
+    stronger: bool | None = None  # what a rule about a gap says beyond its answer
+
+    @property
+    def claim(self) -> Claim | None:
+        """What is shown, as a name; null if nothing is."""
+        if self.stop_reason is StopKind.NO_DIFFERENCE:
+            return "no_difference"
+        if self.stop_reason is StopKind.NOT_WORSE:
+            return "not_worse"
+        if self.winner is None:
+            return None
+        if self.options.not_worse is not None:
+            return "worse"
+        return "better_or_within" if self.stronger is False else "better"
+
+    @property
+    def better(self) -> bool:
+        """Whether the winner, or the system that is not worse, is shown to be better."""
+        return self.claim == "better" or (self.claim == "not_worse" and self.stronger is True)
+
+    @property
+    def worse_by_margin(self) -> bool:
+        """Whether the second system is shown to be worse by more than `not_worse`."""
+        return self.claim == "worse" and self.stronger is True
 
     @property
     def whole(self) -> bool:
@@ -120,6 +152,11 @@ class Result(RunResult):
     def winner_fails(self) -> bool:
         """Whether the first system is named only if the second is worse, which must not be."""
         return self.options.not_worse is not None
+
+    @property
+    def winner_short(self) -> bool:
+        """Whether a winner is required, and the one named is not shown to be better."""
+        return self.setup.required_winner is not None and self.claim == "better_or_within"
 
     @property
     def open(self) -> bool:
@@ -172,10 +209,12 @@ def result_of(
     item_ids: Sequence[str],
     more_judgments: int | None,
     scores: Sequence[Sequence[float]] | None = None,
+    stronger: bool | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `item_ids` are in the order of positions.
 
-    `scores` holds each system's recorded scores, by position; None if judges were asked.
+    `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
+    is what a rule about a gap says beyond its answer; None for another rule.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -203,6 +242,7 @@ def result_of(
             tally, weighted.interval if weighted else outcome.estimate.interval
         ),
         recorded=None if scores is None else _figures(tally, setup, scores),
+        stronger=stronger,
     )
 
 

@@ -25,8 +25,13 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.methods.stopping.by_table import ByTable
 from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
+from judgeloop.questions.compare.plan import (
+    judgments_to_decide,
+    more_to_decide,
+    with_an_equal_system,
+)
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
@@ -78,7 +83,8 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     )
     queries = map(pool.query, range(len(pool)))
     plan = await planned(comparison, terms, queries, judgments, finished.spend.left_p)
-    return plan, _result(comparison, finished)
+    equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
+    return replace(plan, equal=equal), _result(comparison, finished)
 
 
 def _compared(
@@ -144,6 +150,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         unasked = len(comparison.pool) - len(outcome.labels)
         rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
+    by_table, tally = comparison.rule.deciding, outcome.estimate.tally
     result = result_of(
         finished,
         _setup(comparison),
@@ -152,6 +159,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         item_ids=[item.id for item in comparison.pool.items],
         more_judgments=more,
         scores=comparison.recorded and comparison.recorded.scores,
+        stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
     )
     return replace(result, page=page(result))
 
@@ -172,6 +180,7 @@ def _options(comparison: Comparison) -> CompareOptions:
     config = comparison.config
     return CompareOptions(
         near_tie=config.near_tie,
+        min_gap=config.min_gap,
         not_worse=config.not_worse,
         give_up=config.give_up,
     )

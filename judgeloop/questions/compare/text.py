@@ -9,7 +9,7 @@ from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import show_risk
+from judgeloop.methods.stopping.reasons import points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
@@ -65,10 +65,9 @@ def _decision(result: Result) -> str:
     first, second = map(visible, result.setup.systems)
     where = on_items(result.about, result.items)
     if result.options.not_worse is not None:
-        return _on_worse(result, where)
+        return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
-        loser = next(name for name in result.setup.systems if name != result.winner)
-        return f"{visible(result.winner)} is better than {visible(loser)} {where}."
+        return _on_winner(result, visible(result.winner), where)
     if result.stop_reason is StopKind.NO_DIFFERENCE and result.whole:
         return f"{first} and {second} are level {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
@@ -79,20 +78,36 @@ def _decision(result: Result) -> str:
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
 
 
-def _on_worse(result: Result, where: str) -> str:
-    """Return whether the second system is worse than the first by more than the margin."""
+def _on_winner(result: Result, winner: str, where: str) -> str:
+    """Return that the winner is better, or how far it is behind at worst."""
+    loser = visible(next(name for name in result.setup.systems if name != result.winner))
+    if result.claim == "better":
+        return f"{winner} is better than {loser} {where}."
+    gap = points(result.options.min_gap or 0.0)
+    return f"Choose {winner}: at worst less than {gap} behind {loser} {where}."
+
+
+def _on_worse(result: Result, where: str, margin: float) -> str:
+    """Return whether the second system is not worse than the first, or worse, or neither."""
     first, second = map(visible, result.setup.systems)
-    worse = f"worse than {first} by more than {result.options.not_worse:g} {where}"
+    by = f"by {points(margin)} or more"
     if result.stop_reason is StopKind.NOT_WORSE:
-        return f"{second} is not {worse}."
+        if result.better:
+            return f"{second} is better than {first} {where}, and so not worse {by}."
+        return f"{second} is not worse than {first} {by} {where}."
+    if result.worse_by_margin:
+        return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is {worse}."
-    return f"Not known yet: is {second} {worse}? {sentence(ended(result))}"
+        return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
+    return (
+        f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
+        f"worse {by}. {sentence(ended(result))}"
+    )
 
 
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
-    voted = result.open or result.recorded or result.stop_reason is StopKind.NOT_WORSE
+    voted = result.open or result.recorded or result.stronger is not None
     parts = [_judged(result), _leads(result) if voted else "", _risk(result)]
     return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
@@ -152,6 +167,20 @@ def _other_way(result: Result) -> str:
     return ""
 
 
+def _wrong_if(result: Result) -> str:
+    """Return what the stated risk of an answer about a gap is a risk of."""
+    first, second = map(visible, result.setup.systems)
+    gap = result.options.min_gap or result.options.not_worse or 0.0
+    if result.options.not_worse is None:
+        loser = second if result.leader == result.setup.systems[0] else first
+        return (
+            f"to name {visible(result.leader or '')} if {loser} is better by {points(gap)} or more"
+        )
+    if result.winner is not None:
+        return f"to fail {second} if it is not worse"
+    return f"to pass {second} if it is worse by {points(gap)} or more"
+
+
 def _risk(result: Result) -> str:
     """Return the stated risk and its kind; empty if it says nothing."""
     if result.recorded is not None:
@@ -159,22 +188,34 @@ def _risk(result: Result) -> str:
         return f"p-value: {show_risk(result.risk)}{wanted}."
     if result.whole:
         return "Stated risk: 0 (all items are judged)."
+    if result.stronger is not None:
+        return _risk_about_gap(result)
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    return _risk_of_name(result)
+
+
+def _risk_of_name(result: Result) -> str:
+    """Return the stated risk of the name given, or of giving it now, and its kind."""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     shown = f"{show_risk(result.risk)} ({kind})."
-    if result.winner is not None or result.stop_reason is StopKind.NOT_WORSE:
+    if result.winner is not None:
         return f"Stated risk: {shown}"
-    leads = result.leader is not None or result.options.not_worse is not None
-    if not leads or show_risk(result.risk) == show_risk(1):
+    if result.leader is None or show_risk(result.risk) == show_risk(1):
         return ""
-    named = (
-        f"naming {visible(result.leader or '')}"
-        if result.options.not_worse is None
-        else "an answer"
-    )
-    return f"Stated risk of {named} now: {shown}"
+    return f"Stated risk of naming {visible(result.leader)} now: {shown}"
+
+
+def _risk_about_gap(result: Result) -> str:
+    """Return the stated risk of an answer about a gap, or of giving one now, and what it is of."""
+    if result.better and result.options.not_worse is None:
+        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    if not result.open:
+        return f"Stated risk: {show_risk(result.risk)} (guaranteed), {_wrong_if(result)}."
+    if not result.judged or (result.leader is None and result.options.not_worse is None):
+        return ""
+    return f"{sentence(_wrong_if(result)).rstrip('.')} has a risk of {show_risk(result.risk)} now."
 
 
 def _risk_means(result: Result) -> tuple[str, str]:
@@ -208,8 +249,21 @@ def _gap(result: Result) -> str:
             f"{result.gap:.2f}{towards} among the judged items; these were not drawn at random, so "
             "it is no estimate for all items"
         )
-    shares = "share of judged items won less share lost"
+    shares = f"share of judged items won less share lost{_among_decisive(result)}"
     return f"{result.gap:.2f}{towards}, {shares}{_bounds(result) or _biased_upward(result)}"
+
+
+def _among_decisive(result: Result) -> str:
+    """Return what the gap asked about is among the items that are no ties."""
+    asked, decisive = result.options.min_gap or result.options.not_worse, sum(result.wins.values())
+    if asked is None or not result.ties or not decisive:
+        return ""
+    share = decisive / result.judged
+    ties = f"with {1 - share:.0%} ties"
+    if asked >= share:
+        return f"; {ties}, the two cannot differ by {points(asked)}"
+    more = 50 * (1 + asked / share)
+    return f"; {ties}, {points(asked)} are {more:.0f} : {100 - more:.0f} among the decisive items"
 
 
 def _biased_upward(result: Result) -> str:
@@ -270,13 +324,10 @@ def _rule(result: Result) -> str:
     gives_up = (
         f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
     )
-    margin, asks = result.options.not_worse, ""
-    if margin is not None:
-        asks = f"; asks whether the gap for {visible(result.setup.systems[0])} is above {margin:g}"
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
-    return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{asks}{gives_up}{instead}"
+    return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:

@@ -20,23 +20,9 @@ from judgeloop.methods.selectors.catalogue import (
     selectors_of,
 )
 from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
-from judgeloop.settings.shared import (
-    ITEMS,
-    JUDGE,
-    SELECTION,
-    STOPPING,
-    CallerOnly,
-    Found,
-    Inside,
-    Layer,
-    MinJudgments,
-    OfJudge,
-    RepresentOne,
-    Vectors,
-    run_setting,
-)
 
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
@@ -58,9 +44,9 @@ class EstimateConfig(RunSettings):
         Path,
         Setting(
             "Outputs of one system: JSONL, CSV or JSON.",
-            ITEMS,
+            shared.ITEMS,
             Part.CONTENT,
-            CallerOnly,
+            shared.CallerOnly,
             argument="OUTPUTS",
         ),
     ]
@@ -69,9 +55,9 @@ class EstimateConfig(RunSettings):
         Setting(
             "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
             "(other systems' ratings).",
-            JUDGE,
+            shared.JUDGE,
             Part.KEY,
-            OfJudge,
+            shared.OfJudge,
         ),
     ] = None
     history: Annotated[
@@ -80,67 +66,72 @@ class EstimateConfig(RunSettings):
         Setting(
             "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
             "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
-            JUDGE,
+            shared.JUDGE,
             Part.CONTENT,
-            Inside,
+            shared.Inside,
         ),
     ] = "auto"
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
+        shared.run_setting(f"{described(selectors_of(QUESTION))}.", shared.SELECTION),
     ] = SELECTORS[0]
     represent: Annotated[
-        RepresentOne,
+        shared.RepresentOne,
         Setting(
             "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
             "of a causal language model).",
-            SELECTION,
+            shared.SELECTION,
             Part.RUN,
-            Vectors,
+            shared.Vectors,
         ),
     ] = "lexical"
     layer: Annotated[
-        Layer | None,
-        run_setting(
+        shared.Layer | None,
+        shared.run_setting(
             "Layer of the hidden states: middle, last or a number. Default: middle; last for "
             "cross-entropy and mmd-critic, as in their papers.",
-            SELECTION,
+            shared.SELECTION,
         ),
     ] = None
     clusters: Annotated[
         int | None,
         Parse(unless_auto, CLUSTERS),
         Ge(1),
-        run_setting("Number of strata, at least 1, or auto.", SELECTION),
+        shared.run_setting("Number of strata, at least 1, or auto.", shared.SELECTION),
     ] = None
     allocation: Annotated[
         str,
         one_of(ALLOCATIONS),
-        run_setting("How judgments are divided among strata: mc-ucb or proportional.", SELECTION),
+        shared.run_setting(
+            "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION
+        ),
     ] = ALLOCATIONS[0]
     confidence: Annotated[
         str,
         MinLen(1),
         Setting(
-            "Field of OUTPUTS that holds the system's confidence.", SELECTION, Part.CONTENT, Found
+            "Field of OUTPUTS that holds the system's confidence.",
+            shared.SELECTION,
+            Part.CONTENT,
+            shared.Found,
         ),
     ] = CONFIDENCE_FIELD
     confidence_by: Annotated[
         str,
         one_of(CONFIDENCES),
-        run_setting(
+        shared.run_setting(
             "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-            SELECTION,
+            shared.SELECTION,
         ),
     ] = CONFIDENCES[0]
     half_width: Annotated[
         float | None,
         Gt(0),
         Lt(0.5),
-        run_setting(
+        shared.run_setting(
             "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
-            STOPPING,
+            shared.STOPPING,
             common=True,
             example=0.05,
         ),
@@ -148,9 +139,9 @@ class EstimateConfig(RunSettings):
     interval: Annotated[
         str,
         one_of(tuple(INTERVALS)),
-        run_setting(
+        shared.run_setting(
             "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = next(iter(INTERVALS))
     require_score: Annotated[
@@ -159,18 +150,18 @@ class EstimateConfig(RunSettings):
         Le(1),
         Setting(
             "Exit code 0 if the interval lies above this score, 5 if it lies below.",
-            STOPPING,
+            shared.STOPPING,
             Part.REPORT,
-            Found,
+            shared.Found,
         ),
     ] = None
     risk: Annotated[
-        float,
-        Gt(0),
-        Lt(1),
-        run_setting("Stated risk that the interval misses the mean.", STOPPING, common=True),
+        shared.Share,
+        shared.run_setting(
+            "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
+        ),
     ] = 0.1
-    min_judgments: MinJudgments = FIRST_LOOK
+    min_judgments: shared.MinJudgments = FIRST_LOOK
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

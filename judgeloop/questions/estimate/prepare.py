@@ -29,7 +29,6 @@ from judgeloop.questions.estimate.config import (
     default_layer,
 )
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
-from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import (
     NOTHING_GIVEN,
     Given,
@@ -39,7 +38,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 

@@ -20,14 +20,7 @@ from judgeloop.core.protocols import Selector
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow
 from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.stratified import Stratified
-from judgeloop.methods.stats.strata import (
-    ITEMS_A_STRATUM,
-    SECTIONS,
-    Floats,
-    Strata,
-    by_sections,
-    paying_strata,
-)
+from judgeloop.methods.stats import strata
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.represent.embed import embed
 
@@ -50,38 +43,38 @@ class Material:
     """
 
     items: int
-    states: Callable[[], Floats]
-    last: Callable[[], Floats]
+    states: Callable[[], strata.Floats]
+    last: Callable[[], strata.Floats]
     outputs: Callable[[], NDArray[np.floating]]
-    confidence: Floats | None
+    confidence: strata.Floats | None
     seed: Sequence[int]
     found: int | None = None
 
-    def clusters(self, count: int) -> Strata:
+    def clusters(self, count: int) -> strata.Strata:
         """Return `count` balanced clusters of the states, made once for all selectors."""
         from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
 
         if count not in self._known:
             rng = np.random.default_rng(self.seed)
-            self._known[count] = Strata(balanced_kmeans(self.states(), count, rng).labels)
+            self._known[count] = strata.Strata(balanced_kmeans(self.states(), count, rng).labels)
         return self._known[count]
 
-    def searched(self, most: int) -> Strata:
+    def searched(self, most: int) -> strata.Strata:
         """Return the clusters at the elbow of the inertia, at most `most`."""
         from judgeloop.methods.stats.cluster_search import strata_by_clusters
 
         if self.found is not None:
             return self.clusters(self.found)
         rng = np.random.default_rng(self.seed)
-        return Strata(strata_by_clusters(self.states(), most, rng)[0])
+        return strata.Strata(strata_by_clusters(self.states(), most, rng)[0])
 
-    def known_confidence(self) -> Floats:
+    def known_confidence(self) -> strata.Floats:
         """Return the confidence for a selector that uses it."""
         assert self.confidence is not None, "read for every selector that uses it"
         return self.confidence
 
     @cached_property
-    def _known(self) -> dict[int, Strata]:
+    def _known(self) -> dict[int, strata.Strata]:
         """Clusters made so far, by their number."""
         return {}
 
@@ -130,16 +123,16 @@ def _vectors(row: SelectorRow, material: Material) -> NDArray[np.floating] | Non
     return material.outputs() if Need.OUTPUT_VECTORS in row.needs else None
 
 
-def strata_of(selector: Selector[Any], items: int) -> Strata:
+def strata_of(selector: Selector[Any], items: int) -> strata.Strata:
     """Return the strata that a selector draws from; a single stratum if it does not use strata."""
-    return selector.strata if isinstance(selector, Stratified) else Strata.single(items)
+    return selector.strata if isinstance(selector, Stratified) else strata.Strata.single(items)
 
 
-def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
+def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> strata.Strata:
     if Need.SECTIONS in row.needs:
-        return by_sections(material.known_confidence(), wanted.clusters or SECTIONS)
+        return strata.by_sections(material.known_confidence(), wanted.clusters or strata.SECTIONS)
     if Need.CLUSTERS not in row.needs:
-        return Strata.single(material.items)
+        return strata.Strata.single(material.items)
     most = min(wanted.limit // 2, material.items)
     if wanted.clusters is not None:
         if wanted.clusters > most:
@@ -153,7 +146,7 @@ def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
     if row.clusters == PAYING:
         # A run that may end early needs the first draws of all clusters by the first look.
         begins = min(wanted.limit, 2 * (wanted.first_look or wanted.limit))
-        return material.clusters(paying_strata(begins, material.items))
+        return material.clusters(strata.paying_strata(begins, material.items))
     assert isinstance(row.clusters, int), "the catalogue says how many clusters"
     return material.clusters(max(1, min(row.clusters, most)))
 
@@ -163,7 +156,7 @@ def most_clusters(limit: int, items: int) -> int:
 
     `limit` is a number of judgments. Huang et al. (2024), appendix A.1.3.
     """
-    return min(limit // JUDGMENTS_A_CLUSTER, items // ITEMS_A_STRATUM)
+    return min(limit // JUDGMENTS_A_CLUSTER, items // strata.ITEMS_A_STRATUM)
 
 
 def distance_of(confidence_by: str) -> str:
@@ -187,11 +180,11 @@ def wanted_by(config: EstimateConfig, items: int) -> Wanted:
     )
 
 
-def live_material(config: EstimateConfig, pool: Pool, confidence: Floats | None) -> Material:
+def live_material(config: EstimateConfig, pool: Pool, confidence: strata.Floats | None) -> Material:
     """Return the data for selectors in a live run: vectors of texts, or hidden states of a model."""
 
     @cache
-    def states() -> Floats:
+    def states() -> strata.Floats:
         layer = config.layer or "middle"  # that of the settings suits the selector
         return states_of(
             pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
@@ -205,13 +198,15 @@ def live_material(config: EstimateConfig, pool: Pool, confidence: Floats | None)
     return Material(len(pool), states, states, outputs, confidence, seed)
 
 
-def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> Floats:
+def states_of(
+    pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any
+) -> strata.Floats:
     """Return vectors of one system's items, reduced, shape (items, dimensions).
 
     With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
     they are vectors of prompt and output together, in place of the hidden states.
     """
-    from judgeloop.represent.reducing import reduced
+    from judgeloop.represent.embed import reduced
 
     kind, _, model = represent.partition(":")
     if kind == HIDDEN:

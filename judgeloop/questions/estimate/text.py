@@ -10,22 +10,9 @@ from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.result import Estimated
+from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
-from judgeloop.report.sentences import (
-    ABOUT_THE_JUDGE,
-    DRAWN_WHOLE,
-    ended,
-    judge,
-    judged_by,
-    money,
-    notes,
-    on_items,
-    promise,
-    rows,
-    shared,
-    summed_up,
-)
 from judgeloop.report.words import count
 
 
@@ -35,8 +22,8 @@ def page(result: Estimated) -> Page:
     return Page(
         headline(result),
         details(result),
-        summary=summed_up(result, *_standing(result)),
-        notes=notes(result, "What the interval means", means),
+        summary=sentences.summed_up(result, *_standing(result)),
+        notes=sentences.notes(result, "What the interval means", means),
     )
 
 
@@ -63,13 +50,15 @@ def headline(result: Estimated) -> str:
 def _decision(result: Estimated) -> str:
     if result.winner is not None:
         return _score_known(result)
-    where = on_items(result.about, result.items)
-    return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {ended(result)}"
+    where = sentences.on_items(result.about, result.items)
+    return (
+        f"No estimate yet of {visible(result.setup.systems[0])} {where}: {sentences.ended(result)}"
+    )
 
 
 def _score_known(result: Estimated) -> str:
     """Return the score, what it is about, and how exact it is."""
-    return f"{_known(result)} {on_items(result.about, result.items)}{_range(result)}"
+    return f"{_known(result)} {sentences.on_items(result.about, result.items)}{_range(result)}"
 
 
 def _known(result: Estimated) -> str:
@@ -98,15 +87,23 @@ def _range(result: Estimated) -> str:
 
 def _standing(result: Estimated) -> list[str]:
     """Return what was judged, the interval and the cost, and whether the run ended early."""
-    parts = [_judged(result), *_so_far(result), *_limits(result), f"Cost: {money(result)}."]
+    parts = [
+        _judged(result),
+        *_so_far(result),
+        *_limits(result),
+        f"Cost: {sentences.money(result)}.",
+    ]
     early = result.decided and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
-    return [" ".join(parts), *([f"The run ended early: {ended(result)}."] if early else [])]
+    return [
+        " ".join(parts),
+        *([f"The run ended early: {sentences.ended(result)}."] if early else []),
+    ]
 
 
 def _judged(result: Estimated) -> str:
     if result.judged == result.items:
-        return f"Judged by {judged_by(result)}: all {count(result.items, 'item')}, so the score is exact."
-    return f"Judged by {judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
+        return f"Judged by {sentences.judged_by(result)}: all {count(result.items, 'item')}, so the score is exact."
+    return f"Judged by {sentences.judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
 
 
 def _so_far(result: Estimated) -> list[str]:
@@ -135,13 +132,13 @@ def _limits(result: Estimated) -> list[str]:
 
 def details(result: Estimated) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the score, as pairs of a name and a sentence."""
-    return rows(
+    return sentences.rows(
         ("score", _score(result)),
         ("interval", _interval(result)),
-        ("judge", judge(result)),
+        ("judge", sentences.judge(result)),
         ("proxy", _proxy(result)),
         ("selector", _selector(result)),
-        *shared(result),
+        *sentences.shared(result),
     )
 
 
@@ -175,14 +172,14 @@ def _interval(result: Estimated) -> str:
 def _interval_means(result: Estimated) -> str:
     """Return what the interval says, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"{DRAWN_WHOLE} {ABOUT_THE_JUDGE}"
+        return f"{sentences.DRAWN_WHOLE} {sentences.ABOUT_THE_JUDGE}"
     if result.setup.guarantee:
-        return promise(result, result.setup.guarantee)
+        return sentences.promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)
     means = f"{often:g} % of such intervals contain the mean score of all items"
     anytime = INTERVALS[result.options.interval_kind]
     looks = "however often you look" if anytime else "if you look once"
-    return f"About {means}, {looks}: measured, not proved. {ABOUT_THE_JUDGE}"
+    return f"About {means}, {looks}: measured, not proved. {sentences.ABOUT_THE_JUDGE}"
 
 
 def _proxy(result: Estimated) -> str:

@@ -15,9 +15,8 @@ from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_o
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.run.identity import run_id
 from judgeloop.run.inputs import NOTHING_GIVEN, Given, read_inputs
-from judgeloop.run.prepared import Prepared, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2

@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.pools import make_session
 from support.tallies import tally_of
 
-from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
-from judgeloop.methods.stopping.anytime import Anytime, BetPair, NotWorse
+from judgeloop.methods.stopping.anytime import Anytime, BetPair
 
 
 def orders(wins, losses, ties):
@@ -78,16 +74,15 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     assert (ever_wrong / len(everything) <= risk).all()
 
 
-@pytest.mark.parametrize("rule", [Anytime, lambda risk, items: NotWorse(risk, items, 0.1)])
 @given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
 @example(history=[1] * 6 + [-1] * 2, more=1)  # the wins alone rule out what is left possible
-def test_an_interval_is_in_order_and_the_same_from_both_sides(rule, history, more):
+def test_an_interval_is_in_order_and_the_same_from_both_sides(history, more):
     items = len(history) + more
     tally = tally_of(history, items)
-    low, high = rule(0.2, items).interval(tally)
+    low, high = Anytime(0.2, items).interval(tally)
     assert -1 <= low <= high <= 1
     mirrored = tally_of([None if one is None else -one for one in history], items)
-    assert rule(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
+    assert Anytime(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
 
 
 def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
@@ -141,81 +136,3 @@ def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
         rule.reason_to_stop(tally)
         rule.can_be_met(tally, 1 + at % 7)
     assert len(looked) == 50
-
-
-def kind(rule, verdicts):
-    reason = rule.reason_to_stop(tally_of(verdicts, rule.items))
-    return reason and reason.kind
-
-
-def test_ties_show_that_it_is_not_worse():
-    rule = NotWorse(0.1, 400, margin=0.1)
-    assert kind(rule, [0] * 10) is None
-    assert kind(rule, [0] * 60) is StopKind.NOT_WORSE
-
-
-def test_wins_of_the_first_name_it_later_the_more_the_second_may_be_worse():
-    wins = [
-        next(n for n in range(1, 99) if kind(NotWorse(0.1, 400, margin), [1] * n))
-        for margin in (0.01, 0.2, 0.6)
-    ]
-    assert wins == sorted(wins)
-    assert len(set(wins)) == 3
-    rule = NotWorse(0.1, 400, 0.2)
-    assert kind(rule, [1] * wins[1]) is StopKind.RISK_MET
-    assert rule.is_met(tally_of([1] * wins[1], 400))
-    assert not rule.is_met(tally_of([-1] * 50, 400)), "the second is not named the better one"
-
-
-def test_its_risk_is_what_the_bets_on_the_shifted_mean_say():
-    """The wealth is that of Waudby-Smith & Ramdas (2024) against a mean of minus the margin."""
-    verdicts = [-1, 0, 1, 0, -1, -1]
-    scores = -np.array(verdicts, dtype=np.int8)
-    rule = NotWorse(0.1, 50, margin=0.1)
-    assert rule.risk(tally_of(verdicts, 50)) == log_wealth(scores, 50, -0.1).risk
-    shifted = [1] * 12
-    found = log_wealth(np.array(shifted, dtype=np.int8), 50, 0.1).risk
-    assert rule.risk(tally_of(shifted, 50)) == found < 0.1
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "worse"), [(5, 0, False), (6, 0, True), (0, 9, False), (52, 47, False)]
-)
-def test_once_every_item_is_judged_the_answer_is_certain(first, second, worse):
-    """A lead of exactly the margin, here 0.05 of 100 items, is within it."""
-    verdicts = [0] * (100 - first - second) + [1] * first + [-1] * second
-    rule, tally = NotWorse(1e-9, 100, 0.05), tally_of(verdicts, 100)
-    assert rule.reason_to_stop(tally).kind is (StopKind.RISK_MET if worse else StopKind.NOT_WORSE)
-    assert rule.is_met(tally) is worse
-    assert rule.risk(tally) == 0.0
-    gap = (first - second) / 100
-    assert rule.interval(tally) == (gap, gap)
-
-
-@pytest.mark.parametrize("lead", [0, 3, 4])
-def test_a_session_that_judges_all_items_always_answers(lead):
-    limits = Limits(min_judgments=1, max_judgments=60)
-    session = make_session(60, rule=NotWorse(1e-12, 60, 0.05), limits=limits)  # 3 of 60
-    end = replay(session, lambda choice: Verdict(1.0 if choice.position < lead else 0.5))
-    assert end.stop.kind is (StopKind.RISK_MET if lead > 3 else StopKind.NOT_WORSE)
-    assert end.winner == (0 if lead > 3 else None)
-
-
-def test_an_abstention_counts_against_either_answer():
-    rule = NotWorse(0.1, 20, 0.2)  # 4 of 20
-    assert kind(rule, [0] * 16 + [1] * 3 + [None]) is StopKind.NOT_WORSE, "at most 4"
-    assert kind(rule, [0] * 15 + [1] * 4 + [None]) is not StopKind.RISK_MET
-    straddling = NotWorse(1e-12, 20, 0.2)
-    assert kind(straddling, [1] * 4 + [0] * 15 + [None]) is None, "3 to 5: not known"
-
-
-@given(
-    verdicts=st.lists(st.sampled_from([1, 0, -1]), min_size=1, max_size=40),
-    further=st.lists(st.sampled_from([1, 0, -1]), min_size=1, max_size=8),
-)
-def test_what_can_happen_within_some_verdicts_was_foreseen(verdicts, further):
-    rule = NotWorse(0.1, 60, 0.1)
-    if rule.reason_to_stop(tally_of(verdicts, 60)) is None:
-        ends = kind(rule, verdicts + further) is not None
-        if ends:
-            assert rule.can_be_met(tally_of(verdicts, 60), len(further))

@@ -15,7 +15,8 @@ from support.tallies import grown_and_plain, tally_of
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stopping.anytime import Anytime, NotWorse
+from judgeloop.methods.stopping.anytime import Anytime
+from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.majority import (
     Hypergeometric,
     TieAware,
@@ -104,7 +105,8 @@ def test_a_rule_is_met_where_its_stated_risk_is_at_or_under_its_threshold(name, 
 NEEDING_ORDER = {
     "sequential": lambda risk, items, looks, near: Sequential(risk, items, looks),
     "anytime": lambda risk, items, looks, near: Anytime(risk, items, near),
-    "not worse": lambda risk, items, looks, near: NotWorse(risk, items, near or 0.01),
+    "not worse": lambda risk, items, looks, near: NotWorse(risk, items, looks, near or 0.1),
+    "within a gap": lambda risk, items, looks, near: WithinGap(risk, items, looks, near or 0.1),
 }
 
 

@@ -1,4 +1,4 @@
-"""`compare --not-worse`: what is said, with which exit code, and what goes with it."""
+"""`compare --not-worse` and `--min-gap`: what is said, with which exit code, and what goes with it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from support.outputs import write_outputs
 import judgeloop
 
 ITEMS = 100
+NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")
 
 
 def command(*arguments):
@@ -24,115 +25,207 @@ def old(tmp_path, monkeypatch):
     return outputs(tmp_path / "old.jsonl", 50)
 
 
-def outputs(path, right):
-    """Write a system's outputs, of which so many are right."""
-    return write_outputs(path, ["yes"] * right + ["no"] * (ITEMS - right), reference="yes")
+def outputs(path, right, after=0):
+    """Write a system's outputs, of which so many are right, `after` others."""
+    texts = ["no"] * after + ["yes"] * right + ["no"] * ITEMS
+    return write_outputs(path, texts[:ITEMS], reference="yes")
 
 
 @pytest.fixture
 def new(old, request):
-    """A system that is right on more items than the old one, or on fewer."""
-    return outputs(old.with_name("new.jsonl"), 50 + request.param)
+    """A system that is right on more items than the old one, or on fewer; most are ties."""
+    after = 10 if abs(request.param) < 10 else 0
+    return outputs(old.with_name("new.jsonl"), 50 + request.param, after)
 
 
-def asked(old, new, *more):
-    return command(old, new, "--judge", "metric:exact", "--not-worse", "0.2", *more)
+def asked(old, new, *more, about=NOT_WORSE):
+    return command(old, new, "--judge", "metric:exact", *about, *more)
 
 
-@pytest.mark.parametrize("new", [-4, 0, 30], indirect=True)
-def test_a_system_that_is_level_a_little_worse_or_better_passes(old, new):
+def words(done):
+    return " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("new", [-2, 0], indirect=True)
+def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
     done = asked(old, new)
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("new is not worse than old by more than 0.2 on these 100 items.")
-    assert "(guaranteed)" in done.stdout
-    assert "ever giving a wrong answer" in " ".join(done.stdout.split())
-    assert "asks whether the gap for old is above 0.2" in " ".join(done.stdout.split())
+    assert words(done).startswith(
+        "new is not worse than old by 20 points or more on these 100 items."
+    )
+    assert "(guaranteed), to pass new if it is worse by 20 points or more" in words(done)
+    assert "a system that is worse by 20 points or more ever passes" in words(done)
+    values = json.loads(asked(old, new, "--json").stdout)
+    assert (values["claim"], values["better"], values["winner"]) == ("not_worse", False, None)
+
+
+@pytest.mark.parametrize("new", [45], indirect=True)
+def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, new):
+    narrow = ("--not-worse", "0.02")
+    done = asked(old, new, about=narrow)
+    assert done.exit_code == 0, done.output
+    assert words(done).startswith("new is better than old on these 100 items, and so not worse by")
+    values = json.loads(asked(old, new, "--json", about=narrow).stdout)
+    assert (values["claim"], values["better"]) == ("not_worse", True)
 
 
 @pytest.mark.parametrize("new", [-45], indirect=True)
 def test_a_system_that_is_worse_fails(old, new, tmp_path):
     done = asked(old, new, "-o", "report.xml")
     assert done.exit_code == 5, done.output
-    assert done.stdout.startswith(
-        "FAILED: new is worse than old by more than 0.2 on these 100 items."
-    )
+    assert words(done).startswith("FAILED: new is worse than old ")
     suite = ET.parse(tmp_path / "report.xml").getroot()
     assert suite.find(".//failure").get("message").startswith("FAILED: new is worse")
-    assert asked(old, new, "--risk", "0.05").exit_code == 5
+    values = json.loads(asked(old, new, "--json").stdout)
+    assert (values["claim"], values["winner"], values["exit_code"]) == ("worse", "old", 5)
+    assert isinstance(values["worse_by_margin"], bool)
 
 
-@pytest.mark.parametrize("new", [-20], indirect=True)
-@pytest.mark.parametrize("items", [30, 100])
-def test_at_the_margin_only_all_items_answer_and_then_it_passes(old, new, items):
+@pytest.mark.parametrize("new", [-45], indirect=True)
+def test_worse_by_more_than_the_margin_is_said_where_it_is_shown(old, new):
+    done = asked(old, new, about=("--not-worse", "0.01"))
+    assert words(done).startswith("FAILED: new is worse than old by more than 1 points")
+
+
+@pytest.mark.parametrize("new", [0], indirect=True)
+@pytest.mark.parametrize("items", [20, 100])
+def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
     done = asked(old, new, "--max-judgments", items, "--risk", "0.0001")
     assert done.exit_code == (0 if items == ITEMS else 3)
     if items < ITEMS:
-        said = (
-            "Not known yet: is new worse than old by more than 0.2 on these 100 items? The maximum"
-        )
-        assert " ".join(done.stdout.split()).startswith(said)
-        assert "would probably be enough" in done.stdout
+        said = "No answer yet: it is not shown that new is worse than old on these 100 items, nor"
+        assert words(done).startswith(said)
+        assert "To pass new if it is worse by 20 points or more has a risk of 0." in words(done)
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 def test_a_program_reads_the_answer(old, new):
     values = json.loads(asked(old, new, "--json").stdout)
-    assert (values["stop_reason"], values["winner"], values["not_worse"]) == (
-        "not_worse",
-        None,
-        0.2,
-    )
-    assert (values["exit_code"], values["rule"]) == (0, "anytime")
+    expected = {"stop_reason": "not_worse", "winner": None, "not_worse": 0.2, "exit_code": 0}
+    expected |= {"rule": "not-worse", "more_judgments": None, "worse_by_margin": False}
+    assert {name: values[name] for name in expected} == expected
     assert values["risk"] <= 0.1
-    assert values["more_judgments"] is None
     result = judgeloop.compare(old, new, judge="metric:exact", not_worse=0.2)
-    assert (result.exit_code, result.stop_reason) == (0, "not_worse")
+    assert (result.exit_code, result.stop_reason, result.claim) == (0, "not_worse", "not_worse")
     assert str(result).startswith("new is not worse than old")
 
 
 @pytest.mark.parametrize("new", [40], indirect=True)
-def test_a_dry_run_expects_level_systems(old, new):
-    done = asked(old, new, "--dry-run")
+def test_a_dry_run_says_exactly_what_becomes_of_an_equal_system(old, new):
+    done = asked(old, new, "--max-judgments", "60", "--dry-run")
     assert done.exit_code == 0
-    assert "The expected case assumes 35 % wins each and 30 % ties." in done.stdout
-    assert asked(old, new).exit_code == 0
-    assert "not worse than old" in asked(old, new, "--dry-run").stdout
+    assert "The expected case assumes 35 % wins each and 30 % ties." in words(done)
+    assert "An equal system, exactly:" in done.stdout
+    values = json.loads(asked(old, new, "--max-judgments", "60", "--dry-run", "--json").stdout)
+    assert [one["ties"] for one in values["equal_system"]] == [0.0, 0.3, 0.7]
+    for one in values["equal_system"]:
+        assert one["passes"] + one["fails"] + one["none"] == pytest.approx(1)
+        assert one["fails"] <= 0.1
+        assert one["judgments"] <= 60
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
-def test_a_level_tally_says_how_many_judgments_would_answer(old, new):
-    done = asked(old, new, "--max-judgments", "6", "JUDGELOOP_MIN_JUDGMENTS=6")
+def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old, new):
+    warned = "Warning: an equal system passes with a chance of only"
+    weak = [*("--not-worse", "0.05"), *("--max-judgments", "20")]
+    for more, stream in ((["--dry-run"], "stdout"), ([], "stderr")):
+        text = " ".join(getattr(asked(old, new, *more, about=weak), stream).split())
+        assert text.count(warned) == 1
+        assert "For 80 %: --max-judgments " in text
+    assert warned not in asked(old, new).output
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({"not_worse": 0.1}, 462),
+        ({"not_worse": "5%"}, 805),
+        ({"not_worse": 0.15, "risk": 0.05}, 256),
+        ({"not_worse": 0.1, "max_judgments": 90}, 90),
+        ({"min_gap": 0.1}, 200),
+        ({}, 200),
+    ],
+)
+def test_the_default_limit_lets_an_equal_system_pass(given, limit):
+    config = judgeloop.CompareConfig.of(first="a", second="b", judge="human", **given)
+    assert config.max_judgments == limit
+
+
+@pytest.mark.parametrize("new", [0], indirect=True)
+def test_a_name_within_the_gap_says_how_far_behind_it_may_be(old, new):
+    done = asked(old, new, about=MIN_GAP)
+    assert done.exit_code == 0, done.output
+    assert words(done).startswith("Choose ")
+    assert ": at worst less than 20 points behind " in words(done)
+    assert "is better" not in words(done).partition("Stated risk")[0]
+    values = json.loads(asked(old, new, "--json", about=MIN_GAP).stdout)
+    expected = {"claim": "better_or_within", "better": False, "min_gap": 0.2, "exit_code": 0}
+    assert {name: values[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("new", [0], indirect=True)
+@pytest.mark.parametrize("required", ["old", "new"])
+def test_a_required_winner_is_not_met_by_a_name_within_the_gap(old, new, required, tmp_path):
+    gate = ["--require-winner", required, "-o", "report.xml"]
+    done = asked(old, new, *gate, about=MIN_GAP)
     assert done.exit_code == 3
-    assert "more judgments" in done.stdout
+    assert words(done).startswith(f"NOT SHOWN: that {required} is better was required. Choose ")
+    suite = ET.parse(tmp_path / "report.xml").getroot()
+    assert suite.find(".//failure").get("message").startswith("NOT SHOWN")
+
+
+@pytest.mark.parametrize("new", [48], indirect=True)
+def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, new):
+    narrow = ("--min-gap", "0.01")
+    done = asked(old, new, "--require-winner", "new", about=narrow)
+    assert done.exit_code == 0, done.output
+    assert words(done).startswith("new is better than old on these 100 items.")
+    assert asked(old, new, "--require-winner", "old", about=narrow).exit_code == 5
+    values = json.loads(asked(old, new, "--json", about=narrow).stdout)
+    assert (values["claim"], values["better"]) == ("better", True)
+
+
+@pytest.mark.parametrize("new", [8], indirect=True)
+def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
+    done = asked(old, new, "--max-judgments", "30", about=("--min-gap", "0.02"))
+    assert done.exit_code == 3
+    assert words(done).startswith("No winner yet between old and new on these 100 items")
+    assert "2 points or more has a risk of 0." in words(done)
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("about", "other", "said"),
     [
-        (["--near-tie", "0.1"], "--near-tie 0.1 does not go with --not-worse 0.2"),
-        (["--give-up", "0.1"], "--give-up 0.1 does not go with --not-worse 0.2"),
-        (["--require-winner", "new"], "--require-winner new does not go with --not-worse 0.2"),
-        (["--rule", "sequential"], "it applies to --rule anytime"),
-        (["--rule", "tie-aware"], "it applies to --rule anytime"),
+        (NOT_WORSE, ["--near-tie", "0.1"], "--near-tie 0.1 has no effect with"),
+        (NOT_WORSE, ["--give-up", "0.1"], "--give-up 0.1 does not go with --not-worse 0.2"),
+        (NOT_WORSE, ["--require-winner", "new"], "--require-winner new does not go with --not-worse 0.2"),
+        (NOT_WORSE, MIN_GAP, "--not-worse 0.2 does not go with --min-gap 0.2"),
+        (NOT_WORSE, ["--rule", "anytime"], "--rule anytime does not go with --not-worse 0.2"),
+        (MIN_GAP, ["--rule", "tie-aware"], "--rule tie-aware does not go with --min-gap 0.2"),
+        (MIN_GAP, ["--near-tie", "0.1"], "--near-tie 0.1 has no effect with"),
+        (MIN_GAP, ["--risk", "0.5"], "--risk 0.5: --min-gap 0.2 needs a risk below 0.4"),
+        (MIN_GAP, ["--selector", "max-norm"], "valid only for uniform random draws"),
     ],
-)
-def test_settings_of_another_question_are_refused(old, new, other, said):
-    done = asked(old, new, *other)
+)  # fmt: skip
+def test_settings_of_another_question_are_refused(old, new, about, other, said):
+    done = asked(old, new, *other, about=about)
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert said in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 @pytest.mark.parametrize("margin", ["0", "1", "-0.1", "much"])
-def test_a_margin_is_above_0_and_below_1(old, new, margin):
-    done = command(old, new, "--judge", "metric:exact", f"--not-worse={margin}")
+@pytest.mark.parametrize("flag", ["--not-worse", "--min-gap"])
+def test_a_margin_is_above_0_and_below_1(old, new, margin, flag):
+    done = command(old, new, "--judge", "metric:exact", f"{flag}={margin}")
     assert done.exit_code == 2
-    assert "--not-worse" in done.stderr
+    assert flag in done.stderr
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
-def test_recorded_scores_do_not_answer_it(old, new):
-    done = command(old, new, "--not-worse", "0.1", "--judge", "recorded:score")
+@pytest.mark.parametrize("flag", ["--not-worse", "--min-gap"])
+def test_recorded_scores_do_not_answer_it(old, new, flag):
+    done = command(old, new, flag, "0.1", "--judge", "recorded:score")
     assert done.exit_code == 2
-    assert "--not-worse has no effect with --judge recorded:score" in done.stderr
+    assert f"{flag} has no effect with --judge recorded:score" in done.stderr

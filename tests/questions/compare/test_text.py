@@ -64,8 +64,12 @@ def codes(notes):
         ),
         (make_result(required_winner="large"), "large is better than small on these 100 items."),
         (
-            make_result(not_worse=0.05, winner=0),
-            "FAILED: large is worse than small by more than 0.05 on these 100 items.",
+            make_result(not_worse=0.05, winner=0, stronger=True),
+            "FAILED: large is worse than small by more than 5 points on these 100 items.",
+        ),
+        (
+            make_result(min_gap=0.05, stronger=False, sampled=True, order="random"),
+            "Choose large: at worst less than 5 points behind small on items like these 100.",
         ),
         (
             make_result(sampled=True, order="random"),
@@ -399,3 +403,12 @@ def test_large_numbers_have_separators():
     )  # fmt: skip
     shown = " ".join([*result.page.summary, *(text for _, text in result.page.details)])
     assert not re.findall(r"(?<![\d.])\d{4,}", shown.replace("0123abcd", ""))
+
+
+def test_the_gap_asked_about_is_said_among_the_items_that_are_no_ties():
+    half, most = (Tally(items=100, wins=(won, 5), ties=45) for won in (50, 0))
+    shown = detail(make_result(min_gap=0.1, stronger=False, tally=half, winner=0), "gap")
+    assert "with 45% ties, 10 points are 59 : 41 among the decisive items" in shown
+    shown = detail(make_result(min_gap=0.2, stronger=False, tally=most), "gap")
+    assert "with 90% ties, the two cannot differ by 20 points" in shown
+    assert "decisive" not in detail(make_result(), "gap")

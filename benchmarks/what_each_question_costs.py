@@ -1,0 +1,188 @@
+"""What each question about two systems costs on recorded verdicts, and how often it is wrong.
+
+    python benchmarks/what_each_question_costs.py DATA [--pairs 100] [--gap 0.1] [--limits 200 805]
+    python benchmarks/what_each_question_costs.py --promises [--runs 20000]
+
+DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
+asked. At a risk of 0.1, four questions are asked about pairs of systems drawn at random: which is
+better (`sequential`), which to choose up to a gap (`--min-gap`), whether the second is not worse
+(`--not-worse`), and whether there is no difference that matters (`--near-tie`). Those by table are
+computed exactly from each pair's shares; the others run over one random order of a pair's items.
+"Wrong" is the share of runs with an answer that all items contradict, and "behind" that of runs
+which name a system that is behind at all. Both populations: these items, and items like these.
+
+`--promises` simulates each answer by table at the gap where it is wrong most often, and prints the
+lower binomial bound (99.9 %), which is at most the risk.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from gap_coverage import TABLES
+from numpy.typing import NDArray
+from scipy.stats import beta
+from score_tables import score_table
+
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.history.past import signs
+from judgeloop.methods.stats.betting import log_wealth_path
+from judgeloop.methods.stats.exact_tables import Zone, calibrated, not_worse, within
+from judgeloop.methods.stopping.sequential import Sequential
+
+RISK, EDGE = 0.1, 1e-9
+
+
+class Row(NamedTuple):
+    """Of one pair: expected judgments, and chances of a first, a second and a wrong answer."""
+
+    judged: float
+    first: float
+    second: float
+    wrong: float
+    behind: float
+
+
+def pairs_of(scores: NDArray[np.float64], margin: float, count: int) -> list[NDArray[np.int8]]:
+    """Return the preferences between systems drawn at random, on the items that both have."""
+    found = []
+    for seed in range(count):
+        one, other = np.random.default_rng([1, seed]).permutation(len(scores))[:2]
+        common = ~np.isnan(scores[[one, other]]).any(axis=0)
+        found.append(signs(scores[one, common], scores[other, common], margin))
+    return found
+
+
+def by_table(pair: NDArray[np.int8], zone: Zone, limit: int, items: int | None) -> Row:
+    """Compute what a table answers, from the shares of a pair; the first system is side 0."""
+    table = calibrated(zone, RISK, limit, items)
+    gap = float(pair.mean())
+    seen = table.outlook(gap, float((pair != 0).mean()))
+    wrong = [
+        answer if own <= null + EDGE else 0.0
+        for answer, own, null in zip(seen.answers, (gap, -gap), zone.nulls, strict=True)
+    ]
+    names = zone.nulls[0] == zone.nulls[1]
+    behind = seen.answers[gap > 0] if names and abs(gap) > EDGE else 0.0
+    return Row(seen.judgments, *seen.answers, sum(wrong), behind)
+
+
+def winner(pair: NDArray[np.int8], limit: int, *, these: bool) -> Row:
+    """Run `sequential` over the pair's items in their order."""
+    most = min(limit, len(pair))
+    rule = Sequential(RISK, len(pair) if these else UNLIMITED, most)
+    met = rule.met_along_each(pair[None, :most], rule.items, np.array([RISK]))[0, 0, 4:]
+    at = int(met.argmax()) + 5 if met.any() else most
+    lead, gap = int(pair[:at].sum()), float(pair.mean())
+    if not met.any() and not (these and most == len(pair)):
+        return Row(at, 0, 0, 0, 0)
+    wrong = float(lead * gap <= 0 and lead != 0)
+    return Row(at, float(lead > 0), float(lead < 0), wrong, wrong)
+
+
+def near_tie(pair: NDArray[np.int8], limit: int, near: float, *, these: bool) -> Row:
+    """Bet over the pair's items in their order: no difference that matters, or a winner."""
+    items, most = len(pair) if these else UNLIMITED, min(limit, len(pair))
+    bets = {
+        mean: [np.exp(-np.maximum(0, log_wealth_path(sign * pair[:most], items, mean))) <= RISK for sign in (1, -1)]
+        for mean in (0.0, -near)
+    }  # fmt: skip
+    named, tied = bets[0.0][0] | bets[0.0][1], bets[-near][0] & bets[-near][1]
+    ends = named | tied
+    at = int(ends[4:].argmax()) + 4 if ends[4:].any() else most - 1
+    lead, gap = int(pair[: at + 1].sum()), float(pair.mean())
+    none = bool(tied[at])
+    wrong = abs(gap) >= near - EDGE if none else bool(named[at]) and lead * gap <= 0
+    return Row(at + 1, float(named[at] and not none), float(none), float(wrong), 0.0)
+
+
+def costs(data: Path, pairs: int, gap: float, limits: list[int]) -> None:
+    """Print a line for each of the recorded verdicts, populations, limits and questions."""
+    head = f"{'judged':>8}{'first':>8}{'second':>8}{'open':>7}{'wrong':>8}{'behind':>8}"
+    print(f"{pairs} pairs, risk {RISK}, a gap of {gap:g}\n{'verdicts':<24}{'about':<7}{'limit':>6}  question    {head}")  # fmt: skip
+    for name, (file, tie, _) in TABLES.items():
+        found = pairs_of(score_table(data / file).scores, tie, pairs)
+        rng = np.random.default_rng(7)
+        shuffled = [rng.permutation(pair) for pair in found]
+        most = max(map(len, found))
+        for these in (True, False):
+            items = most if these else None
+            for limit in sorted({min(limit, most) for limit in limits}):
+                asked = {
+                    "winner": [winner(pair, limit, these=these) for pair in shuffled],
+                    "min gap": [by_table(p, within(gap), limit, items) for p in found],
+                    "not worse": [by_table(p, not_worse(gap), limit, items) for p in found],
+                    "near tie": [near_tie(pair, limit, gap, these=these) for pair in shuffled],
+                }
+                for question, rows in asked.items():
+                    m = Row(*np.mean(rows, axis=0))
+                    figures = f"{m.judged:>8.0f}{m.first:>8.1%}{m.second:>8.1%}{1 - m.first - m.second:>7.1%}{m.wrong:>8.2%}{m.behind:>8.1%}"  # fmt: skip
+                    about = "these" if these else "like"
+                    print(f"{name:<24}{about:<7}{limit:>6}  {question:<12}{figures}", flush=True)
+
+
+def promises(runs: int) -> None:
+    """Simulate each answer at the gap where it is wrong most often, by share of ties."""
+    print(f"{runs} runs, risk {RISK}, limit 200; wrong answers, their share and its lower bound")
+    rng = np.random.default_rng(11)
+    for zone, side in ((within(0.1), 0), (not_worse(0.1), 0), (not_worse(0.1), 1)):
+        for items in (None, 200, 805):
+            table = calibrated(zone, RISK, 200, items)
+            for ties in (0.0, 0.3, 0.7, 0.85):
+                wins, losses = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
+                wrong = sum(
+                    simulated(rng, table.leads, (wins, losses, ties), side, items)
+                    for _ in range(runs)
+                )
+                bound = beta.ppf(0.001, wrong, runs - wrong + 1) if wrong else 0.0
+                print(f"{zone.nulls!s:<14} answer {side}  {items or 'like these'!s:<11} ties {ties:.0%}: "
+                      f"{wrong:>6} {wrong / runs:.4f} {bound:.4f}", flush=True)  # fmt: skip
+
+
+def simulated(
+    rng: np.random.Generator,
+    leads: NDArray[np.int64],
+    shares: tuple[float, float, float],
+    side: int,
+    items: int | None,
+) -> bool:
+    """Return whether one run, seen from this side, gives this side's answer first."""
+    limit = leads.shape[1] - 1
+    if items is None:
+        drawn = rng.choice([1, -1, 0], size=limit, p=shares)
+    else:
+        wins = round(shares[0] * items)
+        losses = min(items - wins, wins + round((shares[1] - shares[0]) * items))
+        population = np.repeat([1, -1, 0], [wins, losses, items - wins - losses])
+        drawn = rng.permutation(population)[:limit]
+    lead, m, n = drawn.cumsum(), (drawn != 0).cumsum(), np.arange(1, limit + 1)
+    own, other = lead >= leads[side, n, m], -lead >= leads[1 - side, n, m]
+    ends = own | other
+    return bool(ends.any() and own[ends.argmax()])
+
+
+def main() -> None:
+    """Print what each question costs, or how often the answers by table are wrong."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, nargs="?", help="folder of the recorded verdicts")
+    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--gap", type=float, default=0.1)
+    parser.add_argument("--limits", type=int, nargs="+", default=[200, 805])
+    parser.add_argument("--promises", action="store_true")
+    parser.add_argument("--runs", type=int, default=20_000)
+    given = parser.parse_args()
+    if given.promises:
+        promises(given.runs)
+    elif given.data is None:
+        parser.error("name the folder of the recorded verdicts, or --promises")
+    else:
+        costs(given.data, given.pairs, given.gap, given.limits)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Sizes of a test for "not worse": how many judgments let an equal system pass in 80 % of the runs.
+
+Takes margins, risks and shares of decisive items; returns limits and margins. What governs the test
+is x = margin² · limit / share. The figures are approximate; `exact_tables.py` has the exact
+chances for one limit. Imports no arrays, as settings are completed with these figures.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+PASSING = 0.8  # the share of runs in which an equal system is to pass
+USUAL_DECISIVE = 0.7
+MOST_CALIBRATED = 805  # judgments; the calibration of a table takes seconds here, and grows
+# x of the calibrated tables, by computation: 6.6 at a risk of 0.1 and above, 8.2 at 0.05. There a
+# table takes 1.33 times the judgments of one look at a number that is fixed beforehand.
+LEAST_SIZE, OVER_ONE_LOOK = 6.6, 1.327
+
+
+def size(risk: float) -> float:
+    """Return the x from which on an equal system passes in 80 % of the runs.
+
+    >>> size(0.1), round(size(0.05), 1)
+    (6.6, 8.2)
+    """
+    quantile = NormalDist().inv_cdf
+    return max(LEAST_SIZE, OVER_ONE_LOOK * (quantile(1 - risk) + quantile(PASSING)) ** 2)
+
+
+def limit_to_pass(
+    margin: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
+) -> int:
+    """Return the limit of judgments from which on an equal system passes in 80 % of the runs.
+
+    n judgments without replacement from `items` count as n / (1 - n / items) independent ones.
+
+    >>> limit_to_pass(0.1, 0.1), limit_to_pass(0.15, 0.1), limit_to_pass(0.05, 0.1)
+    (462, 206, 1848)
+    >>> limit_to_pass(0.1, 0.1, items=805)
+    294
+    """
+    independent = size(risk) * decisive / margin**2
+    return math.ceil(independent / (1 + independent / items) - 1e-9)
+
+
+def margin_passed(
+    limit: int, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
+) -> float:
+    """Return the margin that an equal system passes in 80 % of the runs with this limit.
+
+    It is 0 where all items are judged.
+
+    >>> round(margin_passed(200, 0.1), 2), margin_passed(200, 0.1, items=200)
+    (0.15, 0.0)
+    """
+    return math.sqrt(size(risk) * decisive / limit * (1 - limit / items))
+
+
+def usual_limit(margin: float, risk: float) -> int:
+    """Return the default limit of judgments, for a usual share of ties.
+
+    >>> usual_limit(0.1, 0.1), usual_limit(0.05, 0.1)
+    (462, 805)
+    """
+    return min(MOST_CALIBRATED, limit_to_pass(margin, risk))

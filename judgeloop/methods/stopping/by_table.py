@@ -1,0 +1,284 @@
+"""Guaranteed rules that give one of two answers, with a zone in which either of them is true.
+
+They read a tally of verdicts and follow it through a table (`methods/stats/exact_tables.py`), which
+is calibrated for a limit of judgments known beforehand.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from judgeloop.core.growing import Growing, IncrementalState
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
+from judgeloop.methods.stopping.anytime import Bounded
+from judgeloop.methods.stopping.catalogue import Ingredients
+from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
+from judgeloop.methods.stopping.rule import in_order, scores_for
+from judgeloop.methods.stopping.sequential import Sequential
+
+
+class State(NamedTuple):
+    """Where a walk is: judgments, decisive ones, and the lead from the side of an answer."""
+
+    judged: int
+    decisive: int
+    lead: int
+
+
+@final
+@dataclass(slots=True)
+class Walk:
+    """Verdicts followed through a table, once from the side of each answer.
+
+    `signs` are the preferences that speak for each answer. From either side an abstention is a
+    decisive draw that speaks against the answer. `given` says which answer each view reached first:
+    1 its own, -1 the other, 0 none. A view that reached the other answer can no longer give its
+    own, so that each answer's error is that of the table.
+    """
+
+    table: Table
+    signs: tuple[int, int]
+    judged: int = 0
+    decisive: int = 0
+    leads: list[int] = field(default_factory=lambda: [0, 0])
+    given: list[int] = field(default_factory=lambda: [0, 0])
+    ends: list[State | None] = field(default_factory=lambda: [None, None])
+
+    def follow(self, preference: int | None) -> None:
+        """Go on by one verdict: 1, 0, -1, or None for an abstention."""
+        self.judged += 1
+        self.decisive += preference != 0
+        for side, sign in enumerate(self.signs):
+            self.leads[side] += -1 if preference is None else sign * preference
+            if not self.given[side] and self.judged <= self.table.limit:
+                self._look(side)
+
+    def _look(self, side: int) -> None:
+        own, other = self.table.leads[[side, 1 - side], self.judged, self.decisive]
+        lead = self.leads[side]
+        if lead >= own:
+            self.given[side], self.ends[side] = 1, State(self.judged, self.decisive, lead)
+        elif -lead >= other:
+            self.given[side] = -1
+
+    def may_give(self, side: int, more: int) -> bool:
+        """Whether `more` wins of the side of an answer would give it, or did already."""
+        if self.given[side]:
+            return self.given[side] > 0
+        steps = np.arange(1, min(more, self.table.limit - self.judged) + 1)
+        needed = self.table.leads[side, self.judged + steps, self.decisive + steps]
+        return bool((self.leads[side] + steps >= needed).any())
+
+
+@dataclass(frozen=True)
+class ByTable(Bounded):
+    """A rule that follows the verdicts through an exactly calibrated table.
+
+    `gap` is that of the question, and `limit` the most judgments. `items` is the number of items of
+    the population, `core.pool.UNLIMITED` for items like these.
+    """
+
+    limit: int
+    gap: float
+    needs_draws: bool = True
+    # The system from whose side each answer of the table is seen.
+    of_answer: ClassVar[tuple[int, int]] = (0, 1)
+
+    @property
+    @abstractmethod
+    def zone(self) -> Zone:
+        """The gaps at which each answer is wrong."""
+
+    @cached_property
+    def table(self) -> Table:
+        """The table, calibrated for the risk, the limit and the population."""
+        items = None if self.items >= UNLIMITED else self.items
+        return calibrated(self.zone, self.threshold, min(self.limit, self.items), items)
+
+    def for_limit(self, limit: int) -> Self:
+        """Return this rule: the limit is part of the test."""
+        del limit
+        return self
+
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """As `Rule.can_be_met`: nothing is better for an answer than wins of its side."""
+        walk = self._walk(tally)
+        return any(walk.may_give(side, unknown) for side in (0, 1))
+
+    @abstractmethod
+    def stronger(self, tally: Tally) -> bool:
+        """Whether a stronger sentence than the answer holds, too, at the same risk."""
+
+    def _is_better(self, tally: Tally, system: int) -> bool:
+        """Whether `Sequential`, followed beside the table, names this system.
+
+        The table alone ends the run; another rule that is looked at where it ended errs no more.
+        """
+        if tally.judged == self.items:
+            return tally.leader == system
+        beside = Sequential(self.threshold, self.items, self.table.limit)
+        return tally.leader == system and beside.is_met(tally)
+
+    def _stated(self, tally: Tally, side: int) -> float:
+        """Return the stated risk of an answer, given already or given now."""
+        if tally.judged == self.items:
+            return 0.0
+        walk = self._walk(tally)
+        end = walk.ends[side]
+        if end is not None:
+            return self.table.stated(side, *end)
+        if walk.given[side] < 0 or not 0 < walk.judged <= self.table.limit:
+            return 1.0
+        return self.table.stated_now(side, walk.judged, walk.leads[side])
+
+    def _gives(self, tally: Tally, side: int) -> bool:
+        return self._walk(tally).given[side] > 0
+
+    def _walk(self, tally: Tally) -> Walk:
+        preferences = tally.preferences
+        if isinstance(preferences, Growing) and in_order(tally):
+            return self._followed.after(preferences)
+        known: Iterable[int | None] = preferences
+        if not in_order(tally):
+            known = scores_for(tally, 0).tolist()
+        walk = self._begun()
+        for preference in known:
+            walk.follow(preference)
+        return walk
+
+    def _begun(self) -> Walk:
+        first, second = (1 if system == 0 else -1 for system in self.of_answer)
+        return Walk(self.table, (first, second))
+
+    @cached_property
+    def _followed(self) -> IncrementalState[int | None, Walk]:
+        return IncrementalState(self._begun, Walk.follow)
+
+
+@final
+@dataclass(frozen=True)
+class WithinGap(ByTable):
+    """Names a system that is better, or behind by less than `gap`.
+
+    A system that is behind by `gap` or more is ever named with at most the risk. Where the systems
+    differ by less, either name is right: "at worst less than `gap` behind" is exactly the claim
+    that the system is not behind by `gap` or more. At any truth at most one name is wrong, so each
+    has the whole risk. The proof is in `methods/stats/exact_tables.py`. An abstention counts as a verdict for
+    the other system.
+
+    The name alone is not the claim "better": between level systems it is a coin flip.
+    """
+
+    name: str = "within-gap"
+
+    @property
+    def zone(self) -> Zone:
+        """The gaps at which each name is wrong."""
+        return within(self.gap)
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            f"with random draws and at most {self.table.limit} judgments, the chance of ever naming "
+            f"a system that is behind by {points(self.gap)} or more is {at_most(self.threshold)}, "
+            "however often results are checked"
+        )
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether the leader of `tally` is named."""
+        return tally.leader is not None and self._gives(tally, tally.leader)
+
+    def risk(self, tally: Tally) -> float:
+        """Return the stated risk of naming the leader, if it is behind by the gap or more."""
+        return 1.0 if tally.leader is None else self._stated(tally, tally.leader)
+
+    def stronger(self, tally: Tally) -> bool:
+        """Whether the leader is better, by the rule `sequential`."""
+        return tally.leader is not None and self._is_better(tally, tally.leader)
+
+
+@final
+@dataclass(frozen=True)
+class NotWorse(ByTable):
+    """Says whether the second system is worse than the first.
+
+    - "Not worse by `gap` or more" passes. It is wrong if the second system is worse by `gap` or
+      more.
+    - "Worse" fails; then the first system is named. It is wrong if the second system is not worse.
+
+    Each is ever given wrongly with at most the risk. If the second system is worse by less than
+    `gap`, both are true, and either may be given. This is acceptance sampling with a consumer's
+    risk at `gap` and a producer's risk at 0. The proof is in `methods/stats/exact_tables.py`. An
+    abstention counts as a verdict against the answer. Once every item is judged, the answer is
+    certain.
+    """
+
+    name: str = "not-worse"
+    expects_lead: ClassVar[bool] = False
+    of_answer: ClassVar[tuple[int, int]] = (1, 0)
+
+    @property
+    def zone(self) -> Zone:
+        """The gaps at which each answer is wrong."""
+        return not_worse(self.gap)
+
+    @property
+    def decides_at(self) -> frozenset[StopKind]:
+        """The halt at which the first system is named; a lead of all items may be in the zone."""
+        return frozenset({StopKind.RISK_MET})
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            f"with random draws and at most {self.table.limit} judgments, a system that is worse by "
+            f"{points(self.gap)} or more ever passes, and one that is not worse ever fails, with a "
+            f"chance of {at_most(self.threshold)} each, however often results are checked"
+        )
+
+    def risk(self, tally: Tally) -> float:
+        """Return the stated risk of the answer; without one, that of "not worse" given now."""
+        return self._stated(tally, 1 if self.is_met(tally) else 0)
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether the first system is named: the second is worse."""
+        return tally.leader == 0 and self._gives(tally, 1)
+
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """Return why to stop: either answer is shown."""
+        if self.is_met(tally):
+            return risk_met(self.risk(tally), self.threshold)
+        if self._gives(tally, 0):
+            return shown_not_worse(self.risk(tally), self.threshold)
+        return None
+
+    def stronger(self, tally: Tally) -> bool:
+        """Whether the second system is better, or if it is worse, worse by more than the gap.
+
+        The first by the rule `sequential`, the second by bets that reach 1/risk (Ville 1939).
+        """
+        if not self.is_met(tally):
+            return self._is_better(tally, 1)
+        if tally.judged == self.items:
+            return tally.wins[0] - tally.wins[1] > self.gap * self.items
+        return log_wealth(scores_for(tally, 0), self.items, self.gap).risk <= self.threshold
+
+
+def within_gap(given: Ingredients) -> WithinGap:
+    """Make the rule of `min_gap` for one run."""
+    return WithinGap(given.risk, given.items, given.limit, given.gap)
+
+
+def not_worse_by(given: Ingredients) -> NotWorse:
+    """Make the rule of `not_worse` for one run."""
+    return NotWorse(given.risk, given.items, given.limit, given.gap)
