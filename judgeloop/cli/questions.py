@@ -263,13 +263,20 @@ def _folder(ready: Any) -> Path:
 
 
 def _note_ledger(ready: Any) -> None:
-    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
+    """Say what is wrong with the place of the ledger, or that it is not the one of before.
+
+    A new ledger is made here, so that the folder knows it before anything is spent.
+    """
+    from judgeloop.ledger.opening import is_ledger, open_ledger
     from judgeloop.run.folder import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
     for sentence in sentences_about(ledger, folder, ready.run_id):
         say(visible(as_flags(sentence)))
     remember(ledger, folder, ready.run_id)
+    if not is_ledger(ledger):
+        open_ledger(ledger).close()
+        remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

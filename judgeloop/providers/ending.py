@@ -125,8 +125,9 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
         return JudgeError(ErrorKind.ITEM, reason, billed=failure.late or not free)
     found = _of_every_item(failure, codes, endpoint)
     if failure.status in _OF_FIREWALLS and not failure.error:
-        # A firewall looks for attacks, such as SQL or paths of files, in every text.
-        return JudgeError(ErrorKind.BLOCKED, str(found), billed=False)
+        # A firewall looks for attacks, such as SQL or paths of files, in every text: also in
+        # replies, which are then paid for. A provider's own host turns requests away.
+        return JudgeError(ErrorKind.BLOCKED, str(found), billed=not endpoint.length_is_free)
     return found
 
 

@@ -337,7 +337,19 @@ def test_an_item_that_a_firewall_refuses_is_an_abstention(chat_server, tmp_path,
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
     tally = finished.outcome.estimate.tally
     assert (finished.outcome.stop.kind, tally.abstentions) == (StopKind.ALL_JUDGED, 1)
-    assert finished.spend.run_p == 7 * PAID_P
+    # It may have looked at the reply, which is then paid for: both attempts at their worst case.
+    assert finished.spend.unconfirmed_p > 2 * PAID_P
+    assert finished.spend.run_p == 7 * PAID_P + finished.spend.unconfirmed_p
+
+
+@pytest.mark.parametrize(("url", "free"), [(OPENAI_URL, True), (AZURE_URL, False)])
+def test_the_page_of_a_firewall_is_free_only_at_a_providers_own_host(url, free):
+    said = SimpleNamespace(headers={}, content=PAGE)
+    endpoint = endpoint_for(
+        chat_class("openai").provider, {}, base_url=url, timeout_s=5.0, offline=True
+    )
+    how = ending(SimpleNamespace(status_code=403, body=None, response=said), endpoint)
+    assert (how.kind, how.billed) == (ErrorKind.BLOCKED, not free)
 
 
 @pytest.mark.parametrize("body", [PAGE, b'{"error": {"message": "no access"}}'])

@@ -6,6 +6,7 @@ import base64
 import json
 import random
 import urllib.parse
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -116,6 +117,15 @@ def test_no_reason_or_quotation_shows_a_key_that_a_reply_repeats(chat_server, be
     assert not shows(repr(ask(chat_server, completion(None, refusal=words))))
     for block in (text(words), tool(reason=words, winner="A")):
         assert not shows(repr(ask(chat_server, message(block), "anthropic")))
+
+
+def test_a_text_to_be_judged_is_never_masked(chat_server):
+    """A mask would change what is judged. Only what a server sends is masked."""
+    chat_server.respond = lambda request, number: completion('{"reason": "", "winner": "A"}')
+    call = replace(CALL, outputs=(f"my key is {KEY}", CALL.outputs[1]))
+    replied(chat_judge("openai", chat_server.url, key=KEY), call)
+    (request,) = chat_server.requests
+    assert f"my key is {KEY}" in str(request["messages"])
 
 
 @pytest.mark.parametrize("before", [0, 290, 495])

@@ -51,6 +51,7 @@ class Planted(NamedTuple):
 
 ATTEMPTS, BATCH, ACCOUNTS = "engine/attempts.py", "engine/batch.py", "engine/accounts.py"
 BOOKING, SQLITE, WRITER = "ledger/booking.py", "ledger/sqlite.py", "ledger/writer.py"
+ROWS = "ledger/rows.py"
 PLANTED = [
     Planted(
         "an error that may be billed is booked at $0",
@@ -219,6 +220,30 @@ PLANTED = [
         WRITER,
         "        results = [lambda future=job.future: future.set_exception(failure)",
         "        _ = [lambda future=job.future: future.set_exception(failure)",
+    ),
+    Planted(
+        "a reservation that was never sent keeps its money",
+        BOOKING,
+        "    charge(connection, row.run, -row.charged_p)",
+        "    pass",
+    ),
+    Planted(
+        "what a dead process sent is deleted",
+        BOOKING,
+        '        if row.state == "sent":',
+        '        if row.state == "sent" and row.id % 2:',
+    ),
+    Planted(
+        "a run that lives is taken for dead by one that waits",
+        SQLITE,
+        "if lock is None or not _taken(lock, 0):",
+        "if lock is None:",
+    ),
+    Planted(
+        "the number of an attempt is given twice",
+        ROWS,
+        "coalesce(max(seq), 0)",
+        "coalesce(0 * max(seq), 0)",
     ),
     Planted(
         "the key of a verdict leaves out the model",
