@@ -68,13 +68,24 @@ def _decision(result: Result) -> str:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
         return _on_winner(result, visible(result.winner), where)
-    if result.stop_reason is StopKind.NO_DIFFERENCE and result.whole:
-        return f"{first} and {second} are level {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
+        if result.whole:
+            return f"{first} and {second} are level {where}."
         return f"There is no practical difference between {first} and {second} {where}."
+    return _no_winner(result, where)
+
+
+def _no_winner(result: Result, where: str) -> str:
+    """Return that the question is open, and why."""
+    first, second = map(visible, result.setup.systems)
     if result.recorded is not None:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
+    if result.used_up:
+        return (
+            f"No winner yet. {visible(result.leader or '')} is ahead on these {result.items:,} items; for "
+            "items like these that is too little to tell."
+        )
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
 
 

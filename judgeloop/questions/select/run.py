@@ -88,7 +88,7 @@ def _given(selection: Selection) -> ForMany:
         lengths,
         opinions,
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
-        selection.one_order,
+        selection.sampled,
     )
 
 
@@ -110,7 +110,7 @@ def _shrinks(selection: Selection) -> bool:
 def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
-    estimator = WinRates(systems, selection.baseline, sampled=selection.one_order)
+    estimator = WinRates(systems, selection.baseline, sampled=selection.sampled)
     return session_of(selection, selector, estimator, selection.rule)
 
 
