@@ -18,6 +18,7 @@ lower binomial bound (99.9 %), which is at most the risk.
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,7 +156,8 @@ def simulated(
         drawn = rng.choice([1, -1, 0], size=limit, p=shares)
     else:
         wins = round(shares[0] * items)
-        losses = min(items - wins, wins + round((shares[1] - shares[0]) * items))
+        behind = math.ceil((shares[1] - shares[0]) * items - EDGE)
+        losses = min(items - wins, wins + behind)
         population = np.repeat([1, -1, 0], [wins, losses, items - wins - losses])
         drawn = rng.permutation(population)[:limit]
     lead, m, n = drawn.cumsum(), (drawn != 0).cumsum(), np.arange(1, limit + 1)

@@ -253,11 +253,11 @@ class StopKind(enum.StrEnum):
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 
 
-class About(enum.StrEnum):
+class Population(enum.StrEnum):
     """The items that a decision is about."""
 
-    THESE_ITEMS = "these_items"  # the items of the set, judged or not; nothing beyond them
-    ITEMS_LIKE_THESE = "items_like_these"  # what the set is a random sample of
+    THESE_ITEMS = "items"  # the items of the set, judged or not; nothing beyond them
+    ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
 
 
 def every_one(items: int) -> str:

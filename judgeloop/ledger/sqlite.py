@@ -57,6 +57,7 @@ class SqliteLedger:
         self.path = path
         self._budget_p = budget_p
         self._opener = uuid.uuid4().hex
+        self._held: dict[str, int] = {}  # lock files that this object holds, with their inodes
         self._writer = Writer(lambda: connect(path))
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
@@ -106,10 +107,11 @@ class SqliteLedger:
         """Record that the call is about to be sent, unless it need not or must not be sent now.
 
         A call that costs nothing is not recorded as sent: nobody has to know whether it was. Raises
-        `LedgerError` if the reservation is no longer open.
+        `LedgerError` if the reservation is no longer open, or a lock of this object was removed.
         """
         if ticket.cost_p == 0 or ticket.rehearsed:
             return Clearance()
+        self._check_locks()
         return await self._do(lambda connection: self._cleared(connection, ticket))
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
@@ -195,11 +197,23 @@ class SqliteLedger:
                 f"another judgeloop process is working on this run ({run}); wait until it ends, "
                 "then repeat this command: it reuses the verdicts that are already paid for"
             )
+        if lock is not None:
+            self._held[lock.lock_file] = _inode(lock.lock_file)
         try:
             yield lock is not None
         finally:
             if lock is not None:
+                del self._held[lock.lock_file]
                 lock.release()
+
+    def _check_locks(self) -> None:
+        """Check that the files of the locks that are held are still there: others look for them."""
+        for path, inode in self._held.items():
+            if _inode(path) != inode:
+                raise LedgerError(
+                    f"{path}, which locks this run, was removed while it went on, so that another "
+                    "process may work on it; nothing more is sent, and what was paid for is kept"
+                )
 
     def _lock(self, run: str) -> FileLock | None:
         """Return the lock of a run: a file beside the ledger itself, not beside a link to it."""
@@ -253,6 +267,14 @@ class SqliteLedger:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
+
+
+def _inode(path: str) -> int:
+    """Return what identifies the file at a path; 0 if there is none."""
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 - asked before every call
+    except OSError:
+        return 0
 
 
 def _taken(lock: FileLock, patience_s: float) -> bool:

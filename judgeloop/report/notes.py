@@ -38,10 +38,15 @@ class NoteCode(enum.StrEnum):
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
+    MORE_ITEMS = "more_items"
+    NO_MORE_ITEMS = "no_more_items"
+    MANY_MORE_ITEMS = "many_more_items"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    EQUAL_PASSES = "equal_passes"
+    ANOTHER_RUN = "another_run"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
 
@@ -73,10 +78,18 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
+    NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
+    "four in five. That is a second test.",
+    NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
+    "of items makes it four in five. That is a second test.",
+    NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
     NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
+    "{limit:judgment}.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments` is another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import About, DecoyTally, Finished
+from judgeloop.core.outcomes import DecoyTally, Finished, Population
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -37,7 +37,7 @@ class Setup(Part):
     - `history`: the earlier verdicts that were used; null if none were
     - `instead`: why another rule than the requested one was used; null if it was not
     - `order`: the order of presentation; null if it cannot change a verdict
-    - `sampled`: whether each item was judged in one of two orders, so that it is a sample
+    - `about`: the items that the decision is about: the set, or items like these
     - `seed`: the seed of all random numbers
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
@@ -51,7 +51,7 @@ class Setup(Part):
     - `version`: the version of judgeloop
     """
 
-    COMPUTED = ("judge", "about")
+    COMPUTED = ("judge",)
 
     systems: tuple[str, ...]
     judges: tuple[str, ...]
@@ -64,7 +64,7 @@ class Setup(Part):
     history: str | None = None
     instead: Sentence | None = None
     order: str | None
-    sampled: bool = False
+    about: Population = Population.THESE_ITEMS
     seed: int
     calls_per_item: int
     required_winner: str | None
@@ -83,9 +83,14 @@ class Setup(Part):
         return " + ".join(self.judges)
 
     @property
-    def about(self) -> About:
-        """The items that the decision is about: the set, unless each was judged in one order."""
-        return About.ITEMS_LIKE_THESE if self.sampled else About.THESE_ITEMS
+    def one_order(self) -> bool:
+        """Whether each item was shown in one order of two, drawn at random."""
+        return self.order in {"random", "audited"}
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the items are a sample of what the decision is about."""
+        return self.about is Population.ITEMS_LIKE_THESE
 
     @property
     def warnings(self) -> list[Note]:

@@ -20,7 +20,7 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import About, Spend, StopKind
+from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts
@@ -33,8 +33,8 @@ SCHEMA_VERSION = 1
 # Under so many items, another set of items may well turn out differently.
 FEW_ITEMS = 50
 FEW = {
-    About.THESE_ITEMS: NoteCode.FEW_ITEMS,
-    About.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE,
+    Population.THESE_ITEMS: NoteCode.FEW_ITEMS,
+    Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE,
 }
 # What to do after an end that cuts a run short.
 CUT_SHORT = {
@@ -106,7 +106,7 @@ class RunResult(Part):
         return self.data.items
 
     @property
-    def about(self) -> About:
+    def about(self) -> Population:
         """The items that the decision is about."""
         return self.setup.about
 

@@ -7,7 +7,7 @@ own `text.py` states its decision.
 from __future__ import annotations
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import About, Spend, StopKind
+from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -20,10 +20,8 @@ LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 ABOUT_THE_JUDGE = (
     "This is about the judge's verdicts on these items, not about whether the judge is right."
 )
-ABOUT_ONE_ORDER = (
-    "This is about the judge's verdicts on items like these, each shown in one random order, not "
-    "about whether the judge is right."
-)
+ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
+ONE_ORDER = ", each shown in one random order"
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
@@ -42,20 +40,22 @@ ENDED = {
 }
 
 
-def on_items(about: About, items: int) -> str:
+def on_items(about: Population, items: int) -> str:
     """Return which items a decision is about.
 
-    >>> on_items(About.THESE_ITEMS, 1200), on_items(About.ITEMS_LIKE_THESE, 12)
+    >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     """
-    if about is About.ITEMS_LIKE_THESE:
+    if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
 def about_the_judge(result: RunResult) -> str:
     """Return what a decision is about, and what it does not say."""
-    return ABOUT_ONE_ORDER if result.setup.sampled else ABOUT_THE_JUDGE
+    if not result.setup.sampled:
+        return ABOUT_THE_JUDGE
+    return ABOUT_LIKE_THESE.format(ONE_ORDER if result.setup.one_order else "")
 
 
 def promise(result: RunResult, guarantee: str) -> str:

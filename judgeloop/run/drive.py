@@ -207,7 +207,7 @@ def setup_of(
         prices=price_sentence(judges),
         tier=_tiers(judges),
         asked_anew=prepared.inputs.asked_anew,
-        sampled=prepared.one_order,
+        about=prepared.population,
         run=terms.run_id,
         version=version("judgeloop"),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
+from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
@@ -92,7 +93,8 @@ def _wrong(names: Sequence[str], problem: str) -> InputError:
 class Inputs:
     """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
 
-    `population` is the size of the population that the result is about; None if that is the pool.
+    `population` is the size of the population that the result is about; None if that is the pool
+    alone.
 
     `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
     columns of the files were guessed; empty if none were. `prompt` is what the judges read, None if
@@ -225,10 +227,13 @@ def _items(given: Given, path: Path, mapped: Map) -> Items:
 def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
     """Return the size of the population that the result is about; None if that is the pool.
 
-    If each item is judged in one order of two, the pool has been judged whole only when nothing is
-    known of the other orders. The draws are then those of (item, order) pairs from a population
-    without end. A person judges each item once, and the result is about these verdicts.
+    Items like these are a population without end, of which the pool is a sample. If each item is
+    judged in one order of two, the pool has been judged whole only when nothing is known of the
+    other orders. The draws are then those of (item, order) pairs, from a population without end
+    too. A person judges each item once, and the result is about these verdicts.
     """
+    if config.population is Population.ITEMS_LIKE_THESE:
+        return UNLIMITED
     swayed = any(judge.order_matters for judge in judges)
     by_hand = any(judge.by_hand for judge in judges)
     drawn = config.order.draws_order and swayed and not config.rates and not by_hand

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
@@ -70,9 +71,15 @@ class Prepared(Generic[C]):
         return None
 
     @property
-    def one_order(self) -> bool:
-        """Whether the items are a sample, as with one order of presentation drawn for each."""
-        return self.inputs.population is not None
+    def population(self) -> Population:
+        """The items that the decision is about."""
+        endless = self.inputs.population is not None
+        return Population.ITEMS_LIKE_THESE if endless else Population.THESE_ITEMS
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the items are a sample of the population that the decision is about."""
+        return self.population is Population.ITEMS_LIKE_THESE
 
 
 def check_idle_settings(

@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
+from judgeloop.core.outcomes import Population
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
@@ -312,6 +313,11 @@ class RunSettings(JudgeSettings):
     def require_winner(self) -> str | None:
         """The system that has to win; None if any may."""
         return None
+
+    @property
+    def population(self) -> Population:
+        """The items that the decision is about, unless one order of two leaves more to chance."""
+        return Population.THESE_ITEMS
 
     @property
     def rates(self) -> bool:

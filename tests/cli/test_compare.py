@@ -108,7 +108,7 @@ def test_json_is_one_object_and_nothing_else(recorded):
     outcome = json.loads(result.stdout)
     assert not result.stderr
     assert outcome["winner"] == "good-model"
-    assert (outcome["about"], outcome["items"]) == ("these_items", 30)
+    assert (outcome["about"], outcome["items"]) == ("items", 30)
     assert outcome["headline"] == "good-model is better than poor-model on these 30 items."
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]

@@ -8,7 +8,7 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.naming import page_as_flags
-from judgeloop.core.outcomes import DecoyTally, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import DecoyTally, Population, StopKind, StopReason, Tally
 from judgeloop.report.page import render
 
 PAGES = {
@@ -41,7 +41,7 @@ PAGES = {
         guessed="prompt from `question`",
         history="120 verdicts of 3 systems",
         order="random",
-        sampled=True,
+        about=Population.ITEMS_LIKE_THESE,
     ),
 }
 

@@ -109,7 +109,7 @@ def test_a_dictionary_holds_json_values_and_the_judged_items(result):
     assert json.loads(json.dumps(values)) == values
     assert (values["job"], values["run"]) == (result.job, result.setup.run)
     assert len(values["labels"]) == len(result.labels) == result.asked
-    assert (values["about"], values["items"]) == ("these_items", result.items)
+    assert (values["about"], values["items"]) == (str(result.about), result.items)
     assert values["labels"][0]["item_id"] == result.labels[0].item_id
 
 

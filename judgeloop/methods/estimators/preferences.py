@@ -28,7 +28,7 @@ LEAST_FREEDOM = 3.0
 MISSES = 0.1
 SAMPLE_JUDGED = StopReason(
     StopKind.POOL_EXHAUSTED,
-    "every item was asked about in one order, which leaves the other order to chance",
+    "every item was asked about, and for items like these the verdicts may still be chance",
 )
 ROUNDING = 1e-9  # relative: a smaller difference from an even propensity is rounding
 

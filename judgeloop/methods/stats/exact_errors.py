@@ -19,7 +19,6 @@ Floats = NDArray[np.float64]
 
 ROUNDING, TINY = 1e-9, 1e-12
 NOTHING = -1e30  # the logarithm of 0, which stays finite times 0
-ENTRIES = 1 << 21  # of the largest matrix
 HALVINGS = 0.5 ** np.arange(8, 40)
 EVEN_POINTS = 401  # at which an error is computed beside one for each judgment
 
@@ -40,26 +39,12 @@ class Stops(NamedTuple):
         """The number of judgments."""
         return self.wins + self.losses + self.ties
 
-    def chances(self, win: Floats, loss: Floats) -> Floats:
-        """Return the probability of each state for independent draws, shape (draws, states).
-
-        `win` and `loss` are the probabilities of a draw, shape (draws,).
-        """
-        shares = np.stack([win, loss, 1 - win - loss], axis=1)
-        logs = np.where(shares > TINY, np.log(np.maximum(shares, 1e-300)), NOTHING)
-        states = np.stack([self.wins, self.losses, self.ties])
-        return np.exp(self.orders + logs @ states)
-
-    def chance(self, win: Floats, loss: Floats) -> Floats:
-        """Return the probability of the answer for each draw's probabilities, shape (draws,)."""
-        at_once = max(1, ENTRIES // max(1, len(self.orders)))
-        parts = range(0, len(win), at_once)
-        return np.concatenate(
-            [
-                self.chances(win[at : at + at_once], loss[at : at + at_once]).sum(axis=1)
-                for at in parts
-            ]
-        )
+    def chances(self, win: float, loss: float) -> Floats:
+        """Return the probability of each state for independent draws, shape (states,)."""
+        shares = win, loss, 1 - win - loss
+        logs = [math.log(share) if share > TINY else NOTHING for share in shares]
+        by_kind = self.wins * logs[0] + self.losses * logs[1] + self.ties * logs[2]
+        return np.asarray(np.exp(self.orders + by_kind), dtype=np.float64)
 
     def chances_among(self, wins: int, losses: int, items: int) -> Floats:
         """Return the probability of each state for draws without replacement, shape (states,).
@@ -129,18 +114,16 @@ def largest_error(
             for wins in _wins((items - behind(null, items)) // 2, coarse)
         )
 
-    def at(shares: Floats) -> Floats:
-        return stops.chance(shares * (1 + null) / 2, shares * (1 - null) / 2 - (1 - shares) * null)
+    def at(share: float) -> float:
+        win, loss = share * (1 + null) / 2, share * (1 - null) / 2 - (1 - share) * null
+        return float(stops.chances(win, loss).sum())
 
-    if coarse:
-        return float(at(_sines(coarse)).max())
-    return _certified(at, limit)
+    return max(map(at, _sines(coarse))) if coarse else _certified(at, limit)
 
 
 def _wins(most: int, coarse: int | None) -> Iterable[int]:
-    if coarse is None:
-        return range(most + 1)
-    return sorted({round(most * share) for share in np.linspace(0, 1, coarse) ** 2})
+    every = range(most + 1)
+    return every if coarse is None else {round(most * share) for share in _sines(coarse)}
 
 
 def _sines(points: int) -> Floats:
@@ -148,10 +131,10 @@ def _sines(points: int) -> Floats:
     return np.asarray(np.sin(np.linspace(0, np.pi, points) / 2) ** 2, dtype=np.float64)
 
 
-def _certified(error: Callable[[Floats], Floats], limit: int) -> float:
+def _certified(error: Callable[[float], float], limit: int) -> float:
     """Return an upper bound of a polynomial on [0, 1] (`Table`, all shares of ties)."""
     v = np.unique(np.concatenate([_sines(EVEN_POINTS + limit), HALVINGS, 1 - HALVINGS]))
-    e, room = error(v), (v * (1 - v))[1:-1]
+    e, room = np.array([error(share) for share in v]), (v * (1 - v))[1:-1]
     bend = math.sqrt(2) * limit * np.diff(v)[1:-1] ** 2 / 8 / np.minimum(room[:-1], room[1:])
     ends = max(e[0] + limit * v[1], e[-1] + limit * (1 - v[-2]))
     top = 1.0

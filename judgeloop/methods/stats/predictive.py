@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,52 @@ Counts = NDArray[np.int64]
 # recorded verdicts.
 PRIOR_WINS = 4
 NEGLIGIBLE = 1e-12  # share of the sum so far: a smaller term ends the sum
+
+
+LIKELY = 0.8  # "four in five"
+DIGITS = 2  # of a number of items that is shown
+
+
+class ItemsToDecide(NamedTuple):
+    """Numbers of further items after which a new run decides with an even chance, or four in five.
+
+    `likely` is None where no number of items promises that.
+    """
+
+    even: int
+    likely: int | None
+
+
+def items_to_decide(items: int, lead: float, boundary: float) -> ItemsToDecide | None:
+    """Return how many further items would bring a decision about items like these.
+
+    `lead` z and `boundary` c are in standard deviations: divided by the root of the number of decisive
+    verdicts. With a flat prior for the gap, the lead after r times as many items is normal with mean
+    z √r and variance r - 1. It is beyond c with an even chance from r = (c/z)² on, and with a chance
+    of 4/5 where (z √r - c) / √(r - 1) is the 4/5 quantile q, if z is above q. Both are rounded up to
+    two digits, and rough: the new verdicts are assumed to have the tie rate of these. None without a
+    lead.
+
+    >>> items_to_decide(120, 1.2, 2.0)
+    ItemsToDecide(even=220, likely=3400)
+    >>> items_to_decide(120, 0.5, 2.0)
+    ItemsToDecide(even=1800, likely=None)
+    """
+    if lead <= 0:
+        return None
+    q = NormalDist().inv_cdf(LIKELY)
+    even = _rounded_up(items * max(0.0, (boundary / lead) ** 2 - 1))
+    if lead <= q:
+        return ItemsToDecide(even, None)
+    # (z² - q²) r - 2 z c √r + c² + q² = 0, the larger root
+    square = lead**2 - q**2
+    root = (lead * boundary + q * math.sqrt(boundary**2 - square)) / square
+    return ItemsToDecide(even, _rounded_up(items * max(0.0, root**2 - 1)))
+
+
+def _rounded_up(number: float) -> int:
+    unit = int(10 ** max(0, math.ceil(math.log10(max(number, 1))) - DIGITS))
+    return math.ceil(number / unit) * unit
 
 
 def further_decisive(decisive: int, judged: int, unknown: int) -> int:

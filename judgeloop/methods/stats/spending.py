@@ -29,6 +29,11 @@ class _Step:
     spent: NDArray[np.float64]  # shape (levels,)
     barriers: NDArray[np.int32]  # shape (draws, levels)
 
+    def chances_beyond(self, distance: int) -> NDArray[np.float64]:
+        """Return what is spent, and what is left at `distance` or farther; shape (levels,)."""
+        beyond: NDArray[np.float64] = self.spent + self.alive[:, distance:].sum(axis=1)
+        return beyond
+
     @property
     def nbytes(self) -> int:
         """Memory that the step takes, in bytes."""
@@ -72,6 +77,13 @@ class Spending:
         `decisive`, shape (draws,), says which draws were decisive.
         """
         return self._after(decisive.tobytes()).barriers
+
+    def chances_beyond(self, decisive: NDArray[np.bool_], distance: int) -> NDArray[np.float64]:
+        """Return the chance of a level walk to cross, or to end at `distance` or farther.
+
+        `decisive` are all draws up to the limit, none of which crossed. Shape (levels,).
+        """
+        return self._after(decisive.tobytes()).chances_beyond(distance)
 
     def _after(self, pattern: bytes) -> _Step:
         known = len(pattern)
@@ -212,6 +224,10 @@ class Course:
         crossed = np.abs(sums)[:, None] >= np.array(self._barriers[:wins])
         further = np.where(crossed.any(axis=0), np.sign(sums)[crossed.argmax(axis=0)], 0)
         return np.where(so_far != 0, so_far, further)
+
+    def chances_beyond(self, side: int) -> NDArray[np.float64]:
+        """Return `Spending.chances_beyond` for the lead of `side`."""
+        return self._step.chances_beyond(max(0, self.sums[side]))
 
     def _after(
         self, step: _Step, drawn: int, *, is_decisive: bool

@@ -7,14 +7,12 @@ is calibrated for a limit of judgments known beforehand.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth
@@ -22,61 +20,22 @@ from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_wo
 from judgeloop.methods.stopping.anytime import Bounded
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
-from judgeloop.methods.stopping.rule import in_order, scores_for
+from judgeloop.methods.stopping.rule import scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
 
-class State(NamedTuple):
-    """Where a walk is: judgments, decisive ones, and the lead from the side of an answer."""
+class View(NamedTuple):
+    """Verdicts from the side of an answer, up to the first answer that the table gives.
+
+    `given` is 1 for the answer itself, -1 for the other one, 0 for none so far. An abstention is a
+    decisive draw that speaks against the answer. A view that reached the other answer can no longer
+    give its own, so that each answer's error is that of the table.
+    """
 
     judged: int
     decisive: int
     lead: int
-
-
-@final
-@dataclass(slots=True)
-class Walk:
-    """Verdicts followed through a table, once from the side of each answer.
-
-    `signs` are the preferences that speak for each answer. From either side an abstention is a
-    decisive draw that speaks against the answer. `given` says which answer each view reached first:
-    1 its own, -1 the other, 0 none. A view that reached the other answer can no longer give its
-    own, so that each answer's error is that of the table.
-    """
-
-    table: Table
-    signs: tuple[int, int]
-    judged: int = 0
-    decisive: int = 0
-    leads: list[int] = field(default_factory=lambda: [0, 0])
-    given: list[int] = field(default_factory=lambda: [0, 0])
-    ends: list[State | None] = field(default_factory=lambda: [None, None])
-
-    def follow(self, preference: int | None) -> None:
-        """Go on by one verdict: 1, 0, -1, or None for an abstention."""
-        self.judged += 1
-        self.decisive += preference != 0
-        for side, sign in enumerate(self.signs):
-            self.leads[side] += -1 if preference is None else sign * preference
-            if not self.given[side] and self.judged <= self.table.limit:
-                self._look(side)
-
-    def _look(self, side: int) -> None:
-        own, other = self.table.leads[[side, 1 - side], self.judged, self.decisive]
-        lead = self.leads[side]
-        if lead >= own:
-            self.given[side], self.ends[side] = 1, State(self.judged, self.decisive, lead)
-        elif -lead >= other:
-            self.given[side] = -1
-
-    def may_give(self, side: int, more: int) -> bool:
-        """Whether `more` wins of the side of an answer would give it, or did already."""
-        if self.given[side]:
-            return self.given[side] > 0
-        steps = np.arange(1, min(more, self.table.limit - self.judged) + 1)
-        needed = self.table.leads[side, self.judged + steps, self.decisive + steps]
-        return bool((self.leads[side] + steps >= needed).any())
+    given: int
 
 
 @dataclass(frozen=True)
@@ -111,8 +70,13 @@ class ByTable(Bounded):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side."""
-        walk = self._walk(tally)
-        return any(walk.may_give(side, unknown) for side in (0, 1))
+        return any(self._may_give(tally, side, unknown) for side in (0, 1))
+
+    def _may_give(self, tally: Tally, side: int, unknown: int) -> bool:
+        view = self._view(tally, side)
+        steps = np.arange(1, min(unknown, self.table.limit - view.judged) + 1)
+        needed = self.table.leads[side, view.judged + steps, view.decisive + steps]
+        return view.given > 0 or (not view.given and bool((view.lead + steps >= needed).any()))
 
     @abstractmethod
     def stronger(self, tally: Tally) -> bool:
@@ -132,36 +96,27 @@ class ByTable(Bounded):
         """Return the stated risk of an answer, given already or given now."""
         if tally.judged == self.items:
             return 0.0
-        walk = self._walk(tally)
-        end = walk.ends[side]
-        if end is not None:
-            return self.table.stated(side, *end)
-        if walk.given[side] < 0 or not 0 < walk.judged <= self.table.limit:
+        judged, decisive, lead, given = self._view(tally, side)
+        if given < 0 or not judged:
             return 1.0
-        return self.table.stated_now(side, walk.judged, walk.leads[side])
+        if given:
+            return self.table.stated(side, judged, decisive, lead)
+        return self.table.stated_now(side, judged, lead)
 
     def _gives(self, tally: Tally, side: int) -> bool:
-        return self._walk(tally).given[side] > 0
+        return self._view(tally, side).given > 0
 
-    def _walk(self, tally: Tally) -> Walk:
-        preferences = tally.preferences
-        if isinstance(preferences, Growing) and in_order(tally):
-            return self._followed.after(preferences)
-        known: Iterable[int | None] = preferences
-        if not in_order(tally):
-            known = scores_for(tally, 0).tolist()
-        walk = self._begun()
-        for preference in known:
-            walk.follow(preference)
-        return walk
-
-    def _begun(self) -> Walk:
-        first, second = (1 if system == 0 else -1 for system in self.of_answer)
-        return Walk(self.table, (first, second))
-
-    @cached_property
-    def _followed(self) -> IncrementalState[int | None, Walk]:
-        return IncrementalState(self._begun, Walk.follow)
+    def _view(self, tally: Tally, side: int) -> View:
+        scores = scores_for(tally, self.of_answer[side])[: self.table.limit]
+        if not len(scores):
+            return View(0, 0, 0, 0)
+        judged = np.arange(1, len(scores) + 1)
+        decisive, leads = np.cumsum(scores != 0), np.cumsum(scores, dtype=np.int64)
+        needed = self.table.leads[:, judged, decisive]
+        own, other = leads >= needed[side], -leads >= needed[1 - side]
+        at = int((own | other).argmax()) if (own | other).any() else -1
+        given = int(own[at]) - int(other[at])
+        return View(int(judged[at]), int(decisive[at]), int(leads[at]), given)
 
 
 @final

@@ -13,7 +13,7 @@ from typing import Self, final
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.methods.stopping.reasons import given_up
-from judgeloop.methods.stopping.rule import PairRule
+from judgeloop.methods.stopping.rule import PairRule, Rule
 
 LOOK_EVERY = 10  # judgments between looks; queries between two looks can run in parallel
 
@@ -30,12 +30,14 @@ class GivingUp:
 
     The chance assumes that verdicts go on as before: ties at the rate so far, and decisive verdicts
     by a uniform prior. For selectors whose labels leave the decision, it is a rough guess. If the
-    limit covers all items, the last judgment decides, and the wrapper never gives up.
+    limit covers all items and the decision is about these, the last judgment decides, and the
+    wrapper never gives up. With `sampled`, the decision is about items like these.
     """
 
     rule: PairRule
     chance: float
     limit: int
+    sampled: bool = False
 
     @property
     def name(self) -> str:
@@ -43,9 +45,9 @@ class GivingUp:
         return self.rule.name
 
     @property
-    def deciding(self) -> PairRule:
+    def deciding(self) -> Rule:
         """The wrapped rule: giving up names no system."""
-        return self.rule
+        return self.rule.deciding
 
     @property
     def expects_lead(self) -> bool:
@@ -125,7 +127,8 @@ class GivingUp:
         return max(0.0, 1 + reached - left)
 
     def _looks(self, tally: Tally, drawn: int) -> bool:
-        return drawn % LOOK_EVERY == 0 and drawn < self.limit < tally.items
+        certain = self.limit >= tally.items and not self.sampled
+        return drawn % LOOK_EVERY == 0 and drawn < self.limit and not certain
 
 
 def _drawn(tally: Tally) -> int:

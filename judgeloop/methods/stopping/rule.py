@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.protocols import StoppingRule
+from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
 
 
@@ -27,7 +28,7 @@ class PairRule(StoppingRule[Tally], Protocol):
         ...
 
     @property
-    def deciding(self) -> PairRule:
+    def deciding(self) -> Rule:
         """The rule that names systems: itself, or the one that a wrapper wraps."""
         ...
 
@@ -85,6 +86,11 @@ class Rule(ABC):
 
     def interval(self, tally: Tally) -> tuple[float, float] | None:
         """Return bounds for the gap: None by default."""
+        del tally
+        return None
+
+    def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
+        """Return how many further items would decide, once no item is left: None by default."""
         del tally
         return None
 
@@ -198,9 +204,7 @@ def _with(tally: Tally, more: list[int]) -> Tally:
     )
 
 
-def first_met(
-    rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int
-) -> int | None:
+def first_met(rule: Rule, shares: Tally, least: int, most: int, limit: int) -> int | None:
     """Return the fewest judgments from `least` to `most` that meet `rule`; None if none do.
 
     It assumes the shares of `shares`, and scales its counts in proportion, rounded. The result is a

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
+from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending, first_crossing
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
@@ -33,7 +34,8 @@ class Sequential(Rule):
     wrong side with probability at most the risk. The boundary is exact, by dynamic programming
     (`methods/stats/spending.py`), and its risk is spent as judgments are made. That keeps its power when
     most verdicts are ties. The stated risk is the smallest threshold at which the leader would have
-    been named. An abstention counts as a verdict for the other system. `items` is the number of
+    been named; at the limit, without a decision, it is the stage-wise p-value (`_at_the_limit`). An
+    abstention counts as a verdict for the other system. `items` is the number of
     items in the population, `core.pool.UNLIMITED` for one without end.
     """
 
@@ -68,8 +70,39 @@ class Sequential(Rule):
             while at > 0 and named[at - 1]:
                 at -= 1
             return float(risks[at])
+        if tally.leader is not None and _drawn(tally) == self._at_threshold.limit:
+            return self._at_the_limit(tally, tally.leader)
         above = np.flatnonzero(named[at:])
         return float(risks[at + above[0]]) if len(above) else 1.0
+
+    def _at_the_limit(self, tally: Tally, leader: int) -> float:
+        """Return the risk of naming the leader now that no draw is left.
+
+        It is half the chance of a level walk to cross the boundary earlier, or to end with this
+        lead or a larger one: the stage-wise p-value of Tsiatis, Rosner & Mehta (1984), "Exact
+        confidence intervals following a group sequential test". Outcomes are ordered by the time
+        of crossing, then by the lead at the limit. So for each a, the outcomes with a risk of at most
+        a are those of a walk that keeps the boundary and, at the limit, names leads from some size
+        on. Its chance to name the worse system is at most a, as for the boundary itself.
+        """
+        course = self._course(tally, self._at_threshold)
+        if course is not None:
+            side, chances = course.sides[leader], course.chances_beyond(leader)
+        else:
+            scores = scores_for(tally, leader)
+            side = first_crossing(scores, self._at_threshold)
+            lead = max(0, int(scores.sum()))
+            chances = self._at_threshold.chances_beyond(scores != 0, lead)
+        return min(1.0, float(chances[0]) / 2) if side[0] == 0 else 1.0
+
+    def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
+        """As `Rule.items_to_decide`, by the boundary at the limit in standard deviations."""
+        if tally.leader is None or _drawn(tally) != self._at_threshold.limit:
+            return None
+        scores = scores_for(tally, tally.leader)
+        decisive, lead = int(np.count_nonzero(scores)), int(scores.sum())
+        barrier = int(self._at_threshold.barriers(scores != 0)[-1, 0])
+        return items_to_decide(tally.items, lead / decisive**0.5, barrier / decisive**0.5)
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`; the verdicts of a growing tally are each looked at once."""
@@ -109,8 +142,7 @@ class Sequential(Rule):
         return met
 
     def _named(self, tally: Tally, spending: Spending) -> np.ndarray:
-        drawn = tally.judged + tally.abstentions
-        if tally.leader is None or drawn > spending.limit:
+        if tally.leader is None or _drawn(tally) > spending.limit:
             return np.zeros(len(spending.levels), dtype=bool)
         course = self._course(tally, spending)
         if course is not None:
@@ -148,3 +180,7 @@ class Sequential(Rule):
 def made_of(given: Ingredients) -> Sequential:
     """Make the rule for one run."""
     return Sequential(given.risk, given.items, given.limit)
+
+
+def _drawn(tally: Tally) -> int:
+    return tally.judged + tally.abstentions

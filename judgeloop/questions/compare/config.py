@@ -12,6 +12,8 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
+from judgeloop.core.outcomes import Population
+from judgeloop.core.records import Draws
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
     SelectorRow,
@@ -108,6 +110,15 @@ class CompareConfig(ContestSettings):
             STOPPING,
         ),
     ] = RULES[0]
+    about: Annotated[
+        str,
+        one_of(tuple(Population)),
+        run_setting(
+            "What the decision is about: items (these alone), or like-these (these are a random sample "
+            "of them). like-these takes a guaranteed rule and selector=random.",
+            STOPPING,
+        ),
+    ] = Population.THESE_ITEMS.value
     near_tie: Annotated[
         float | None,
         Gt(0),
@@ -163,6 +174,17 @@ class CompareConfig(ContestSettings):
     def recorded(self) -> bool:
         """Whether recorded scores are compared."""
         return has_recorded(self.judge)
+
+    @property
+    def population(self) -> Population:
+        """What the decision is about; recorded scores are about items like these."""
+        like_these = self.rule_row.recorded
+        return Population.ITEMS_LIKE_THESE if like_these else Population(self.about)
+
+    @property
+    def proves(self) -> bool:
+        """Whether the rule's promise holds for the draws of the selector."""
+        return self.rule_row.guaranteed and self.selector_row.draws is Draws.EVEN
 
     @property
     def selector_row(self) -> SelectorRow:

@@ -10,11 +10,10 @@ import math
 from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
-from judgeloop.methods.stopping.rule import PairRule, first_met
+from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.run.plan import EqualSystem, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
@@ -27,7 +26,7 @@ ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
 def judgments_to_decide(
-    rule: PairRule, tally: Tally, limits: Limits, *, asked: int
+    rule: Rule, tally: Tally, limits: Limits, *, asked: int
 ) -> tuple[Range, str | None]:
     """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
@@ -47,7 +46,7 @@ def judgments_to_decide(
     return judgments, said if assumed else None
 
 
-def with_an_equal_system(rule: PairRule, tally: Tally | None = None) -> tuple[EqualSystem, ...]:
+def with_an_equal_system(rule: Rule, tally: Tally | None = None) -> tuple[EqualSystem, ...]:
     """Return what a rule for "not worse" does with an equal system; () for another rule.
 
     For the share of ties of `tally`, if it has enough verdicts, else for several shares. The
@@ -74,28 +73,27 @@ def _equal(rule: NotWorse, ties: float) -> EqualSystem:
 
 
 def more_to_decide(
-    rule: StoppingRule[Tally], tally: Tally, limits: Limits, unasked: int
+    rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool
 ) -> int | None:
     """Return how many further judgments would decide if the shares so far continue.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
-    says, unless an item has no verdict, or the systems are level.
+    says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
+    the decision is about.
     """
     most = tally.items - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
-    if enough is None and (tally.abstentions or tally.leader is None):
+    if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
     return unasked if enough is None else min(unasked, enough - tally.judged)
 
 
-def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) -> int:
+def _fewest(rule: Rule, tally: Tally, limits: Limits, most: int) -> int:
     start = max(1, limits.min_judgments - tally.judged)
     return next((n for n in range(start, most) if rule.can_be_met(tally, n)), max(0, most))
 
 
-def _expected(
-    rule: StoppingRule[Tally], tally: Tally, shares: Tally, limits: Limits, most: int
-) -> int:
+def _expected(rule: Rule, tally: Tally, shares: Tally, limits: Limits, most: int) -> int:
     if isinstance(rule, ByTable) and not tally.judged:
         gap = (shares.wins[0] - shares.wins[1]) / shares.judged
         return round(rule.table.outlook(gap, 1 - shares.ties / shares.judged).judgments)

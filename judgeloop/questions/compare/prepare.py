@@ -14,6 +14,7 @@ import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
@@ -121,6 +122,7 @@ def prepare(
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
     _check_gap(config)
+    _check_about(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past)
@@ -239,11 +241,12 @@ def _rule(
     A threshold that was calibrated without giving up stays valid, because giving up only lowers
     the number of winners named.
     """
+    most = min(config.max_judgments, len(inputs.pool))
     rule: PairRule = row.make(
         Ingredients(
             risk=config.risk,
             items=inputs.items,
-            limit=min(config.max_judgments, len(inputs.pool)),
+            limit=most,
             near=config.near_tie,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             threshold=None if calibrated is None else calibrated.threshold,
@@ -251,7 +254,7 @@ def _rule(
     )
     if config.give_up is None:
         return rule
-    return GivingUp(rule, config.give_up, config.max_judgments)
+    return GivingUp(rule, config.give_up, most, sampled=inputs.population is not None)
 
 
 def _calibrated(
@@ -276,6 +279,21 @@ def _check_selector(config: CompareConfig) -> None:
         raise InputError(
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
+        )
+
+
+def _check_about(config: CompareConfig) -> None:
+    """Refuse a population that nothing is proved for."""
+    if config.about == Population.ITEMS_LIKE_THESE and not config.proves:
+        proved = [
+            row.name
+            for row in rules_of(QUESTION)
+            if row.guaranteed and not (row.recorded or row.asked_by)
+        ]
+        raise InputError(
+            f"`about={config.about}`: `rule={config.rule}` with `selector={config.selector}` speaks of "
+            f"these items alone; use the rules {alternatives(proved)} with `selector=random`, or "
+            "leave `about` out"
         )
 
 

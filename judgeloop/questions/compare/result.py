@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,6 +15,8 @@ from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.margins import limit_to_pass
+from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -72,6 +75,9 @@ class Result(RunResult):
       The interval is approximate, at 90 %
     - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
       second without a leader); each bound is wrong with at most the threshold's probability
+    - `more_items`: with so many further items, a new run decides about items like these with an
+      even chance; null if items are left, or nothing is known
+    - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -89,6 +95,8 @@ class Result(RunResult):
     gap_biased: bool
     gap_weighted: bool
     gap_interval: tuple[float, float] | None
+    more_items: int | None = None
+    more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
@@ -119,6 +127,13 @@ class Result(RunResult):
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
+
+    @property
+    def used_up(self) -> bool:
+        """Whether a system is ahead on all items for certain, and that is not the question."""
+        lead = abs(int.__sub__(*self.wins.values()))
+        asked = self.setup.sampled and self.asked == self.items and not self.setup.one_order
+        return asked and lead > self.counts.abstentions
 
     @property
     def p_value_beyond(self) -> float | None:
@@ -187,9 +202,11 @@ class Result(RunResult):
         if self.recorded is not None:
             return ()
         if self.asked == self.items:
-            return (note(NoteCode.ALL_ASKED),)
+            return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
+        if self.stronger is not None and self.stop_reason is StopKind.JUDGMENT_LIMIT:
+            return self._another_run()
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
@@ -198,6 +215,24 @@ class Result(RunResult):
             note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd),
             *([note(NoteCode.RAISE_LIMIT)] if limited else []),
         )
+
+    def _more_items(self) -> Note:
+        """Return how many further items would decide about items like these."""
+        if self.more_items is None:
+            return note(NoteCode.NO_MORE_ITEMS if self.leader is None else NoteCode.ALL_ASKED)
+        if self.more_items_likely is None:
+            return note(NoteCode.MANY_MORE_ITEMS, even=self.more_items)
+        return note(NoteCode.MORE_ITEMS, even=self.more_items, likely=self.more_items_likely)
+
+    def _another_run(self) -> tuple[Note, ...]:
+        """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
+        again, margin = note(NoteCode.ANOTHER_RUN), self.options.not_worse
+        if margin is None:
+            return (again,)
+        decisive = max(1, sum(self.wins.values())) / self.judged
+        items = math.inf if self.setup.sampled else self.items
+        limit = limit_to_pass(margin, self.setup.risk_threshold, decisive, items)
+        return (note(NoteCode.EQUAL_PASSES, limit=limit), again)
 
 
 def result_of(
@@ -208,6 +243,7 @@ def result_of(
     *,
     item_ids: Sequence[str],
     more_judgments: int | None,
+    more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
 ) -> Result:
@@ -241,6 +277,8 @@ def result_of(
         gap_interval=_seen_from_the_leader(
             tally, weighted.interval if weighted else outcome.estimate.interval
         ),
+        more_items=more_items and more_items.even,
+        more_items_likely=more_items and more_items.likely,
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

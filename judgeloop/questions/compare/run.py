@@ -100,7 +100,7 @@ def _compared(
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
-    estimator = Preferences(sampled=comparison.one_order)
+    estimator = Preferences(sampled=comparison.sampled)
     return session_of(comparison, _selector(comparison), estimator, comparison.rule)
 
 
@@ -145,12 +145,13 @@ def _prospects(comparison: Comparison) -> Prospects | None:
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
-    more = None
-    if outcome.winner is None and comparison.recorded is None:
-        unasked = len(comparison.pool) - len(outcome.labels)
-        rule = comparison.rule.deciding
-        more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
+    more = items = None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    if outcome.winner is None and comparison.recorded is None and not ended:
+        unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
+        more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
+        items = by_table.items_to_decide(tally) if sampled else None
     result = result_of(
         finished,
         _setup(comparison),
@@ -158,6 +159,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         more_judgments=more,
+        more_items=items,
         scores=comparison.recorded and comparison.recorded.scores,
         stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
     )

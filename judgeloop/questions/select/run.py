@@ -83,7 +83,7 @@ def _given(selection: Selection) -> ForMany:
         selection.rule.level,
         opinions,
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
-        selection.one_order,
+        selection.sampled,
         config.min_gap or 0.0,
         choosing=selection.baseline is None,
     )
@@ -103,7 +103,7 @@ def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
     estimator = WinRates(
-        systems, selection.baseline, selection.rule.level, sampled=selection.one_order
+        systems, selection.baseline, selection.rule.level, sampled=selection.sampled
     )
     return session_of(selection, selector, estimator, selection.rule)
 

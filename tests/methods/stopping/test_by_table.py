@@ -15,6 +15,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
+from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -108,6 +109,25 @@ def test_an_abstention_never_helps_an_answer_more_than_a_verdict_for_it(rule, ve
     for_it = -1 if passes or tally.leader == 1 else 1
     known = [for_it if one is None else one for one in verdicts[:given_at]]
     assert any(kind(rule, known[:n]) is not None for n in range(1, given_at + 1))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=60, deadline=None)
+@given(verdicts=VERDICTS)
+def test_each_view_takes_an_abstention_for_a_verdict_against_its_answer(rule, verdicts):
+    """So each answer's error is that of the table without abstentions."""
+    given = [rule._gives(tally_of(verdicts, 61), side) for side in (0, 1)]
+    for side, system in enumerate(rule.of_answer):
+        against = -1 if system == 0 else 1
+        filled = [against if one is None else one for one in verdicts]
+        assert rule._gives(tally_of(filled, 61), side) == given[side]
+    assert not all(given), "both answers are never given"
+
+
+def test_a_run_that_will_hardly_name_anybody_is_given_up():
+    rule = GivingUp(WithinGap(0.1, UNLIMITED, 60, 0.05), 0.3, 60)
+    assert rule.reason_to_stop(tally_of([1, -1] * 25, 90)).kind is StopKind.FUTILITY
+    assert rule.reason_to_stop(tally_of([1] * 30, 90)).kind is StopKind.RISK_MET
 
 
 def test_the_limit_is_part_of_the_test():

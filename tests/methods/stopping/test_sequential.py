@@ -4,6 +4,7 @@ parts."""
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import make_rule
 
+from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import Tally
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats import spending as spending_module
 from judgeloop.methods.stats.spending import Spending, first_crossing
 from judgeloop.methods.stopping.sequential import Sequential
@@ -108,3 +111,41 @@ def test_ties_cost_less_power_than_verdicts_for_the_other_side():
     tied = Tally(items=500, wins=(12, 2), ties=10)
     lost = Tally(items=500, wins=(12, 12))
     assert rule.risk(tied) < rule.risk(lost)
+
+
+@pytest.mark.parametrize("items", [5, 9, 12])
+def test_the_risk_at_the_limit_is_kept_by_all_walks_of_level_systems(items):
+    """Of all orders of wins and losses, few enough end ahead at a stated risk of any size."""
+    rule = Sequential(0.1, UNLIMITED, items)
+    risks = []  # of naming the first system
+    for walk in itertools.product((1, -1), repeat=items):
+        tally = Tally(items)
+        for preference in walk:
+            tally = follow(tally, preference)
+            if rule.is_met(tally):
+                break
+        if tally.leader == 0:
+            risks.append((rule.risk(tally), 2 ** (items - tally.judged)))
+    for stated, _ in risks:
+        # Each walk that ended early stands for all its continuations, which are in the list, too.
+        assert (
+            sum(risk <= stated + 1e-12 for risk, _ in risks) / 2**items <= max(stated, 0.1) + 1e-9
+        )
+
+
+def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
+    rule = Sequential(0.1, UNLIMITED, 8)
+    verdicts = (1, -1, 1, 0, 1, -1, 1, 0)
+    known = Tally(8, wins=(4, 2), ties=2, preferences=verdicts)
+    growing = replace(known, preferences=grown((), verdicts))
+    assert rule.risk(growing) > 0.1
+    assert rule.risk(growing) == pytest.approx(rule.risk(known))
+    assert rule.items_to_decide(growing) == rule.items_to_decide(known)
+
+
+def follow(tally, preference):
+    return replace(
+        tally,
+        wins=(tally.wins[0] + (preference == 1), tally.wins[1] + (preference == -1)),
+        preferences=(*tally.preferences, preference),
+    )

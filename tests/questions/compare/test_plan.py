@@ -11,12 +11,11 @@ from judgeloop.questions.compare.plan import more_to_decide
 ITEMS = 500
 
 
-def more(wins, ties, abstentions=0, left_the_decision=0):
+def more(wins, ties, abstentions=0, left_the_decision=0, *, sampled=False):
     tally = Tally(ITEMS, wins=wins, ties=ties, abstentions=abstentions)
     unasked = ITEMS - tally.judged - abstentions - left_the_decision
-    return more_to_decide(
-        make_rule("sequential", risk=0.2, items=ITEMS, limit=200), tally, Limits(), unasked
-    )
+    rule = make_rule("sequential", risk=0.2, items=ITEMS, limit=200)
+    return more_to_decide(rule, tally, Limits(), unasked, sampled=sampled)
 
 
 def test_a_clear_lead_is_soon_enough():
@@ -29,6 +28,11 @@ def test_a_clear_lead_is_soon_enough():
 
 def test_a_narrow_lead_takes_all_items_which_decide_whatever_the_rule_says():
     assert more((5, 4), 61) == ITEMS - 70
+
+
+def test_for_items_like_these_all_items_need_not_decide():
+    assert more((5, 4), 61, sampled=True) is None
+    assert more((8, 1), 61, sampled=True) == more((8, 1), 61)
 
 
 def test_with_an_item_that_has_no_verdict_not_even_all_may_decide():

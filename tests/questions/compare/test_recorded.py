@@ -153,7 +153,7 @@ def test_python_and_the_command_line_give_the_same(here):
     values = json.loads(invoked(*RECORDED, "--json").stdout)
     result = compared().to_dict()
     assert values | {"labels": result["labels"]} == result | {"settings_files": {}}
-    assert (values["about"], values["items"], values["rule"]) == ("items_like_these", 12, "once")
+    assert (values["about"], values["items"], values["rule"]) == ("like-these", 12, "once")
 
 
 def test_a_dry_run_has_nothing_to_ask_and_shows_the_result(here):

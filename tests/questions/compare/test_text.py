@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import DecoyTally, Population, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
 from judgeloop.report.notes import NoteCode
@@ -68,11 +68,13 @@ def codes(notes):
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
         ),
         (
-            make_result(min_gap=0.05, stronger=False, sampled=True, order="random"),
+            make_result(
+                min_gap=0.05, stronger=False, about=Population.ITEMS_LIKE_THESE, order="random"
+            ),
             "Choose large: at worst less than 5 points behind small on items like these 100.",
         ),
         (
-            make_result(sampled=True, order="random"),
+            make_result(about=Population.ITEMS_LIKE_THESE, order="random"),
             "large is better than small on items like these 100.",
         ),
     ],
@@ -188,7 +190,9 @@ def test_what_is_proved_stands_once_under_a_heading_of_its_own():
     assert "heuristic" in note(make_result(), HEADING_RISK)
 
 
-@pytest.mark.parametrize("changes", [{"guarantee": "a bound"}, {}, {"sampled": True}])
+@pytest.mark.parametrize(
+    "changes", [{"guarantee": "a bound"}, {}, {"about": Population.ITEMS_LIKE_THESE}]
+)
 def test_the_stated_risk_is_explained_in_two_sentences(changes):
     assert note(make_result(**changes), HEADING_RISK).count(". ") == 1
 
@@ -338,7 +342,7 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
         ({"old_prices": {"openai/m": 95}}, NoteCode.PRICES_OLD, {"judge": "openai/m", "days": 95}),
         ({"asked_anew": "python:m:<lambda> has none"}, NoteCode.ASKED_ANEW, {"why": "python:m:<lambda> has none."}),
         ({"tally": Tally(items=12, wins=(1, 8))}, NoteCode.FEW_ITEMS, {"items": 12}),
-        ({"tally": Tally(items=49, wins=(1, 8)), "sampled": True}, NoteCode.FEW_ITEMS_LIKE_THESE, {"items": 49}),
+        ({"tally": Tally(items=49, wins=(1, 8)), "about": Population.ITEMS_LIKE_THESE}, NoteCode.FEW_ITEMS_LIKE_THESE, {"items": 49}),
         ({"tally": Tally(items=100, wins=(0, 4), ties=9, flips=9, both=10)}, NoteCode.POSITION_PREFERRED, {"flip_rate": 0.9}),
         ({"tally": Tally(items=100, ties=10)}, NoteCode.ALL_TIES, {"judged": 10}),
     ],
@@ -369,7 +373,12 @@ def test_sound_data_and_judges_are_not_warned_about(changes):
         ((40, 15), 0, {}, None),  # p = 0.001
         ((31, 28), None, {}, None),  # there is no winner
         ((8, 4), 0, {}, None),  # early: further judgments may tell
-        ((31, 28), 0, {"order": "random", "sampled": True}, None),  # about items like these
+        (
+            (31, 28),
+            0,
+            {"order": "random", "about": Population.ITEMS_LIKE_THESE},
+            None,
+        ),  # about items like these
     ],
 )
 def test_a_lead_that_may_be_chance_on_other_items_is_warned_about(wins, winner, changes, chance):

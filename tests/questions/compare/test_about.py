@@ -1,0 +1,90 @@
+"""`compare --about`: decisions about items like these, and about these items alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import commandline
+from support.outputs import write_outputs
+
+
+def files(folder, first_right, both_wrong=0):
+    """Write outputs of two systems; the first is right on so many more items."""
+    first = ["yes"] * first_right + ["no"] * (10 - first_right + both_wrong)
+    second = ["no"] * first_right + ["yes"] * (10 - first_right) + ["no"] * both_wrong
+    return [
+        write_outputs(folder / f"{name}.jsonl", outputs, reference="yes")
+        for name, outputs in (("a", first), ("b", second))
+    ]
+
+
+def asked(tmp_path, monkeypatch, first_right, *more):
+    monkeypatch.chdir(tmp_path)
+    both = files(tmp_path, first_right)
+    return commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
+
+
+def test_by_default_a_decision_is_about_these_items(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 7)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("a is better than b on these 10 items.")
+
+
+def test_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 7, "--about", "like-these")
+    assert done.exit_code == 3
+    assert done.stdout.startswith(
+        "No winner yet. a is ahead on these 10 items; for items like these"
+    )
+    said = " ".join(done.stdout.split())
+    assert "Stated risk of naming a now: 0." in said
+    assert "the chance of a decision is even" in said
+
+
+def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 10, "--about", "like-these")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("a is better than b on items like these 10.")
+
+
+def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):
+    values = json.loads(asked(tmp_path, monkeypatch, 7, "--about", "like-these", "--json").stdout)
+    assert (values["about"], values["winner"], values["leader"]) == ("like-these", None, "a")
+    assert values["more_items"] > 0
+    assert values["more_items_likely"] is None or values["more_items_likely"] > values["more_items"]
+    assert 0.1 < values["risk"] < 0.5
+
+
+def test_level_systems_are_promised_nothing(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 5, "--about", "like-these")
+    assert done.exit_code == 3
+    assert "No number of items promises a decision." in done.stdout
+
+
+@pytest.mark.parametrize(
+    "what", [("--rule", "tie-aware"), ("--selector", "decisive"), ("--selector", "diffuse")]
+)
+def test_without_a_proof_nothing_is_said_about_items_like_these(what, tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 7, "--about", "like-these", *what)
+    assert done.exit_code == 2
+    assert "speaks of these items alone" in " ".join(done.stderr.split())
+
+
+def test_giving_up_is_possible_although_the_limit_covers_all_items(tmp_path, monkeypatch):
+    more = ("--about", "like-these", "--give-up", "0.9", "--risk", "0.001")
+    monkeypatch.chdir(tmp_path)
+    both = files(tmp_path, 6, both_wrong=30)
+    done = commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
+    assert done.exit_code == 3
+    assert "a decision within the maximum number of judgments is unlikely" in " ".join(
+        done.stdout.split()
+    )
+
+
+@pytest.mark.parametrize("question", ["--not-worse", "--min-gap"])
+def test_a_question_about_a_gap_is_asked_of_items_like_these(question, tmp_path, monkeypatch):
+    more = ("--about", "like-these", question, "0.3")
+    done = asked(tmp_path, monkeypatch, 0, *more)
+    assert "on items like these 10" in " ".join(done.stdout.split()), done.output
+    assert done.exit_code == 0
