@@ -76,7 +76,7 @@ def _decision(result: Selected) -> str:
 def _on(result: Selected) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
     every = on_items(result.about, result.items)
-    if not result.options.chosen_on:
+    if not result.options.chosen_on or result.setup.sampled:
         return every
     return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
 
