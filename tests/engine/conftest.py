@@ -17,3 +17,8 @@ def no_task_is_lost(caplog):
         for record in caplog.records
         if record.name == "asyncio" and record.levelno >= 40
     ]
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"

@@ -19,7 +19,10 @@ from judgeloop.engine.state import Interruption, RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 
-pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("no_task_is_lost", "without_a_clock"),
+]
 
 COST_P = 10
 
@@ -74,118 +77,91 @@ async def turns(count=20):
 
 
 @pytest.fixture
-def without_a_clock(monkeypatch):
-    """Runs a story, and fails where anything in it waits for time to pass."""
+async def without_a_clock(anyio_backend, monkeypatch):
+    """Fails where anything in the test waits for time to pass."""
 
     def refuse(*_, **__):
         raise AssertionError("it waits for a clock")
 
-    def run(story):
-        async def guarded():
-            with monkeypatch.context() as patched:
-                for name in ("call_at", "call_later"):
-                    patched.setattr(asyncio.get_running_loop(), name, refuse)
-                return await story()
-
-        return asyncio.run(guarded())
-
-    return run
+    for name in ("call_at", "call_later"):
+        monkeypatch.setattr(asyncio.get_running_loop(), name, refuse)
 
 
-def test_another_attempt_is_reserved_once_money_comes_back(
-    without_a_clock,
-):
-    async def story():
-        purse = Purse()
-        accounts, state = accounts_of(purse)
-        accounts.begins("this")
-        accounts.begins("another")
-        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
-        await turns()
-        assert (waiting.done(), purse.asked) == (False, 1)
-        state.changes.notify()  # closed at its worst case: nothing came back
-        await turns()
-        assert (waiting.done(), purse.asked) == (False, 2)
+async def test_another_attempt_is_reserved_once_money_comes_back():
+    purse = Purse()
+    accounts, state = accounts_of(purse)
+    accounts.begins("this")
+    accounts.begins("another")
+    waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
+    await turns()
+    assert (waiting.done(), purse.asked) == (False, 1)
+    state.changes.notify()  # closed at its worst case: nothing came back
+    await turns()
+    assert (waiting.done(), purse.asked) == (False, 2)
+    purse.left_p = COST_P
+    await turns()
+    assert purse.asked == 2, "nobody has said so"
+    state.changes.notify()
+    ticket = await waiting
+    assert (ticket.key, purse.asked, purse.left_p) == (ask(0).key, 3, 0)
+
+
+async def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed():
+    purse = Purse()
+    accounts, state = accounts_of(purse)
+    accounts.begins("this")
+    accounts.begins("another")
+
+    def give_back():
         purse.left_p = COST_P
-        await turns()
-        assert purse.asked == 2, "nobody has said so"
         state.changes.notify()
-        ticket = await waiting
-        return ticket.key, purse.asked, purse.left_p
 
-    assert without_a_clock(story) == (ask(0).key, 3, 0)
-
-
-def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed(without_a_clock):
-    async def story():
-        purse = Purse()
-        accounts, state = accounts_of(purse)
-        accounts.begins("this")
-        accounts.begins("another")
-
-        def give_back():
-            purse.left_p = COST_P
-            state.changes.notify()
-
-        purse.after_refusing = give_back
-        ticket = await accounts.reserve_again(ask(0))
-        return ticket.key, purse.asked
-
-    assert without_a_clock(story) == (ask(0).key, 2)
+    purse.after_refusing = give_back
+    ticket = await accounts.reserve_again(ask(0))
+    assert (ticket.key, purse.asked) == (ask(0).key, 2)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs(
-    without_a_clock, count
-):
-    async def story():
-        accounts, _ = accounts_of(Purse())
+async def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs(count):
+    accounts, _ = accounts_of(Purse())
 
-        async def call(number):
-            try:
-                return await accounts.reserve_again(ask(number))
-            finally:
-                accounts.ends(str(number))
+    async def call(number):
+        try:
+            return await accounts.reserve_again(ask(number))
+        finally:
+            accounts.ends(str(number))
 
-        for number in range(count):
-            accounts.begins(str(number))
-        return await asyncio.gather(*map(call, range(count)))
-
-    assert without_a_clock(story) == [None] * count
+    for number in range(count):
+        accounts.begins(str(number))
+    assert await asyncio.gather(*map(call, range(count))) == [None] * count
 
 
-def test_an_interruption_ends_the_wait_for_money(without_a_clock):
-    async def story():
-        interruption, purse = Interruption(), Purse()
-        accounts, _ = accounts_of(purse, interruption=interruption)
-        accounts.begins("this")
-        accounts.begins("another")
-        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
-        await turns()
-        assert not waiting.done()
-        interruption.request()
-        return await waiting
-
-    assert without_a_clock(story) is None
+async def test_an_interruption_ends_the_wait_for_money():
+    interruption, purse = Interruption(), Purse()
+    accounts, _ = accounts_of(purse, interruption=interruption)
+    accounts.begins("this")
+    accounts.begins("another")
+    waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
+    await turns()
+    assert not waiting.done()
+    interruption.request()
+    assert await waiting is None
 
 
-def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(without_a_clock):
-    async def story():
-        purse = Purse()
-        accounts, _ = accounts_of(purse)
-        for key in ("0", "1"):
-            accounts.begins(key)
-        gone = asyncio.create_task(accounts.reserve_again(ask(0)))
-        await turns()
-        gone.cancel()
-        await asyncio.gather(gone, return_exceptions=True)
-        waiting = asyncio.create_task(accounts.reserve_again(ask(1)))
-        await turns()
-        assert not waiting.done(), "the call that was cancelled is in flight until it ends"
-        accounts.ends("0")
-        return await waiting
-
-    assert without_a_clock(story) is None
+async def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting():
+    purse = Purse()
+    accounts, _ = accounts_of(purse)
+    for key in ("0", "1"):
+        accounts.begins(key)
+    gone = asyncio.create_task(accounts.reserve_again(ask(0)))
+    await turns()
+    gone.cancel()
+    await asyncio.gather(gone, return_exceptions=True)
+    waiting = asyncio.create_task(accounts.reserve_again(ask(1)))
+    await turns()
+    assert not waiting.done(), "the call that was cancelled is in flight until it ends"
+    accounts.ends("0")
+    assert await waiting is None
 
 
 def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from judgeloop.core.records import Abstention, Call, Item, Query, Verdict
@@ -10,6 +12,7 @@ STRAIGHT = Call(QUERY.item, ("a", "b"), ("x", "y"))
 SWAPPED = Call(QUERY.item, ("b", "a"), ("y", "x"))
 RATED = Query(QUERY.item, ("a",), ("x",))
 RATING = Call(RATED.item, ("a",), ("x",))
+BOTH = (STRAIGHT, SWAPPED)
 REFUSED, CUT_OFF = Abstention("refused"), Abstention("cut off")
 
 
@@ -57,13 +60,6 @@ def test_after_a_tie_or_an_abstention_the_second_call_is_not_looked_at(first, se
         assert answers == {first}
 
 
-@pytest.mark.parametrize(
-    "answer", [Verdict(0.0, "why"), Verdict(0.3, "why"), Verdict(1.0), REFUSED]
-)
-def test_the_answer_to_a_rating_is_given_as_it_is(answer):
-    assert combine(RATED, (RATING,), (answer,)) == answer
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("order", Order)
 def test_one_call_asks_in_a_fixed_order_or_where_no_order_can_sway(order, seed):
@@ -84,82 +80,51 @@ def test_a_random_order_is_the_same_in_every_version():
     assert isinstance(shown_swapped("\ud800"), bool)
 
 
+A, B, TIE = Verdict(1.0, "why"), Verdict(0.0, "other"), Verdict(0.5)
+LEAN = Verdict(0.75, "why")
+FLIP = Verdict(0.5, "the two orders disagree", flipped=True, both=True)
+AUDIT = Order.AUDITED
+
+
 @pytest.mark.parametrize(
-    ("straight", "swapped", "score", "flipped"),
+    ("calls", "answers", "order", "combined"),
     [
         # Scores are for what was shown first: 1 and 0 agree, 1 and 1 do not.
-        (1.0, 0.0, 1.0, False),
-        (0.0, 1.0, 0.0, False),
-        (0.5, 0.5, 0.5, False),
-        (1.0, 1.0, 0.5, True),
-        (0.0, 0.0, 0.5, True),
-        (1.0, 0.5, 0.5, True),
-        (0.0, 0.5, 0.5, True),
-        (0.75, 0.0, 0.875, False),
-        (0.75, 0.75, 0.5, True),
+        (BOTH, (A, B), Order.BOTH, Verdict(1.0, "why", both=True)),
+        (BOTH, (B, A), Order.BOTH, Verdict(0.0, "other", both=True)),
+        (BOTH, (LEAN, B), Order.BOTH, Verdict(0.875, "why", both=True)),
+        (BOTH, (TIE, TIE), Order.BOTH, TIE),
+        (BOTH, (TIE, None), Order.BOTH, TIE),
+        (BOTH, (A, A), Order.BOTH, FLIP),
+        (BOTH, (B, B), Order.BOTH, FLIP),
+        (BOTH, (A, TIE), Order.BOTH, FLIP),
+        (BOTH, (B, TIE), Order.BOTH, FLIP),
+        (BOTH, (LEAN, LEAN), Order.BOTH, FLIP),
+        (BOTH, (REFUSED, B), Order.BOTH, REFUSED),
+        (BOTH, (A, REFUSED), Order.BOTH, REFUSED),
+        (BOTH, (REFUSED, CUT_OFF), Order.BOTH, REFUSED),
+        (BOTH, (CUT_OFF, REFUSED), Order.BOTH, CUT_OFF),
+        *((BOTH[:1], (one,), Order.FIXED, one) for one in (A, B, TIE, LEAN)),
+        *((BOTH[1:], (one,), Order.FIXED, replace(one, score=1 - one.score)) for one in (A, B, TIE, LEAN)),
+        *(((RATING,), (one,), Order.BOTH, one) for one in (A, B, LEAN, REFUSED)),
+        # In an audit the first verdict stands, and the second is a check.
+        (BOTH, (LEAN, B), AUDIT, replace(LEAN, both=True)),
+        (BOTH, (LEAN, A), AUDIT, replace(LEAN, flipped=True, both=True)),
+        (BOTH, (LEAN, TIE), AUDIT, replace(LEAN, flipped=True, both=True)),
+        (BOTH, (LEAN, REFUSED), AUDIT, LEAN),
+        (BOTH, (REFUSED, None), AUDIT, REFUSED),
     ],
-)
-def test_two_orders_that_agree_are_the_verdict_and_others_a_flipped_tie(
-    straight, swapped, score, flipped
-):
-    combined = combine(QUERY, (STRAIGHT, SWAPPED), (Verdict(straight), Verdict(swapped)))
-    assert (combined.score, combined.flipped) == (score, flipped)
-    assert combined.both is (straight != 0.5)
-
-
-@pytest.mark.parametrize(
-    ("straight", "swapped", "answer"),
-    [
-        (REFUSED, Verdict(0.0), REFUSED),
-        (Verdict(1.0), REFUSED, REFUSED),
-        (REFUSED, CUT_OFF, REFUSED),
-        (CUT_OFF, REFUSED, CUT_OFF),
-    ],
-)
-def test_without_a_verdict_in_either_order_there_is_none(straight, swapped, answer):
-    assert combine(QUERY, (STRAIGHT, SWAPPED), (straight, swapped)) == answer
-
-
-@pytest.mark.parametrize("score", [0.0, 0.25, 0.5, 1.0])
-def test_one_order_alone_is_turned_if_it_was_swapped(score):
-    assert combine(QUERY, (STRAIGHT,), (Verdict(score, "why"),)) == Verdict(score, "why")
-    assert combine(QUERY, (SWAPPED,), (Verdict(score, "why"),)) == Verdict(1.0 - score, "why")
-
-
-def test_an_agreed_verdict_keeps_the_reason_of_the_straight_order():
-    answers = (Verdict(1.0, "shorter"), Verdict(0.0, "longer"))
-    assert combine(QUERY, (STRAIGHT, SWAPPED), answers).reason == "shorter"
-
-
-AUDITS = 0.3
-
-
-def audited(query, seed=0):
-    return calls_for(query, Order.AUDITED, seed, order_matters=True, audit_share=AUDITS)
+)  # fmt: skip
+def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, order, combined):
+    query = RATED if calls == (RATING,) else QUERY
+    assert combine(query, calls, answers, order) == combined
 
 
 def test_an_audit_asks_the_order_drawn_and_for_its_share_of_the_items_the_other():
     queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(1000)]
-    asked = [audited(query) for query in queries]
+    how = {"order_matters": True, "audit_share": 0.3}
+    asked = [calls_for(query, Order.AUDITED, 0, **how) for query in queries]
     drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
     assert [calls[:1] for calls in asked] == drawn
     assert 250 < sum(len(calls) == 2 for calls in asked) < 350
     assert all(set(calls) <= {call, *calls} for calls, (call,) in zip(asked, drawn, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("second", "flipped", "both"),
-    [
-        (Verdict(0.0, "also a"), False, True),  # of the swapped call: "a" is shown second
-        (Verdict(1.0, "b"), True, True),
-        (Verdict(0.5, "a tie"), True, True),
-        (REFUSED, False, False),
-    ],
-)
-def test_in_an_audit_the_first_verdict_stands_and_the_second_is_a_check(second, flipped, both):
-    answer = combine(QUERY, (STRAIGHT, SWAPPED), (Verdict(0.9, "a"), second), Order.AUDITED)
-    assert answer == Verdict(0.9, "a", flipped=flipped, both=both)
-
-
-def test_in_an_audit_a_first_call_without_a_verdict_is_an_abstention():
-    assert combine(QUERY, (STRAIGHT, SWAPPED), (REFUSED, None), Order.AUDITED) == REFUSED

@@ -26,6 +26,11 @@ def answers_from(choices, table):
     return [Verdict(table[choice.position]) for choice in choices]
 
 
+def by(table):
+    """Answers by the scores of a table."""
+    return lambda choice: Verdict(table[choice.position])
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_clear_winner_is_named_with_a_risk_at_or_under_the_threshold(selector):
@@ -56,10 +61,7 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector, rule):
     ends = set()
     for seed in range(12):
         table, more = scores(80, seed), {"rule": rule, "limits": UP_TO_60, "seed": seed}
-        outcome = replay(
-            make_session(80, selector, **more),
-            lambda choice, table=table: Verdict(table[choice.position]),
-        )
+        outcome = replay(make_session(80, selector, **more), by(table))
         alone = _one_at_a_time(make_session(80, selector, **more), table)
         assert (outcome.winner, outcome.estimate, outcome.stop) == (
             alone.winner,
@@ -113,17 +115,14 @@ def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
 
 def _one_at_a_time(session, table):
     session._could_stop = lambda active: bool(session._pending)
-    return replay(session, lambda choice: Verdict(table[choice.position]))
+    return replay(session, by(table))
 
 
 @pytest.mark.smoke
 def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it():
-    outcome = replay(
-        make_session(40, "diffuse", rule=NEVER),
-        lambda choice: Verdict(scores(40, 3)[choice.position]),
-    )
+    outcome = replay(make_session(40, "diffuse", rule=NEVER), by(scores(40, 3)))
     session = make_session(40, "diffuse", rule=NEVER, limits=Limits(max_judgments=12))
-    limited = replay(session, lambda choice: Verdict(scores(40, 3)[choice.position]))
+    limited = replay(session, by(scores(40, 3)))
     assert outcome.asked == outcome.estimate.tally.judged == 40
     assert limited.asked <= 12
     assert limited.estimate.tally.judged == len(limited.deciding) < limited.asked
@@ -133,8 +132,7 @@ def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it(
 @pytest.mark.smoke
 def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
     outcome = replay(
-        make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)),
-        lambda choice: Verdict(scores(60, 1)[choice.position]),
+        make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)), by(scores(60, 1))
     )
     assert outcome.asked == outcome.estimate.tally.judged == 30
     assert outcome.winner is not None
@@ -145,7 +143,7 @@ def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
 def test_the_judgment_limit_is_kept_to_the_last_one(selector):
     for limit in (5, 6, 7, 11, 30):
         session = make_session(60, selector, rule=NEVER, limits=Limits(max_judgments=limit))
-        outcome = replay(session, lambda choice: Verdict(scores(60, 2)[choice.position]))
+        outcome = replay(session, by(scores(60, 2)))
         assert outcome.asked <= limit
         assert outcome.asked >= limit - 1, "a split may need two judgments where one is left"
         assert outcome.stop.kind is StopKind.JUDGMENT_LIMIT
@@ -156,9 +154,7 @@ def test_the_judgment_limit_is_kept_to_the_last_one(selector):
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fully_judged_pool_is_certain(selector):
     table = [1.0] * 11 + [0.0] * 10
-    outcome = replay(
-        make_session(21, selector, rule=NEVER), lambda choice: Verdict(table[choice.position])
-    )
+    outcome = replay(make_session(21, selector, rule=NEVER), by(table))
     assert outcome.stop.kind is StopKind.ALL_JUDGED
     assert (outcome.winner, outcome.estimate.risk) == (0, 0.0)
 
@@ -166,7 +162,7 @@ def test_a_fully_judged_pool_is_certain(selector):
 @pytest.mark.smoke
 def test_a_fully_judged_pool_without_a_difference_has_none():
     table = [1.0] * 6 + [0.0] * 6
-    outcome = replay(make_session(12, rule=NEVER), lambda choice: Verdict(table[choice.position]))
+    outcome = replay(make_session(12, rule=NEVER), by(table))
     assert outcome.stop.kind is StopKind.NO_DIFFERENCE
     assert outcome.winner is None
     assert "level" in outcome.stop.sentence

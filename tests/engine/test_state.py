@@ -8,7 +8,7 @@ import pytest
 
 from judgeloop.engine.state import first_of
 
-pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost")]
 
 
 async def forever(noted):
@@ -26,29 +26,24 @@ async def turns(count=5):
         await asyncio.sleep(0)
 
 
-def test_it_waits_until_the_first_is_over_and_cancels_the_others():
-    async def story():
-        over, noted = asyncio.Event(), []
-        waiting = asyncio.create_task(first_of(forever(noted), over.wait(), forever(noted)))
-        await turns()
-        assert not waiting.done()
-        over.set()
+async def test_it_waits_until_the_first_is_over_and_cancels_the_others():
+    over, noted = asyncio.Event(), []
+    waiting = asyncio.create_task(first_of(forever(noted), over.wait(), forever(noted)))
+    await turns()
+    assert not waiting.done()
+    over.set()
+    await waiting
+    await turns()
+    assert noted == ["cancelled", "cancelled"]
+
+
+async def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
+    before, noted = asyncio.all_tasks(), []
+    waiting = asyncio.create_task(first_of(forever(noted), forever(noted)))
+    await turns()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await waiting
-        await turns()
-        return noted
-
-    assert asyncio.run(story()) == ["cancelled", "cancelled"]
-
-
-def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
-    async def story():
-        noted = []
-        waiting = asyncio.create_task(first_of(forever(noted), forever(noted)))
-        await turns()
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        await turns()
-        return noted, asyncio.all_tasks() - {asyncio.current_task()}
-
-    assert asyncio.run(story()) == (["cancelled", "cancelled"], set())
+    await turns()
+    assert noted == ["cancelled", "cancelled"]
+    assert asyncio.all_tasks() == before

@@ -261,15 +261,11 @@ def test_an_old_answer_of_arena_hard_is_read(write):
     assert (row.model, row.output) == ("gpt-4-0613", "Use ABC notation.")
 
 
-def with_epochs():
+def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
     samples = json.loads(text("inspect_samples.json"))
     repeated = [sample | {"epoch": 2} for sample in samples]
-    header = json.loads(text("inspect_header.json"))
-    return json.dumps(header | {"samples": samples + repeated})
-
-
-def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
-    path = write(with_epochs())
+    log = json.loads(text("inspect_header.json")) | {"samples": samples + repeated}
+    path = write(json.dumps(log))
     with pytest.raises(
         DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"
     ):

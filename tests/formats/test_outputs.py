@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError
 from judgeloop.formats.join import name_apart
@@ -144,27 +141,3 @@ def test_a_file_given_twice_is_refused():
     one = ("small", Path("a.jsonl"))
     with pytest.raises(DataError, match=r"^a\.jsonl: this file is given twice"):
         name_apart([one, one])
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-rows = st.builds(
-    dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts
-)
-
-
-@given(fields=st.lists(rows, min_size=1, max_size=4))
-def test_any_outputs_read_the_same_from_all_three_forms(tmp_path_factory, fields):
-    path = tmp_path_factory.getbasetemp() / "any"
-    expected = [
-        OutputRow(**{name: text or None for name, text in row.items()} | {"output": row["output"]})
-        for row in fields
-    ]
-    path.write_text("\n".join(map(json.dumps, fields)), encoding="utf-8")
-    assert rows_of(path) == expected
-    path.write_text(json.dumps(fields), encoding="utf-8")
-    assert rows_of(path) == expected
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(fields[0]))
-        writer.writeheader()
-        writer.writerows(fields)
-    assert rows_of(path) == expected

@@ -47,16 +47,6 @@ def test_columns_are_found_by_common_names_in_any_case(fields):
     assert one(fields) == OutputRow(prompt="2+2?", output="4")
 
 
-def test_the_other_fields_have_common_names_too():
-    fields = {"question": "q", "answer": "a", "question_id": 3, "target": "t", "category": "c"}
-    assert one(fields | {"model_id": "m"}) == OutputRow("3", "q", "t", "c", "m", "a")
-
-
-def test_a_row_in_judgeloops_own_form_is_read_without_guesses():
-    fields = {"prompt": "q", "output": "a", "question_id": 3, "target": "t", "answer": "other"}
-    assert one(fields) == OutputRow(prompt="q", output="a")
-
-
 @pytest.mark.parametrize(
     ("fields", "mending"),
     [
@@ -72,26 +62,24 @@ def test_two_columns_that_may_be_the_same_field_are_refused_with_the_map(fields,
     assert one(fields, mending).output == fields.get("response", "a")
 
 
-def test_alpacaevals_rows_may_have_an_input():
-    fields = {"instruction": "q", "input": "i", "output": "a", "generator": "m"}
-    assert one(fields).prompt == "q"
-
-
-def test_a_map_goes_before_every_name():
-    fields = {"prompt": "no", "output": "no", "q": "yes", "a": "yes"}
-    assert one(fields, "prompt=q,output=a") == OutputRow(prompt="yes", output="yes")
-
-
-def test_a_map_puts_columns_together():
-    fields = {"task": "Sum up.", "text": "A story.", "output": "a"}
-    assert one(fields, "prompt=task+text").prompt == "Sum up.\n\nA story."
-    assert one(fields | {"task": None}, "prompt=task+text").prompt == "A story."
-
-
-def test_a_map_leaves_a_file_alone_that_lacks_its_columns():
-    assert one({"prompt": "p", "output": "a"}, "prompt=question") == OutputRow(
-        prompt="p", output="a"
-    )
+@pytest.mark.parametrize(
+    ("fields", "mapped", "row"),
+    [
+        (
+            {"question": "q", "answer": "a", "question_id": 3, "target": "t", "category": "c", "model_id": "m"},
+            None,
+            OutputRow("3", "q", "t", "c", "m", "a"),
+        ),
+        ({"prompt": "q", "output": "a", "question_id": 3, "answer": "b"}, None, OutputRow(prompt="q", output="a")),
+        ({"instruction": "q", "input": "i", "output": "a", "generator": "m"}, None, OutputRow(prompt="q", model="m", output="a")),
+        ({"prompt": "no", "output": "no", "q": "q", "a": "a"}, "prompt=q,output=a", OutputRow(prompt="q", output="a")),
+        ({"task": "Sum.", "text": "A.", "output": "a"}, "prompt=task+text", OutputRow(prompt="Sum.\n\nA.", output="a")),
+        ({"task": None, "text": "A.", "output": "a"}, "prompt=task+text", OutputRow(prompt="A.", output="a")),
+        ({"prompt": "p", "output": "a"}, "prompt=question", OutputRow(prompt="p", output="a")),
+    ],
+)  # fmt: skip
+def test_a_map_goes_before_own_names_and_these_before_guesses(fields, mapped, row):
+    assert one(fields, mapped) == row
 
 
 def test_a_map_of_a_column_that_no_file_has_is_refused():

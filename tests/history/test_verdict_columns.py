@@ -13,7 +13,7 @@ from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Call, Item, Reply, Verdict
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
-from judgeloop.history.verdict_columns import remembered_verdicts
+from judgeloop.history.verdict_columns import known_runs, remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -80,12 +80,17 @@ def test_a_choice_of_runs_leaves_out_all_others(path, of_runs):
     assert read(path, of_runs=of_runs) == noted(path, of_runs)
 
 
-def test_a_run_sees_what_it_first_saw(path):
+@pytest.mark.parametrize("hour", ["2026-01-01T11:00", "2030-01-01T00:00", "2020-01-01T00:00"])
+def test_a_run_sees_what_it_first_saw_however_the_clock_is_set(path, monkeypatch, hour):
     assert len(remembered_verdicts(path, RUNS[3], begin=True)) == 90
-    first = read(path, RUNS[3])
+    first, known = read(path, RUNS[3]), list(known_runs(path))
+    monkeypatch.setattr("judgeloop.ledger.booking.now", lambda: hour)
+    monkeypatch.setattr("support.past_verdicts.NOW", hour)
     write(path, 100, 160)
     assert len(read(path)) > 90
     assert read(path, RUNS[3]) == first
+    assert len(remembered_verdicts(path, "next", begin=True)) == len(read(path))
+    assert list(known_runs(path)) == [*known, "next"], "in the order in which they began"
 
 
 @pytest.mark.parametrize(

@@ -71,18 +71,6 @@ def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_ta
         answer(judge, globals()[call])
 
 
-@pytest.mark.parametrize(("returned", "score"), [(0, 0.0), (1, 1.0), (0.25, 0.25), (0.5, 0.5)])
-def test_a_score_is_a_rating(returned, score):
-    assert answer_from(returned, rating=True) == Verdict(score)
-
-
-@pytest.mark.parametrize("returned", ["A", "B", "tie", "5", 5, True, float("nan")])
-def test_a_label_or_anything_else_is_no_rating(returned):
-    assert answer_from(returned, rating=True) == Abstention(
-        f"the function returned {returned!r}; expected a score from 0 to 1 or None"
-    )
-
-
 def test_a_sync_function_does_not_hold_up_the_others(plugin):
     judge = plugin(
         "import threading\ndef judge(**_):\n    return float(threading.current_thread() is threading.main_thread())\n"
@@ -91,42 +79,24 @@ def test_a_sync_function_does_not_hold_up_the_others(plugin):
     assert answer(judge).answer == Verdict(0.0)
 
 
-@pytest.mark.parametrize(
-    ("returned", "score"),
-    [("A", 1.0), ("B", 0.0), ("tie", 0.5), (0, 0.0), (1, 1.0), (0.25, 0.25), (1.0, 1.0)],
-)
-def test_a_label_or_a_score_is_a_verdict(returned, score):
-    assert answer_from(returned) == Verdict(score)
+ODD = ["a", "C", "", "Tie", "1", "5", 5, True, 1.01, -0.1, float("nan"), float("inf"), [1.0], {"winner": "A"}, object, b"A"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "returned",
+    ("rating", "expected", "scores", "odd"),
     [
-        "a",
-        "C",
-        "",
-        "Tie",
-        "1",
-        True,
-        False,
-        1.01,
-        -0.1,
-        float("nan"),
-        float("inf"),
-        [1.0],
-        {"winner": "A"},
-        object,
-        b"A",
+        (False, "A, B, tie, a score", {"A": 1.0, "B": 0.0, "tie": 0.5, 0: 0.0, 1: 1.0, 0.25: 0.25}, ODD),
+        (True, "a score", {0: 0.0, 1: 1.0, 0.25: 0.25, 0.5: 0.5}, ["A", "B", "tie", *ODD]),
     ],
-)
-def test_anything_else_is_an_abstention_that_shows_it(returned):
-    assert answer_from(returned) == Abstention(
-        f"the function returned {repr(returned)[:60]}; expected A, B, tie, a score from 0 to 1 or None"
-    )
-
-
-@pytest.mark.parametrize("rating", [False, True])
-def test_none_is_no_verdict(rating):
+)  # fmt: skip
+def test_a_score_or_a_label_is_a_verdict_and_anything_else_is_shown(rating, expected, scores, odd):
+    for returned, score in scores.items():
+        assert answer_from(returned, rating=rating) == Verdict(score)
+    for returned in odd:
+        said = (
+            f"the function returned {repr(returned)[:60]}; expected {expected} from 0 to 1 or None"
+        )
+        assert answer_from(returned, rating=rating) == Abstention(said)
     assert answer_from(None, rating=rating) == Abstention("the function gave no verdict")
 
 

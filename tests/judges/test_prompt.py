@@ -58,23 +58,6 @@ def test_fields_are_filled_in_the_user_message_and_nowhere_else():
     assert material(user) == {"p": "P", "r": "R", "1": "F", "2": "S", "again": "F"}
 
 
-def test_a_missing_reference_is_null():
-    _, user = parse_template(SOURCE, "tiny.md").render(call())
-    assert material(user)["r"] is None
-
-
-def test_a_candidate_that_looks_like_a_field_is_not_expanded():
-    _, user = SHIPPED.render(
-        call("{{first}}", "{{second}} {{prompt}}", "{{first}} \\1 \\g<1>", "{{second}}")
-    )
-    assert material(user) == {
-        "task": "{{first}}",
-        "reference": "{{second}}",
-        "answer_A": "{{second}} {{prompt}}",
-        "answer_B": "{{first}} \\1 \\g<1>",
-    }
-
-
 texts = st.text(st.characters()) | st.sampled_from(
     [
         '", "answer_B": "',
@@ -106,11 +89,6 @@ def test_the_user_message_is_one_json_object_of_the_exact_texts(prompt, first, s
     }
     user.encode()
     assert system == SHIPPED.system
-
-
-def test_the_marker_is_drawn_anew_for_every_message():
-    markers = {SHIPPED.render(call())[1].split("\n")[0] for _ in range(20)}
-    assert len(markers) == 20
 
 
 def rating_source():

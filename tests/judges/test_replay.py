@@ -34,16 +34,8 @@ PAIRED = VerdictTable(
 )
 
 
-def call(item, *systems):
-    return Call(Item(item, "p"), systems or ("a", "b"), ("x", "y"))
-
-
 def items(*ids):
     return [Item(item_id, "p") for item_id in ids]
-
-
-def replied(table, asked, **options):
-    return asyncio.run(ReplayJudge(table, **options).judge(asked))
 
 
 AB, BA, A, B = ("a", "b"), ("b", "a"), ("a",), ("b",)
@@ -87,12 +79,11 @@ TO_BASE = {"against": "base"}
 def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(
     table, item, systems, score, cost_p, options
 ):
-    asked = call(item, *systems)
+    judge, asked = ReplayJudge(table, **options), Call(Item(item, "p"), systems, ("x", "y"))
     none = Abstention("no recorded verdict")
-    reply = replied(table, asked, **options)
+    reply = asyncio.run(judge.judge(asked))
     assert (reply.answer, reply.cost_p) == (none if score is None else Verdict(score), cost_p)
-    quote = ReplayJudge(table, **options).quote(asked)
-    assert quote == Quote(cost_p, cost_p, rehearsed=True), "never real"
+    assert judge.quote(asked) == Quote(cost_p, cost_p, rehearsed=True), "never real"
 
 
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
+from judgeloop.ledger.connection import VERSION, connect, version_of
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
 
 SCHEMES = ["postgresql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
@@ -58,3 +60,34 @@ def test_two_ledgers_in_one_folder_do_not_lock_each_others_runs(tmp_path):
     one, other = open_ledger(tmp_path / "a.sqlite"), open_ledger(tmp_path / "b.sqlite")
     with closing(one), closing(other), one.only_run("run"), other.only_run("run") as locked:
         assert locked
+
+
+class Interleaved:
+    """A connection; another process makes the ledger after its first statement."""
+
+    def __init__(self, path):
+        self.path = path
+        self.connection = sqlite3.connect(path)
+        self.statements = 0
+
+    def execute(self, sql):
+        rows = self.connection.execute(sql).fetchall()
+        self.statements += 1
+        if self.statements == 1:
+            connect(self.path).close()
+        return Rows(rows)
+
+
+class Rows(list):
+    def fetchone(self):
+        return self[0]
+
+
+def test_a_ledger_that_another_process_makes_meanwhile_is_no_other_programs_file(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    interleaved = Interleaved(path)
+    assert version_of(interleaved, path) in {0, VERSION}
+    assert interleaved.statements >= 1
+    interleaved.connection.close()
+    with opened(path) as connection:
+        assert version_of(connection, path) == VERSION

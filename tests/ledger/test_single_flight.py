@@ -32,41 +32,37 @@ async def ticket_of(ledger, run, **more):
     return (await ledger.reserve(run, [[wanted(**more)]], None))[0][0]
 
 
-def with_two(path, story):
-    async def whole():
-        one, other = SqliteLedger(path), SqliteLedger(path)
-        with one.only_run("one"), other.only_run("other"):
-            first, second = await ticket_of(one, "one"), await ticket_of(other, "other")
-            await story(one, first, other, second)
-        await one.aclose()
-        await other.aclose()
-
-    asyncio.run(whole())
+@pytest.fixture
+async def two(anyio_backend, tmp_path):
+    """Two ledgers in one file, each with a ticket of its own run for the same call."""
+    one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+    with one.only_run("one"), other.only_run("other"):
+        yield one, await ticket_of(one, "one"), other, await ticket_of(other, "other")
+    await one.aclose()
+    await other.aclose()
 
 
-def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(tmp_path):
-    async def story(one, first, other, second):
-        assert await one.sending(first) == await one.sending(first)
-        assert (await other.sending(second)).busy == "one"
-        await one.settle(first, Reply(Verdict(1.0), cost_p=4))
-        assert (await other.sending(second)).verdict == Verdict(1.0)
-        assert (await other.spend("other", None)).charged_p == 0
-        with pytest.raises(LedgerError, match="not open"):
-            await other.sending(second)
+@pytest.mark.anyio
+async def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(two):
+    one, first, other, second = two
+    assert await one.sending(first) == await one.sending(first)
+    assert (await other.sending(second)).busy == "one"
+    await one.settle(first, Reply(Verdict(1.0), cost_p=4))
+    assert (await other.sending(second)).verdict == Verdict(1.0)
+    assert (await other.spend("other", None)).charged_p == 0
+    with pytest.raises(LedgerError, match="not open"):
+        await other.sending(second)
 
-    with_two(tmp_path / "l.sqlite", story)
 
-
+@pytest.mark.anyio
 @pytest.mark.parametrize("way", ["settle", "release", "abandon"])
-def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
-    async def story(one, first, other, second):
-        await one.sending(first)
-        told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
-        await getattr(one, way)(first, *told)
-        cleared = await other.sending(second)
-        assert (cleared.verdict, cleared.busy) == (None, "")
-
-    with_two(tmp_path / "l.sqlite", story)
+async def test_when_the_other_call_brings_no_verdict_this_one_is_sent(two, way):
+    one, first, other, second = two
+    await one.sending(first)
+    told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
+    await getattr(one, way)(first, *told)
+    cleared = await other.sending(second)
+    assert (cleared.verdict, cleared.busy) == (None, "")
 
 
 @pytest.mark.anyio
@@ -107,18 +103,17 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
     asyncio.run(ledger.aclose())
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize("made_again", [False, True])
-def test_a_process_whose_lock_is_removed_sends_nothing_more(tmp_path, made_again):
-    async def story(one, first, other, second):
-        (lock,) = tmp_path.glob("l.sqlite.locks/one")
-        lock.unlink()
-        if made_again:
-            lock.touch()
-        with pytest.raises(LedgerError, match="was removed while it went on"):
-            await one.sending(first)
-        assert (await other.sending(second)).verdict is None
-
-    with_two(tmp_path / "l.sqlite", story)
+async def test_a_process_whose_lock_is_removed_sends_nothing_more(two, tmp_path, made_again):
+    one, first, other, second = two
+    (lock,) = tmp_path.glob("l.sqlite.locks/one")
+    lock.unlink()
+    if made_again:
+        lock.touch()
+    with pytest.raises(LedgerError, match="was removed while it went on"):
+        await one.sending(first)
+    assert (await other.sending(second)).verdict is None
 
 
 @pytest.mark.processes

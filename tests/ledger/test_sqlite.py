@@ -10,7 +10,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 from support.database import opened
@@ -175,7 +174,8 @@ async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     await ledger.aclose()
 
 
-def test_an_error_says_why_a_commit_failed_not_that_nothing_was_taken_back(tmp_path, monkeypatch):
+@pytest.mark.anyio
+async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
     class Full(LedgerConnection):
         full = False
 
@@ -187,36 +187,29 @@ def test_an_error_says_why_a_commit_failed_not_that_nothing_was_taken_back(tmp_p
 
     monkeypatch.setattr(connection, "LedgerConnection", Full)
 
-    async def story():
-        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-        monkeypatch.setattr(Full, "full", True)
-        with pytest.raises(LedgerError, match="database or disk is full"):
-            await ledger.reserve("run", [[wanted("b", 1)]], None)
-        monkeypatch.setattr(Full, "full", False)
-        assert await ledger.reserve("run", [[wanted("b", 1)]], None) != []
-        await ledger.aclose()
-
-    asyncio.run(story())
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    monkeypatch.setattr(Full, "full", True)
+    with pytest.raises(LedgerError, match="database or disk is full"):
+        await ledger.reserve("run", [[wanted("b", 1)]], None)
+    monkeypatch.setattr(Full, "full", False)
+    assert await ledger.reserve("run", [[wanted("b", 1)]], None) != []
+    await ledger.aclose()
     monkeypatch.setattr(Full, "full", True)
     with pytest.raises(LedgerError, match="database or disk is full"):
         connection.connect(tmp_path / "another.sqlite")
 
 
-def test_a_reader_waits_while_another_process_writes(tmp_path):
+@pytest.mark.anyio
+@pytest.mark.timeout(30)
+async def test_a_reader_waits_while_another_process_writes(tmp_path):
     path = tmp_path / "ledger.sqlite"
-
-    async def story():
-        ledger = SqliteLedger(path)
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN EXCLUSIVE")
-        waiting = asyncio.create_task(ledger.verdicts(["k"]))
-        await asyncio.sleep(0.1)
-        assert not waiting.done()
-        other.execute("COMMIT")
-        other.close()
-        assert await waiting == {}
-        await ledger.aclose()
-
-    began = time.monotonic()
-    asyncio.run(story())
-    assert time.monotonic() - began < 30
+    ledger = SqliteLedger(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    waiting = asyncio.create_task(ledger.verdicts(["k"]))
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    other.execute("COMMIT")
+    other.close()
+    assert await waiting == {}
+    await ledger.aclose()

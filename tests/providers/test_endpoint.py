@@ -11,15 +11,13 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 
 
-def sent_key(environment, **options):
-    return judge("openai/m", environment, **options).chat.spec.endpoint.api_key
-
-
 @pytest.mark.parametrize(
     "environment",
     [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \t\n", "JUDGELOOP_JUDGE_API_KEY": " "}],
 )
 def test_a_missing_key_is_asked_for_by_its_variable(environment):
+    with pytest.raises(InputError, match=r"^the judge needs a key: set ANTHROPIC_API_KEY"):
+        judge("anthropic/claude-m", environment | WITH_KEY)
     with pytest.raises(
         InputError,
         match=r"^the judge needs a key: set OPENAI_API_KEY in the environment, or write OPENAI_API_KEY=… to",
@@ -27,8 +25,41 @@ def test_a_missing_key_is_asked_for_by_its_variable(environment):
         judge(environment=environment)
 
 
-def test_white_space_around_a_key_is_not_sent():
-    assert sent_key({"OPENAI_API_KEY": f" {SECRET}\n"}) == SECRET
+OPENAI, ANTHROPIC = "https://api.openai.com/v1", "https://api.anthropic.com"
+MINE = {"JUDGELOOP_JUDGE_API_KEY": "mine"}
+ALL = WITH_KEY | MINE | {"ANTHROPIC_API_KEY": "an"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "environment", "flag", "address", "key"),
+    [
+        ("openai/m", WITH_KEY, None, OPENAI, SECRET),
+        ("openai/m", {"OPENAI_API_KEY": f" {SECRET}\n"}, None, OPENAI, SECRET),
+        ("openai/m", WITH_KEY, OPENAI, OPENAI, SECRET),
+        ("openai/m", ALL, None, OPENAI, SECRET),
+        ("openai/m", ALL, OPENAI, OPENAI, SECRET),
+        ("openai/m", ALL | {"OPENAI_BASE_URL": ELSEWHERE}, None, ELSEWHERE, SECRET),
+        *(
+            ("openai/m", WITH_KEY | more, url, url, key)  # a server of one's own
+            for url in (ELSEWHERE, LOCAL, "https://api.openai.com.example/v1")
+            for more, key in (
+                ({}, NO_KEY),
+                ({"OPENAI_BASE_URL": ELSEWHERE}, NO_KEY),
+                ({"JUDGELOOP_JUDGE_API_KEY": "  "}, NO_KEY),
+                (MINE, "mine"),
+            )
+        ),
+        ("anthropic/claude-m", ALL, None, ANTHROPIC, "an"),
+        ("anthropic:claude-m", ALL, None, ANTHROPIC, "an"),
+        ("anthropic/m", ALL | {"ANTHROPIC_BASE_URL": ELSEWHERE, "OPENAI_BASE_URL": LOCAL}, None, ELSEWHERE, "an"),
+        ("anthropic/m", ALL, ELSEWHERE, ELSEWHERE, "mine"),
+        ("vllm/m", ALL, LOCAL, LOCAL, "mine"),
+        ("vllm/m", WITH_KEY | {"ANTHROPIC_API_KEY": "an"}, LOCAL, LOCAL, NO_KEY),
+    ],
+)  # fmt: skip
+def test_a_key_goes_to_its_own_provider_and_no_other_server(spec, environment, flag, address, key):
+    endpoint = judge(spec, environment, base_url=flag).chat.spec.endpoint
+    assert (endpoint.base_url, endpoint.api_key) == (address, key)
 
 
 @pytest.mark.parametrize("key", ["sk-…", "sk-ab cd", "sk-\x07", "schlüssel"])
@@ -36,57 +67,6 @@ def test_a_key_that_no_header_can_carry_is_refused_before_anything_is_sent(key):
     with pytest.raises(InputError, match=r"^OPENAI_API_KEY: expected a key of ASCII") as refused:
         judge("openai/m", {"OPENAI_API_KEY": key})
     assert key not in str(refused.value)
-
-
-def test_openais_key_goes_to_openai():
-    assert sent_key(WITH_KEY) == SECRET
-    assert sent_key(WITH_KEY, base_url="https://api.openai.com/v1") == SECRET
-
-
-def test_openais_key_goes_where_its_own_variable_points():
-    assert sent_key(WITH_KEY | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
-
-
-@pytest.mark.parametrize("url", [ELSEWHERE, LOCAL, "https://api.openai.com.example/v1"])
-@pytest.mark.parametrize("variable", [{}, {"OPENAI_BASE_URL": ELSEWHERE}])
-def test_a_server_of_ones_own_gets_its_own_key_and_never_openais(url, variable):
-    environment = WITH_KEY | variable
-    assert sent_key(environment, base_url=url) == NO_KEY
-    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "  "}, base_url=url) == NO_KEY
-    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "mine"}, base_url=url) == "mine"
-
-
-def test_openais_key_goes_to_openai_and_the_other_key_does_not():
-    environment = WITH_KEY | {"JUDGELOOP_JUDGE_API_KEY": "mine"}
-    assert sent_key(environment, base_url="https://api.openai.com/v1") == SECRET
-    assert sent_key(environment) == SECRET
-    assert sent_key(environment | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
-
-
-@pytest.mark.parametrize("spec", ["anthropic/claude-m", "anthropic:claude-m"])
-def test_anthropics_key_goes_to_anthropic_and_openais_does_not(spec):
-    environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an", "JUDGELOOP_JUDGE_API_KEY": "mine"}
-    made = judge(spec, environment)
-    assert (made.chat.spec.endpoint.base_url, made.chat.spec.endpoint.api_key) == (
-        "https://api.anthropic.com",
-        "an",
-    )
-    assert made.identity.name == "anthropic/claude-m"
-    pointed = judge(spec, environment | {"ANTHROPIC_BASE_URL": ELSEWHERE, "OPENAI_BASE_URL": LOCAL})
-    assert (pointed.chat.spec.endpoint.base_url, pointed.chat.spec.endpoint.api_key) == (
-        ELSEWHERE,
-        "an",
-    )
-    flagged = judge(spec, environment, base_url=ELSEWHERE)
-    assert (flagged.chat.spec.endpoint.base_url, flagged.chat.spec.endpoint.api_key) == (
-        ELSEWHERE,
-        "mine",
-    )
-
-
-def test_anthropics_missing_key_is_asked_for_by_its_variable():
-    with pytest.raises(InputError, match=r"^the judge needs a key: set ANTHROPIC_API_KEY"):
-        judge("anthropic/claude-m", WITH_KEY)
 
 
 def test_a_vllm_server_without_an_address_is_asked_for_one():

@@ -37,13 +37,6 @@ def obedient(request, number):
     return verdict(goodness(request))
 
 
-def saying(server, words):
-    """Answer with these words, but for the probe."""
-    server.respond = lambda request, number: (
-        completion(words) if number else obedient(request, number)
-    )
-
-
 @pytest.fixture
 def vllm(chat_server):
     chat_server.pages = {
@@ -103,7 +96,7 @@ def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
     ("said", "score"), [("1", 0.0), ("2", 0.25), ("5", 1.0), ("6", None), ("5.", None), ("", None)]
 )
 def test_a_rating_by_choice_is_the_score_of_its_bare_label_alone(vllm, said, score):
-    saying(vllm, said)
+    vllm.respond = lambda request, number: completion(said) if number else obedient(request, 0)
     (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
     assert isinstance(reply.answer, Abstention) if score is None else reply.answer == Verdict(score)
     assert vllm.requests[-1]["structured_outputs"] == {"choice": ["1", "2", "3", "4", "5"]}

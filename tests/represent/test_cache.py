@@ -107,6 +107,7 @@ def test_a_folder_that_is_no_cache_is_done_without_and_left_alone(tmp_path, coun
     assert (tmp_path / "cache.db").read_bytes().startswith(b"no database")
 
 
+@pytest.mark.processes
 def test_every_module_can_be_imported_without_the_extras():
     code = (
         "import importlib, pkgutil, sys\n"

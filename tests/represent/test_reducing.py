@@ -67,13 +67,10 @@ def test_what_is_not_finite_is_refused(rng, bad):
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (4,), (2, 2, 2)])
 def test_what_is_no_table_is_refused(shape):
-    with pytest.raises(ValueError, match="expected vectors of shape"):
-        reduced(np.zeros(shape))
-
-
-def test_no_dimensions_are_refused():
     with pytest.raises(ValueError, match="at least 1 dimension"):
         reduced(np.zeros((2, 2)), 0)
+    with pytest.raises(ValueError, match="expected vectors of shape"):
+        reduced(np.zeros(shape))
 
 
 def test_large_tables_are_reduced_at_random_from_the_seed_and_close_to_exactly(rng, monkeypatch):

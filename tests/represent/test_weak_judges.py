@@ -36,12 +36,6 @@ def computed(monkeypatch):
     return lists
 
 
-def doctored(folder, value):
-    """Put `value` in place of everything kept."""
-    with opened(folder / "cache.db") as connection:
-        connection.execute("UPDATE Cache SET value = ?", (value,))
-
-
 def test_opinions_by_judge_query_and_system(tmp_path):
     found = weak_opinions(OUTPUTS, 1, 3, tmp_path)
     assert found.dtype == np.int8
@@ -112,23 +106,22 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
 )
 def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, computed, value):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
-    doctored(tmp_path, value)
+    with opened(tmp_path / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = ?", (value,))
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert len(computed) == 6
 
 
-@pytest.mark.parametrize("baseline", [-1, 3])
-def test_a_baseline_that_is_no_system_is_refused(tmp_path, baseline):
-    with pytest.raises(ValueError, match="the baseline is system"):
-        weak_opinions(OUTPUTS, baseline, 3, tmp_path)
-
-
-def test_no_judge_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="at least one weak judge"):
-        weak_opinions(OUTPUTS, 1, 0, tmp_path)
-
-
-def test_systems_with_different_numbers_of_outputs_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="shorter"):
-        weak_opinions([["a", "b"], ["a"]], 0, 2, tmp_path)
+@pytest.mark.parametrize(
+    ("outputs", "baseline", "judges", "said"),
+    [
+        (OUTPUTS, -1, 3, "the baseline is system"),
+        (OUTPUTS, 3, 3, "the baseline is system"),
+        (OUTPUTS, 1, 0, "at least one weak judge"),
+        ([["a", "b"], ["a"]], 0, 2, "shorter"),
+    ],
+)
+def test_what_gives_no_opinions_is_refused(tmp_path, outputs, baseline, judges, said):
+    with pytest.raises(ValueError, match=said):
+        weak_opinions(outputs, baseline, judges, tmp_path)

@@ -53,16 +53,17 @@ def sample(selector, scores, judged, seed):
     return labels
 
 
-def coverage(population, strata, judged, *, runs=RUNS, proxy=None, allocation="mc-ucb"):
-    _, populations = pool()
-    scores = populations[population]
-    selector, estimator = Stratified(strata, judged, allocation), MeanScore(strata, proxy)
+def held(intervals, mean):
+    """The share of the intervals that hold the mean."""
+    return np.mean([low <= mean <= high for low, high in intervals])
+
+
+def coverage(population, strata, judged, *, limit=None, proxy=None, allocation="mc-ucb"):
+    scores = pool()[1][population]
+    selector, estimator = Stratified(strata, limit or judged, allocation), MeanScore(strata, proxy)
     rule = Precise(RISK, ITEMS)
-    covered = 0
-    for seed in range(runs):
-        low, high = rule.interval(estimator.tally(sample(selector, scores, judged, seed), ITEMS))
-        covered += low <= scores.mean() <= high
-    return covered / runs
+    samples = (sample(selector, scores, judged, seed) for seed in range(RUNS))
+    return held((rule.interval(estimator.tally(one, ITEMS)) for one in samples), scores.mean())
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
@@ -85,14 +86,8 @@ def test_a_proxy_narrows_and_covers_as_often_as_it_says():
 
 @pytest.mark.parametrize("judged", [25, 60])
 def test_ended_while_first_draws_are_made_it_covers_as_often_as_it_says(judged):
-    scores = pool()[1]["right or wrong, as strata have it"]
     strata = Strata(np.arange(ITEMS) // 25)  # forty, along the rates
-    estimator, rule, covered = MeanScore(strata), Precise(RISK, ITEMS), 0
-    for seed in range(RUNS):
-        tally = estimator.tally(sample(Stratified(strata, 200), scores, judged, seed), ITEMS)
-        low, high = rule.interval(tally)
-        covered += low <= scores.mean() <= high
-    assert covered / RUNS >= LEAST
+    assert coverage("right or wrong, as strata have it", strata, judged, limit=200) >= LEAST
 
 
 RARE = {"few score nothing": 0.04, "hardly any scores nothing": 0.01}
@@ -165,12 +160,9 @@ def stopped_by_width(rule, scores, seed, *, strata):
 @pytest.mark.parametrize("half_width", [0.05, 0.1])
 def test_where_the_width_ends_the_run_it_covers_nearly_as_often(population, half_width):
     labels, populations = pool()
-    rule, scores = Precise(RISK, ITEMS, half_width), populations[population]
-    covered = 0
-    for seed in range(500):
-        low, high = stopped_by_width(rule, scores, seed, strata=Strata(labels))
-        covered += low <= scores.mean() <= high
-    assert covered / 500 >= 0.86
+    rule, scores, strata = Precise(RISK, ITEMS, half_width), populations[population], Strata(labels)
+    ends = (stopped_by_width(rule, scores, seed, strata=strata) for seed in range(500))
+    assert held(ends, scores.mean()) >= 0.86
 
 
 @pytest.mark.parametrize("kind", ["bets", "sequence"])
@@ -179,7 +171,7 @@ def test_looked_at_again_and_again_it_rarely_ever_misses(kind):
     scores = populations["right or wrong, as strata have it"]
     strata = Strata.single(ITEMS) if kind == "bets" else Strata(labels)
     rule = Precise(RISK, ITEMS, any_look=True, guaranteed=kind == "bets")
-    estimator, runs, looks, missed = MeanScore(strata), 300, (40, 60, 90, 140, 200, 300), 0
+    estimator, runs, looks, missed = MeanScore(strata), 100, (40, 60, 90, 140, 200, 300), 0
     for seed in range(runs):
         drawn = sample(Stratified(strata, max(looks)), scores, max(looks), seed)
         bounds = [rule.interval(estimator.tally(drawn[:look], ITEMS)) for look in looks]

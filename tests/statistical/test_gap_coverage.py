@@ -111,7 +111,7 @@ def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population
     place = np.linspace(0.1, 0.95, ITEMS)
     pattern = np.cos(np.arange(ITEMS))[None, :]
     known = Prospects(shares=place**2, agreements=np.full(ITEMS, 0.5), power=1.6, patterns=pattern)
-    runs, covered = 400, 0
+    runs, covered = 200, 0
     for seed in range(runs):
         labels = walk(
             decisive(known),
@@ -131,7 +131,7 @@ def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(population):
     weights, scores = pool(population)
-    gap, runs, covered = 2 * scores.mean() - 1, 400, 0
+    gap, runs, covered = 2 * scores.mean() - 1, 200, 0
     for seed in range(runs):
         session = Session(
             items=ITEMS,

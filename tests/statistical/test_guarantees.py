@@ -18,7 +18,7 @@ from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending, first_crossing
 
-RUNS, MORE_RUNS = 1000, 20_000
+RUNS, MORE_RUNS = 500, 20_000
 LIMIT = 200
 RISKS = np.array([0.01, 0.05, 0.1, 0.2])
 

@@ -16,7 +16,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.spending import Spending, first_crossing
 
-RUNS = 1000
+RUNS = 500
 RISKS = np.array([0.05, 0.1, 0.2])
 # Numbers of items with these verdicts, one in each order: 1 for the first system, -1 the second.
 LEVEL = {

@@ -16,7 +16,7 @@ from judgeloop.methods.stats.risk_control import bounds_of
 
 ITEMS = 60
 LIMITS = Limits(min_judgments=3, max_judgments=40)
-WEIGHTED_RUNS = 400  # a run with weights takes five times as long as one without
+WEIGHTED_RUNS = 200  # a run with weights takes five times as long as one without
 
 
 def of_one_baseline(comparisons, rng):
@@ -83,7 +83,7 @@ def test_a_new_system_beside_a_baseline_is_misjudged_with_at_most_the_risk(
     new = ("base", f"s{comparisons}")
     ends = [
         fared(of_one_baseline(comparisons + 1, rng), new, risk, rng, weighted=weighted)
-        for _ in range(WEIGHTED_RUNS if weighted else 1000)
+        for _ in range(WEIGHTED_RUNS if weighted else 500)
     ]
     check(f"{comparisons} with a baseline, weighted {weighted}", ends, risk, capsys)
 
@@ -95,6 +95,6 @@ def test_two_new_systems_are_misjudged_with_at_most_the_risk(systems, risk, weig
     new = (f"s{systems}", f"s{systems + 1}")
     ends = [
         fared(among_alike(systems + 2, rng), new, risk, rng, weighted=weighted)
-        for _ in range(WEIGHTED_RUNS if weighted else 600)
+        for _ in range(WEIGHTED_RUNS if weighted else 300)
     ]
     check(f"two beside {systems} systems, weighted {weighted}", ends, risk, capsys)

@@ -130,18 +130,18 @@ class Table:
         """Return what a run does at a gap, seen from side 0, and a share of decisive items."""
         answers, judgments = [], 0.0
         for stops, own in zip(self.stops, (gap, -gap), strict=True):
-            win, loss = (decisive + own) / 2, (decisive - own) / 2
-            chances = (
-                stops.chances(win, loss)
-                if self.items is None
-                else stops.chances_among(
-                    round(self.items * win), round(self.items * loss), self.items
-                )
-            )
+            chances = self._chances(stops, (decisive + own) / 2, (decisive - own) / 2)
             answers.append(float(chances.sum()))
             judgments += float(chances @ stops.judged)
         found = Outlook((answers[0], answers[1]), judgments)
         return found._replace(judgments=judgments + found.none * self.limit)
+
+    def _chances(self, stops: Stops, win: float, loss: float) -> Floats:
+        if self.items is None:
+            return stops.chances(win, loss)
+        wins = round(self.items * win)
+        losses = min(round(self.items * loss), self.items - wins)
+        return stops.chances_among(wins, losses, self.items)
 
     def stated(self, side: int, judged: int, decisive: int, lead: int) -> float:
         """Return the stated risk of an answer that is given in this state.
@@ -172,14 +172,14 @@ class Table:
         return replace(self, leads=np.stack([leads, other] if side == 0 else [other, leads]))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _error_moved_out(table: Table, side: int, scale: float) -> float:
     """Return the error of an answer whose side of the table is at a larger scale."""
     leads = _leads(scale, table.half, table.zone, table.items)[side]
     return table.with_leads(side, leads).error(side)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) -> Table:
     """Return the table with the least scale found whose errors are proved to be at most `risk`.
 

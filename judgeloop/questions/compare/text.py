@@ -178,18 +178,16 @@ def _other_way(result: Result) -> str:
     return ""
 
 
-def _wrong_if(result: Result) -> str:
-    """Return what the stated risk of an answer about a gap is a risk of."""
+def _wrongly(result: Result) -> tuple[str, str]:
+    """Return what an answer about a gap does, given or given now, and where that is wrong."""
     first, second = map(visible, result.setup.systems)
-    gap = result.options.min_gap or result.options.not_worse or 0.0
+    gap = points(result.options.min_gap or result.options.not_worse or 0.0)
     if result.options.not_worse is None:
         loser = second if result.leader == result.setup.systems[0] else first
-        return (
-            f"to name {visible(result.leader or '')} if {loser} is better by {points(gap)} or more"
-        )
+        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
     if result.winner is not None:
-        return f"to fail {second} if it is not worse"
-    return f"to pass {second} if it is worse by {points(gap)} or more"
+        return f"failing {second}", "it is not worse"
+    return f"passing {second}", f"it is worse by {gap} or more"
 
 
 def _risk(result: Result) -> str:
@@ -222,11 +220,14 @@ def _risk_about_gap(result: Result) -> str:
     """Return the stated risk of an answer about a gap, or of giving one now, and what it is of."""
     if result.better and result.options.not_worse is None:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    answer, where_wrong = _wrongly(result)
     if not result.open:
-        return f"Stated risk: {show_risk(result.risk)} (guaranteed), {_wrong_if(result)}."
+        shown = show_risk(result.risk)
+        return f"Stated risk: {shown} (guaranteed), of {answer} where {where_wrong}."
     if not result.judged or (result.leader is None and result.options.not_worse is None):
         return ""
-    return f"{sentence(_wrong_if(result)).rstrip('.')} has a risk of {show_risk(result.risk)} now."
+    risk = f"with a chance of at most {show_risk(result.risk)}"
+    return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}."
 
 
 def _risk_means(result: Result) -> tuple[str, str]:

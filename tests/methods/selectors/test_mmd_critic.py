@@ -192,11 +192,6 @@ def test_items_that_are_all_the_same_come_in_their_order(items):
     assert order_of(MMDCritic(np.full((items, 3), 2.5)), items) == list(range(items))
 
 
-def test_a_kernel_is_one_at_its_place_and_falls_with_the_distance():
-    points = np.array([[0.0, 0.0], [1.0, 1.0]])
-    assert kernel(points, points) == pytest.approx(np.array([[1, np.exp(-1)], [np.exp(-1), 1]]))
-
-
 def test_mean_likeness_is_to_all_members_or_to_some_at_equal_steps(monkeypatch):
     points = np.random.default_rng(0).normal(size=(100, 2))
     expected = kernel(points, points)

@@ -181,8 +181,3 @@ def test_what_a_number_of_clusters_looks_like_does_not_depend_on_the_other_looks
     narrow, wide = (dict(strata(vectors, most, 5)[1].curve) for most in (16, 30))
     assert set(narrow) & set(wide) == {2, 9, 16}
     assert all(narrow[clusters] == wide[clusters] for clusters in (2, 9, 16))
-
-
-def test_the_same_generator_gives_the_same_strata(six_groups):
-    first, again = (strata(six_groups, 30, seed=4)[0].tolist() for _ in range(2))
-    assert first == again

@@ -122,6 +122,14 @@ def test_the_means_of_a_gap_that_matters_are_those_of_the_study(gap, risk, judge
     assert np.mean([cell.none for cell in cells]) == pytest.approx(undecided, abs=0.002)
 
 
+@pytest.mark.parametrize("items", [100, 101, 102, 103])
+def test_items_of_any_number_are_won_lost_or_tied(items):
+    found = calibrated(not_worse(0.2), 0.1, 60, items).outlook(0.0, 1.0)
+    assert found.answers[0] > 0.6
+    assert sum(found.answers) + found.none == pytest.approx(1)
+    assert 10 < found.judgments < 60
+
+
 def test_passing_now_has_the_risk_of_the_study():
     """not-worse.md, section 6: 4 points behind after 200 judgments, .231."""
     table = calibrated(not_worse(0.1), 0.1, 200)

@@ -27,12 +27,6 @@ def test_differences_by_rounding_are_ties_however_small_the_likelihoods():
     assert opinions(likely, 0).tolist() == [[0, 0, 1], [0, 0, -1]]
 
 
-def test_all_together_as_worked_by_hand():
-    found = opinions(likelihoods(TEXTS, 3), 1)[:, None, :]
-    # The first: (½ + ½ + 1)/3 = 2/3, a win only just. The baseline: ½. The third: 0.
-    assert ensemble(found).tolist() == [[1, 0, -1]]
-
-
 @pytest.mark.parametrize("judges", [1, 2, 3, 4, 6, 10])
 def test_all_together_are_the_rounded_mean_exactly(judges):
     worth = {1: Fraction(1), 0: Fraction(1, 2), -1: Fraction(0)}

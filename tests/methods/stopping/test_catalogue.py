@@ -17,14 +17,10 @@ SHARES = {"level": (0.3, 0.4, 0.3), "one ahead": (0.1, 0.3, 0.6), "mostly ties":
 POOLS = {"some of the items": (90, 40), "all items": (25, 25)}
 
 
-def critical_values():
-    """Of nine comparisons, ten runs each: seeded, none of them ever wrong below a hundredth."""
-    return np.random.default_rng(3).uniform(0.01, 0.6, size=(9, 10))
-
-
 def made(row: RuleRow, *, risk: float, items: int, limit: int):
     """The rule of a row, with bounds that a made-up past chose where the row needs them."""
-    threshold = (bounds_of(critical_values()), "nine made-up comparisons") if row.by_past else None
+    critical = np.random.default_rng(3).uniform(0.01, 0.6, size=(9, 10))  # of ten runs of each
+    threshold = (bounds_of(critical), "nine made-up comparisons") if row.by_past else None
     return row.make(Ingredients(risk, items, limit, threshold=threshold))
 
 

@@ -53,7 +53,7 @@ def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
     assert words(done).startswith(
         "new is not worse than old by 20 points or more on these 100 items."
     )
-    assert "(guaranteed), to pass new if it is worse by 20 points or more" in words(done)
+    assert "(guaranteed), of passing new where it is worse by 20 points or more" in words(done)
     assert "a system that is worse by 20 points or more ever passes" in words(done)
     values = json.loads(asked(old, new, "--json").stdout)
     assert (values["claim"], values["better"], values["winner"]) == ("not_worse", False, None)
@@ -95,7 +95,8 @@ def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
     if items < ITEMS:
         said = "No answer yet: it is not shown that new is worse than old on these 100 items, nor"
         assert words(done).startswith(said)
-        assert "To pass new if it is worse by 20 points or more has a risk of 0." in words(done)
+        assert "Passing new now would be wrong with a chance of at most 0." in words(done)
+        assert ", if it is worse by 20 points or more." in words(done)
         assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
         assert "An equal system passes in 80 % of the runs with a limit of about" in words(done)
 
@@ -192,7 +193,8 @@ def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
     done = asked(old, new, "--max-judgments", "30", about=("--min-gap", "0.02"))
     assert done.exit_code == 3
     assert words(done).startswith("No winner yet between old and new on these 100 items")
-    assert "2 points or more has a risk of 0." in words(done)
+    assert "Naming old now would be wrong with a chance of at most 0." in words(done)
+    assert ", if new is better by 2 points or more." in words(done)
     assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
 
 
