@@ -21,7 +21,7 @@ EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
 STATES = {
     "abandoned": "sent, no reply; charged at its maximum cost until it is reconciled",
-    "released": "not sent, or failed unbilled; not charged",
+    "released": "certainly not billed; not charged",
     "reserved": "not sent yet; charged at its maximum cost",
     "sent": "waiting for the reply; charged at its maximum cost",
 }

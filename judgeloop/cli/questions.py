@@ -199,9 +199,9 @@ class Asking:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
         from judgeloop.report.labels import Texts
-        from judgeloop.run.folder import remember
+        from judgeloop.run.folder import folder_of, remember
 
-        config, folder = ready.config, _folder(ready)
+        config, folder = ready.config, folder_of(ready.config, ready.run_id)
         result = self.shown(result, read, Texts(ready.pool))
         files = [folder, *output] if ready.booked else output
         if result.failed:
@@ -254,29 +254,14 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
         check_run_folder(config.run_dir)
 
 
-def _folder(ready: Any) -> Path:
-    """Return the folder of a run's files."""
-    from judgeloop.diagnostics.past_runs import FOLDER
-
-    config = ready.config
-    return Path(config.run_dir or config.ledger.parent / FOLDER / ready.run_id)
-
-
 def _note_ledger(ready: Any) -> None:
-    """Say what is wrong with the place of the ledger, or that it is not the one of before.
+    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
+    from judgeloop.run.folder import folder_of, remember, sentences_about
 
-    A new ledger is made here, so that the folder knows it before anything is spent.
-    """
-    from judgeloop.ledger.opening import is_ledger, open_ledger
-    from judgeloop.run.folder import remember, sentences_about
-
-    ledger, folder = ready.config.ledger, _folder(ready)
+    ledger, folder = ready.config.ledger, folder_of(ready.config, ready.run_id)
     for sentence in sentences_about(ledger, folder, ready.run_id):
         say(visible(as_flags(sentence)))
     remember(ledger, folder, ready.run_id)
-    if not is_ledger(ledger):
-        open_ledger(ledger).close()
-        remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

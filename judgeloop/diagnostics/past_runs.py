@@ -14,9 +14,8 @@ from judgeloop.core.ledger import RecordedRun
 from judgeloop.formats.own_files import read_own
 from judgeloop.ledger.opening import open_reader
 from judgeloop.report.escaping import visible_lines
-from judgeloop.run.folder import is_of_another
+from judgeloop.run.folder import FOLDER, is_of_another
 
-FOLDER = "runs"  # beside the ledger
 # In the folder of a run: its result as it was printed, and all its fields.
 RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 

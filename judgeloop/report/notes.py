@@ -89,7 +89,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
-    NoteCode.ANOTHER_RUN: "A higher `max_judgments` is another run, with a risk of its own.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
+    "with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",

@@ -26,6 +26,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
+from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 
@@ -103,6 +104,7 @@ async def drive_session(
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
+                note_new_ledger(prepared.config, terms.run_id)
             with open_reader(prepared.config.ledger) as reader:
                 for judge in asked:
                     if isinstance(judge, Metered):

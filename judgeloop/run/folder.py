@@ -14,8 +14,15 @@ from typing import Any
 from judgeloop.core.money import show_usd
 from judgeloop.formats.own_files import make_folder, read_own, write_whole
 from judgeloop.ledger.opening import is_ledger, open_reader, place_of
+from judgeloop.settings.run_settings import RunSettings
 
 NAME = "ledger.json"
+FOLDER = "runs"  # beside the ledger
+
+
+def folder_of(config: RunSettings, run: str) -> Path:
+    """Return the folder of a run's files."""
+    return config.run_dir or config.ledger.parent / FOLDER / run
 
 
 def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
@@ -57,6 +64,13 @@ def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None)
     told = {"run": run, "ledger": found, "charged_p": charged_p}
     make_folder(folder)
     write_whole(folder / NAME, json.dumps(told) + "\n")
+
+
+def note_new_ledger(config: RunSettings, run: str) -> None:
+    """Let the run's folder, if it has one, know a ledger that is new, before anything is spent."""
+    folder = folder_of(config, run)
+    if (folder / NAME).exists():
+        remember(config.ledger, folder, run)
 
 
 def _id_of(ledger: Path) -> str | None:

@@ -201,12 +201,14 @@ class Result(RunResult):
         more = self.more_judgments
         if self.recorded is not None:
             return ()
+        used_up = self.setup.sampled and self.asked == self.items
+        ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
+        if self.stronger is not None and self.judged and ended:
+            return self._another_run()
         if self.asked == self.items:
             return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
-        if self.stronger is not None and self.stop_reason is StopKind.JUDGMENT_LIMIT:
-            return self._another_run()
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)

@@ -97,7 +97,7 @@ def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
         assert words(done).startswith(said)
         assert "Passing new now would be wrong with a chance of at most 0." in words(done)
         assert ", if it is worse by 20 points or more." in words(done)
-        assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
+        assert "A higher --max-judgments, or more items, make another run" in words(done)
         assert "An equal system passes in 80 % of the runs with a limit of about" in words(done)
 
 
@@ -195,7 +195,7 @@ def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
     assert words(done).startswith("No winner yet between old and new on these 100 items")
     assert "Naming old now would be wrong with a chance of at most 0." in words(done)
     assert ", if new is better by 2 points or more." in words(done)
-    assert "A higher --max-judgments is another run, with a risk of its own." in words(done)
+    assert "A higher --max-judgments, or more items, make another run" in words(done)
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
@@ -234,3 +234,18 @@ def test_recorded_scores_do_not_answer_it(old, new, flag):
     done = command(old, new, flag, "0.1", "--judge", "recorded:score")
     assert done.exit_code == 2
     assert f"{flag} has no effect with --judge recorded:score" in done.stderr
+
+
+@pytest.mark.parametrize("new", [0], indirect=True)
+def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, new):
+    like = ["--about", "like-these"]
+    done = asked(old, new, *like, about=("--not-worse", "0.02"))
+    assert done.exit_code == 3
+    assert "worse than old on items like these 100" in words(done)
+    assert "An equal system passes in 80 % of the runs with a limit of about" in words(done)
+    assert "or more items, make another run" in words(done)
+    passed = asked(old, new, *like)
+    assert passed.exit_code == 0
+    assert words(passed).startswith(
+        "new is not worse than old by 20 points or more on items like these 100."
+    )
