@@ -35,7 +35,7 @@ LOWER_SHARE, LOWER_SHARE_SHORT = 0.05, 0.4
 PRIOR_SUM, PRIOR_NUMBER = 3.0, 3.2
 FIRST = 2  # items on which every system is asked at first
 AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
-LEADER_AT_ONCE = 8  # the leader, on at least so many
+CALLS_AT_ONCE = 8  # at least so many calls are made at a time of the leader, or of few systems
 ROUNDING = 1e-9
 
 
@@ -244,6 +244,8 @@ class Levels:
             asked, counts = judged == judged.min(), np.ones_like(judged)
         elif self.pairs is not None:
             asked = np.isfinite(uppers)
+            others = max(1, int((asked & (left > 0)).sum()))
+            counts = np.minimum(np.maximum(counts, CALLS_AT_ONCE // others), left)
         else:
             level = self.each[leader]
             aim = level.hope if left[leader] else level.lower(self.lower_risk)
@@ -251,7 +253,7 @@ class Levels:
             asked[leader] = False
             if not (asked & (left > 0)).any():
                 asked = np.arange(len(judged)) == leader
-                counts = np.minimum(np.maximum(LEADER_AT_ONCE, counts), left)
+                counts = np.minimum(np.maximum(CALLS_AT_ONCE, counts), left)
         return {int(one): int(counts[one]) for one in np.flatnonzero(asked & (left > 0))}
 
     def _zone(self, gap: float) -> float:
