@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 from gap_coverage import TABLES
-from not_worse import RISK, pair_of
 from numpy.typing import NDArray
 from score_tables import score_table
+from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stopping.sequential import Sequential
@@ -31,9 +31,8 @@ def sets_of(
     scores: NDArray[np.float64], tie: float, size: int, pairs: int
 ) -> list[NDArray[np.int8]]:
     """Return the preferences between pairs of systems, in random orders; those with more items."""
-    found = [pair_of(scores, tie, seed) for seed in range(pairs)]
     rng = np.random.default_rng([3, size])
-    return [rng.permutation(pair) for pair in found if len(pair) > size]
+    return [rng.permutation(pair) for pair in pairs_of(scores, tie, pairs) if len(pair) > size]
 
 
 def named(

@@ -131,7 +131,7 @@ BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
     "estimate-tiny": ["error", "coverage"],
     "estimate-gpt4": ["error", "coverage"],
-    "select-gpt4": ["identified-by-calls", "identified-by-queries", "win-rates"],
+    "select-gpt4": ["identified-by-queries", "win-rates"],
     "select-turbo": ["win-rates"],
     "figures-rouge2": ["gaps", "pairs"],
     "figures-turbo": ["gaps", "norm-bins", "outcome-norms", "cluster-numbers"],

@@ -120,12 +120,12 @@ class CompareArguments(ContestArguments, total=False):
 class SelectArguments(ContestArguments, total=False):
     """The keywords of `select`."""
 
-    baseline: Required[str]
+    baseline: str | None
     selector: str | None
     weak_judges: int | None
     epsilon: tuple[float, float] | str | None
     rule: str | None
-    near_best: float | None
+    min_gap: float | None
 
 
 class EstimateArguments(RunArguments, total=False):

@@ -282,15 +282,6 @@ class ReplaySelectConfig(ReplaySettings):
     pool: Annotated[
         int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
     ] = 400
-    calls: Annotated[
-        tuple[Count, ...],
-        Parse(numbers),
-        run_setting(
-            "Numbers of judgments for halving: FIRST:LAST:STEP, or separated by commas.",
-            MANY,
-            metavar="NUMBERS",
-        ),
-    ] = ()
     weak_judges: Annotated[
         int, Ge(1), run_setting("Number of weak judges (word-sequence models).", MANY)
     ] = 10

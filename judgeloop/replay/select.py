@@ -20,21 +20,18 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
-from judgeloop.methods.estimators.win_rates import Standings, WinRates
+from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
+from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import needs_of, read_pool, read_scores, systems_of
 
-# Numbers of judgments for halving, as shares of all judgments on a pool.
-SHARES = (
-    0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.085, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0,
-)  # fmt: skip
 QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
 
@@ -43,15 +40,13 @@ class Field:
     """The recorded systems, with the baseline among them.
 
     `scores` has the shape (systems, items): 1 if the system is better than the baseline, ½ for a
-    tie, 0 if it is worse, NaN without a verdict. `lengths` has the same shape: lengths of the
-    outputs in characters. `opinions` holds those of the weak judges, shape (judges, items,
-    systems). Data that no selector uses are None.
+    tie, 0 if it is worse, NaN without a verdict. `opinions` holds those of the weak
+    judges, shape (judges, items, systems); None if no selector uses them.
     """
 
     systems: tuple[str, ...]
     baseline: int
     scores: Floats
-    lengths: NDArray[np.int64] | None = None
     opinions: NDArray[np.int8] | None = None
 
 
@@ -72,36 +67,31 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
         return Abstention("no recorded verdict") if np.isnan(score) else Verdict(float(score))
 
     for name in config.selectors:
-        by_limit = selector_row(QUESTION, name).by_limit
-        for limit in config.calls if by_limit else (None,):
-            draws = np.random.default_rng(
-                [config.seed, realisation, 1]
-            )  # the same for all selectors
-            outcome = replay(_session(field, items, (name, limit), config, draws), oracle)
-            rows.append(
-                {
-                    "realisation": realisation,
-                    "selector": name,
-                    "limit": limit,
-                    "winner_gap": None if outcome.winner is None else float(gaps[outcome.winner]),
-                    "calls": outcome.asked,
-                    "queries": outcome.estimate.tally.queries,
-                    "level_since": None if outcome.belief is None else outcome.belief.level_since,
-                    "steps": _steps(outcome, gaps, last_only=limit is not None),
-                }
-            )
+        draws = np.random.default_rng([config.seed, realisation, 1])  # the same for all selectors
+        outcome = replay(_session(field, items, name, config, draws), oracle)
+        rows.append(
+            {
+                "realisation": realisation,
+                "selector": name,
+                "winner_gap": None if outcome.winner is None else float(gaps[outcome.winner]),
+                "calls": outcome.asked,
+                "queries": outcome.estimate.tally.queries,
+                "level_since": None if outcome.belief is None else outcome.belief.level_since,
+                "steps": _steps(outcome, gaps, len(items)),
+            }
+        )
     return rows
 
 
 def _session(
     field: Field,
     items: NDArray[np.int64],
-    what: tuple[str, int | None],
+    name: str,
     config: ReplaySelectConfig,
     rng: np.random.Generator,
 ) -> Session[Standings]:
-    (name, limit), systems = what, len(field.systems)
-    row, most = selector_row(QUESTION, name), limit or systems * len(items)
+    systems = len(field.systems)
+    row, most = selector_row(QUESTION, name), systems * len(items)
     dropping = Need.RISK in row.needs
     rule: StoppingRule[Standings] = next(
         rule.make(Ingredients(config.risk, len(items), most))
@@ -112,15 +102,13 @@ def _session(
         systems,
         field.baseline,
         config.risk if dropping else None,
-        most,
-        None if field.lengths is None else field.lengths[:, items],
         None if field.opinions is None else field.opinions[:, items],
         config.epsilon,
     )
     return Session(
         items=len(items),
         selector=row.make(given),
-        estimator=WinRates(systems, field.baseline),
+        estimator=WinRates(systems, field.baseline, config.risk if dropping else None),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
@@ -134,53 +122,68 @@ def _gaps(scores: Floats) -> Floats:
     return gaps
 
 
-def _steps(outcome: Outcome[Standings], gaps: Floats, *, last_only: bool) -> list[list[float]]:
+def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[float]]:
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
-    The leaders are the systems that share the highest win rate so far. There is a step wherever
-    the share or the gap changes; with `last_only`, only the last query.
+    The leaders are the systems that share the highest win rate so far, of those asked about on every
+    query; with bounds, the systems with the most hope. There is a step wherever the share or the gap
+    changes.
     """
     tally = outcome.estimate.tally
-    scores = np.array(tally.scores)
-    asked = _asked(outcome, scores.shape[1])
-    points, verdicts = np.nancumsum(scores, axis=0), np.cumsum(~np.isnan(scores), axis=0)
-    rates = np.divide(
-        points, verdicts, out=np.full(points.shape, -np.inf), where=asked & (verdicts > 0)
-    )
-    leading = rates == rates.max(axis=1, keepdims=True)
+    asked, points = _along(outcome, len(gaps))
+    if tally.levels is not None:
+        hopes = np.where(
+            asked == items, points / items, (points + PRIOR_SUM) / (asked + PRIOR_NUMBER)
+        )
+    else:
+        verdicts = asked - _along(outcome, len(gaps), silent=True)[0]
+        whole = asked == asked.max(axis=1, keepdims=True)
+        hopes = np.divide(
+            points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0)
+        )
+    hopes[:, tally.baseline] = TIE
+    leading = hopes == hopes.max(axis=1, keepdims=True)
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
-    calls = np.cumsum(asked.sum(axis=1) - 1)  # the baseline needs no call
+    calls, queries = asked.sum(axis=1), asked.max(axis=1)
     changes = np.flatnonzero(
         (np.diff(identified, prepend=-1) != 0) | (np.diff(gap, prepend=-1) != 0)
     )
-    shown: Sequence[int] = [len(scores) - 1] if last_only else changes.tolist()
-    return [[int(calls[at]), int(at) + 1, float(identified[at]), float(gap[at])] for at in shown]
+    return [
+        [int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes
+    ]
 
 
-def _asked(outcome: Outcome[Standings], systems: int) -> Flags:
-    """Return which systems were asked about on each query, shape (queries, systems).
+def _along(
+    outcome: Outcome[Standings], systems: int, *, silent: bool = False
+) -> tuple[Floats, Floats]:
+    """Return the numbers of calls and the sums of scores by system along a run.
 
-    Queries are in the order asked. The baseline counts as asked on all of them.
+    Both have the shape (looks, systems). A look is after the last call on an item, as asked. With
+    `silent`, only abstentions are counted.
     """
-    rows: dict[int, Flags] = {}
-    for label in outcome.labels:
-        row = rows.setdefault(label.choice.position, np.zeros(systems, dtype=bool))
-        row[[label.choice.systems[0], outcome.estimate.tally.baseline]] = True
-    return np.array(list(rows.values()))
+    labels = outcome.labels
+    number = np.array([label.choice.systems[0] for label in labels], dtype=np.int64)
+    scores = np.array([score_of(label) for label in labels])
+    calls, points = np.zeros((2, len(labels), systems))
+    at = np.arange(len(labels))
+    calls[at, number] = np.isnan(scores) if silent else 1
+    points[at, number] = np.nan_to_num(scores)
+    items = np.array([label.choice.position for label in labels])
+    looks = np.append(np.flatnonzero(np.diff(items)), len(labels) - 1)
+    return np.cumsum(calls, axis=0)[looks], np.cumsum(points, axis=0)[looks]
 
 
 def completed(config: ReplaySelectConfig, field: Field) -> ReplaySelectConfig:
-    """Return the settings with what depends on the data: the pool's size, calls and epsilons."""
+    """Return the settings with what depends on the data: the pool's size and epsilons."""
     epsilons = config.epsilon
     if epsilons is None and Need.EPSILONS in needs_of(QUESTION, config.selectors):
         assert field.opinions is not None, "read for every selector that uses them"
         size = min(QUERIES_OF_EPSILONS, config.pool)
         rng = np.random.default_rng([config.seed, size])
         epsilons = choose_epsilons(field.opinions, size, rng)
-    pool, rivals = min(config.pool, field.scores.shape[1]), len(field.systems) - 1
-    calls = {max(rivals, round(share * pool * rivals)) for share in SHARES}
-    return replace(config, pool=pool, calls=config.calls or tuple(sorted(calls)), epsilon=epsilons)
+    pool = min(config.pool, field.scores.shape[1])
+    return replace(config, pool=pool, epsilon=epsilons)
 
 
 def field_for(config: ReplaySelectConfig) -> Field:
@@ -193,18 +196,15 @@ def field_for(config: ReplaySelectConfig) -> Field:
     known = set(systems_of(table, config.leave_out))
     systems = sorted((known | {config.baseline}) - set(config.leave_out))
     baseline = systems.index(config.baseline)
-    if not needs & {Need.LENGTHS, Need.OPINIONS}:
+    if Need.OPINIONS not in needs:
         return Field(tuple(systems), baseline, _scores(config, table, systems, table.items))
     pool = read_pool(config.outputs, config.items, systems)
     scores = _scores(config, table, systems, [item.id for item in pool.items])
-    lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
-    opinions = None
-    if Need.OPINIONS in needs:
-        from judgeloop.represent.weak_judges import weak_opinions
+    from judgeloop.represent.weak_judges import weak_opinions
 
-        folder = config.cache_dir / "weak-judges"
-        opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, folder)
-    return Field(tuple(systems), baseline, scores, lengths, opinions)
+    folder = config.cache_dir / "weak-judges"
+    opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, folder)
+    return Field(tuple(systems), baseline, scores, opinions)
 
 
 def win_rates(config: ReplaySelectConfig) -> list[Row]:

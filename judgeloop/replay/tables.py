@@ -204,14 +204,7 @@ def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list
 
 
 def _at(group: Sequence[Row], size: int, unit: int) -> Floats:
-    """Return the last step of each run within `size` calls or queries, shape (runs, 4).
-
-    If the runs have limits, only those with the largest limit within `size` are taken.
-    """
-    limits = {row["limit"] for row in group}
-    if None not in limits:
-        fitting = [limit for limit in limits if limit <= size]
-        group = [row for row in group if row["limit"] == max(fitting)] if fitting else []
+    """Return the last step of each run within `size` calls or queries, shape (runs, 4)."""
     steps = [[step for step in row["steps"] if step[unit] <= size] for row in group]
     return np.array([own[-1] if own else [0, 0, 0.0, 1.0] for own in steps])
 
@@ -225,13 +218,7 @@ def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | No
 
 
 def _curve(group: Sequence[Row], goal: str | float) -> tuple[Floats, Floats]:
-    """Return every number of calls at which the share of runs at the goal changes, and the share.
-
-    If the runs have limits, these are the numbers of calls.
-    """
-    if limits := sorted({row["limit"] for row in group} - {None}):
-        means = [_reached(_at(group, limit, CALLS), goal).mean() for limit in limits]
-        return np.array(limits, dtype=np.float64), np.array(means)
+    """Return every number of calls at which the share of runs at the goal changes, and the share."""
     runs = [np.array(row["steps"]) for row in group]
     calls = np.concatenate([steps[:, CALLS] for steps in runs])
     changes = [np.diff(_reached(steps, goal).astype(np.float64), prepend=0.0) for steps in runs]

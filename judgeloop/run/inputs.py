@@ -169,7 +169,7 @@ def read_inputs(
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
-        against=config.against,
+        against=config.against(joined.pool.systems),
     )
     judges = tuple(
         checked_judge(spec, options, config, joined.pool, given) for spec in config.judge

@@ -324,9 +324,9 @@ class RunSettings(JudgeSettings):
         """Whether judges rate a single output in each call, and do not compare two."""
         return True
 
-    @property
-    def against(self) -> str | None:
-        """The system that all others are compared with; None if there is no such system."""
+    def against(self, systems: tuple[str, ...]) -> str | None:
+        """Return the system that all others are compared with; None if there is no such system."""
+        del systems
         return None
 
     @property

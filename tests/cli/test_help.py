@@ -118,15 +118,6 @@ def test_a_hint_names_options_that_exist_for_one_that_does_not():
     assert judgeloop("runs", "--metric", "exact").stderr.count("metric:NAME") == 0
 
 
-def test_a_missing_baseline_says_what_it_is():
-    done = judgeloop("select", "a.jsonl", "b.jsonl", "c.jsonl", "--judge", "metric:exact")
-    assert done.exit_code == 2
-    assert (
-        "--baseline: expected a value, found none (System that all others are compared with"
-        in done.stderr
-    )
-
-
 def test_the_name_of_a_file_in_place_of_a_systems_leads_to_it(pair, incidents):
     _, *two = pair
     third = incidents / "systems" / "longest.jsonl"

@@ -136,11 +136,13 @@ def test_each_question_says_who_leads():
     assert so_far(Tally(200, wins=(3, 3)), ("a", "b"), 9) == "level, 3 to 3"
     counts = np.array([0, 3, 1])
     standings = Standings(
-        items=9, baseline=0, wins=counts, ties=np.array([4, 0, 0]), losses=np.array([0, 1, 1]),
-        silent=np.zeros(3, dtype=np.int64), race=None, scores=(np.zeros(3),) * 4,
+        items=9, baseline=0, wins=counts, ties=np.array([0, 0, 0]), losses=np.array([0, 1, 1]),
+        silent=np.zeros(3, dtype=np.int64), levels=None,
     )  # fmt: skip
-    assert best_so_far(standings, ("base", "best", "poor"), 9) == "leads: best, 2 of 3 in the race"
-    assert best_so_far(replace(standings, scores=()), ("base", "best", "poor"), 9) == ""
+    names = ("base", "best", "poor")
+    assert best_so_far(standings, names, 9) == "leads: best, 2 of 3 may be the best"
+    nothing = replace(standings, wins=0 * counts, ties=0 * counts, losses=0 * counts)
+    assert best_so_far(nothing, names, 9) == ""
     ratings = Ratings(Strata(np.zeros(4, dtype=np.int64)), np.array([0, 1]), np.array([1.0, 0.5]))
     assert mean_so_far(ratings, ("m",), 9) == "mean 0.750 so far"
     assert mean_so_far(replace(ratings, drawn=False), ("m",), 9) == "mean 0.750 of those picked"

@@ -11,6 +11,8 @@ from support.chat_server import candidates, goodness, verdict
 from support.commandline import judgeloop
 from support.text import unwrapped
 
+from judgeloop.methods.estimators.win_rates import SCOUTED
+
 ITEMS = 40
 SHARES = {
     "best": 0.9,
@@ -19,7 +21,7 @@ SHARES = {
     "poor": 0.2,
     "base": 0.5,
 }  # of items with a good answer
-PICKERS = ["halving", "llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
+PICKERS = ["llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
 
 
 @pytest.fixture
@@ -53,24 +55,25 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     first, *rest = result.stdout.splitlines()
     assert first == "best is the best of 5 systems on these 40 items."
     assert re.match(
-        r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Stated risk: 0\.\d+ \(guaranteed\)",
+        r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.1, guaranteed\.",
         rest[0],
     )
     assert "only 40 items" in " ".join(rest[1:3])
-    assert rest[4] == "Win rates against base"
+    assert "Win rates against base" in rest[:5]
     assert any("the baseline itself" in line for line in rest)
-    assert any("poor" in line and "not the best" in line for line in rest)
+    assert any("poor" in line and "; at most " in line for line in rest)
     assert result.stderr == (
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite\n"
         "judgeloop: select: 5 systems, 40 items, at most 160 judgments and $5.00\n"
     )
 
 
-def test_who_is_out_is_asked_about_no_more(systems, chat_server):
+def test_who_is_ruled_out_is_asked_about_no_more(systems, chat_server):
     outcome = outcome_of(judgeloop(*live(chat_server, systems, "--json")))
     queries = {row["system"]: row["queries"] for row in outcome["standings"]}
     assert queries["poor"] < queries["best"] == outcome["queries"]
     assert outcome["near_best"] == ["best"]
+    assert outcome["gap"] == 0.0
     assert outcome["judged"] == sum(n for name, n in queries.items() if name != "base")
     asked = {candidates(request)["answer_A"] for request in chat_server.requests}
     asked |= {candidates(request)["answer_B"] for request in chat_server.requests}
@@ -104,22 +107,46 @@ def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_serve
     strict = live(chat_server, systems, "--selector", "random", "--risk", "1e-9")
     outcome = outcome_of(judgeloop(*strict, "--budget", "0.06", "--json"))
     assert outcome["stop_reason"] == "budget"
-    assert {row["queries"] for row in outcome["standings"]} == {outcome["queries"]}
+    asked = {row["queries"] for row in outcome["standings"] if row["system"] != "base"}
+    assert asked == {outcome["queries"]}
     assert outcome["judged"] == 4 * outcome["queries"] <= outcome["asked"]
     assert outcome["run_spent_usd"] <= 0.06
-    assert "Still in the race: best" in judgeloop(*strict, "--budget", "0.06").stdout
+    assert "The best may be: best" in judgeloop(*strict, "--budget", "0.06").stdout
     more = outcome_of(judgeloop(*strict, "--json"))
     assert more["stop_reason"] in {"all_judged", "risk_met"}, "the same command goes on"
 
 
-def test_near_best_stops_sooner(systems, chat_server):
+def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     command = live(chat_server, systems, "--risk", "0.02")
     exact = outcome_of(judgeloop(*command, "--json"))
-    near = judgeloop(*command, "--near-best", "0.45")
+    near = judgeloop(*command, "--min-gap", "0.9")
     assert near.exit_code == 0
-    assert "is within 0.45 of the best win rate of 5 systems" in near.stdout.splitlines()[0]
-    sooner = outcome_of(judgeloop(*command, "--near-best", "0.45", "--json"))
+    assert re.match(
+        r"best: no system is more than \d[\d.]* points better, of 5 systems on these 40 items\.\n"
+        r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.02, guaranteed\.",
+        near.stdout,
+    )
+    sooner = outcome_of(judgeloop(*command, "--min-gap", "0.9", "--json"))
     assert sooner["judged"] <= exact["judged"]
+    assert 0 < sooner["gap"] <= 0.9 == sooner["min_gap"]
+    assert len(sooner["near_best"]) > 1
+
+
+@pytest.mark.parametrize("selector", ["race", "random"])
+def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_server, selector):
+    command = live(chat_server, systems, "--selector", selector, "--risk", "0.02")
+    result = judgeloop(*command, "--max-judgments", "20")
+    assert result.exit_code == 3
+    first, _, *rest = result.stdout.splitlines()
+    assert first.startswith("No winner yet among 5 systems on these 40 items:")
+    said = " ".join(rest)
+    assert re.search(r"best: no system is more than \d+[\d.]* points better\. Risk 0\.02\.", said)
+    assert "The best may be: best" in said
+    outcome = outcome_of(judgeloop(*command, "--max-judgments", "20", "--json"))
+    assert outcome["winner"] is None
+    assert outcome["leader"] == "best"
+    assert 0 < outcome["gap"] <= 2
+    assert outcome["risk"] == 0.02
 
 
 def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
@@ -145,8 +172,8 @@ def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
 
 BAD = [
     (["--selector", "confidence", "--rule", "separated"], "--rule separated holds only for random draws"),
-    (["--rule", "fixed-budget"], "for a fixed number of judgments use --selector halving"),
-    (["--selector", "halving", "--near-best", "0.1"], "it applies to --rule separated"),
+    (["--rule", "fixed-budget"], "with a limit, --rule separated names its leader and the gap"),
+    (["--selector", "confidence", "--min-gap", "0.1"], "it applies to --rule separated"),
     (["--epsilon", "0.1,0.2"], "--epsilon 0.1,0.2 has no effect with --selector race and --rule separated; it applies to --selector llm-selector"),
     (["--selector", "llm-selector", "--epsilon", "0.1"], "--epsilon: expected auto, or E1,E2"),
     (["--selector", "llm-selector", "--epsilon", "0.6,0.4"], "with a sum under 1"),
@@ -236,7 +263,7 @@ def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
     assert "; belief over 99.9 %" in baseline
 
 
-@pytest.mark.parametrize("selector", ["race", "halving", "llm-selector"])
+@pytest.mark.parametrize("selector", ["race", "llm-selector"])
 def test_a_dry_run_forecasts_up_to_the_limit(systems, chat_server, selector):
     command = live(chat_server, systems, "--selector", selector, "--max-judgments", 120, "--json")
     forecast = outcome_of(judgeloop(*command, "--dry-run"))
@@ -247,3 +274,44 @@ def test_a_dry_run_forecasts_up_to_the_limit(systems, chat_server, selector):
     outcome = outcome_of(judgeloop(*command))
     assert outcome["spent_usd"] <= forecast["usd"]["worst"]
     assert outcome["judged"] >= judgments["low"] or selector != "race"
+
+
+def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
+    command = live(chat_server, systems, "--order", "fixed")
+    del command[command.index("--baseline") : command.index("--baseline") + 2]
+    outcome = outcome_of(judgeloop(*command, "--json"))
+    assert outcome["baseline"] in SHARES
+    assert outcome["chosen_on"] == SCOUTED
+    assert outcome["asked"] == outcome["judged"] + SCOUTED * 4, "the choice is in the total"
+    rows = {row["system"]: row for row in outcome["standings"]}
+    assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
+    text = judgeloop(*command).stdout
+    assert f"5 systems on {ITEMS - SCOUTED} of these {ITEMS} items" in text.splitlines()[0]
+    assert f"Win rates against {outcome['baseline']}" in text
+    assert "chosen by comparisons on 3 items, which are not in the decision" in unwrapped(text)
+    again = outcome_of(judgeloop(*command, "--json", "--concurrency", "1"))
+    assert again["attempts"] == 0, "the same comparisons, in the same order"
+    assert again["standings"] == outcome["standings"]
+
+
+def test_of_two_systems_the_first_is_the_baseline_without_a_choice(systems, chat_server):
+    command = live(chat_server, [systems[3], systems[0]], "--json")
+    del command[command.index("--baseline") : command.index("--baseline") + 2]
+    outcome = outcome_of(judgeloop(*command))
+    assert (outcome["winner"], outcome["baseline"], outcome["chosen_on"]) == ("best", "poor", 0)
+
+
+def test_a_baseline_is_found_by_its_file(systems, chat_server, tmp_path):
+    renamed = tmp_path / "other.jsonl"
+    renamed.write_text(systems[4].read_text())
+    command = live(chat_server, [*systems[:4], renamed], "--json")
+    command[command.index("base")] = "other"
+    assert outcome_of(judgeloop(*command))["baseline"] == "base"
+
+
+def test_only_a_race_chooses_its_baseline(systems, chat_server):
+    command = live(chat_server, systems, "--selector", "confidence")
+    del command[command.index("--baseline") : command.index("--baseline") + 2]
+    result = judgeloop(*command)
+    assert result.exit_code == 2
+    assert "--selector confidence needs a --baseline" in result.stderr

@@ -47,9 +47,7 @@ def to_select(row, items, _):
     return ForMany(
         SYSTEMS,
         BASELINE,
-        level=0.1 if Need.RISK in row.needs else None,
-        limit=3 * items,
-        lengths=rng.integers(1, 999, (SYSTEMS, items)) if Need.LENGTHS in row.needs else None,
+        risk=0.1 if Need.RISK in row.needs else None,
         opinions=opinions if Need.OPINIONS in row.needs else None,
         epsilons=(0.2, 0.3) if Need.EPSILONS in row.needs else None,
     )
@@ -152,14 +150,16 @@ def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(name, items)
 
 @pytest.mark.parametrize("items", SIZES)
 @pytest.mark.parametrize("name", AMONG_MANY)
-def test_of_many_a_step_is_one_query_for_systems_in_order_and_none_comes_twice(name, items):
+def test_of_many_a_step_asks_about_systems_in_order_and_none_twice(name, items):
     seen = set()
     for step in all_steps(AMONG_MANY[name](items), items):
         assert step.choices
         assert step.leave == ()
-        assert len({choice.position for choice in step.choices}) == 1
         systems = [choice.systems[0] for choice in step.choices]
-        assert systems == sorted(set(systems) & set(OTHERS))
+        assert set(systems) <= set(OTHERS)
+        if name != "race":  # a race asks on several items at once
+            assert len({choice.position for choice in step.choices}) == 1
+            assert systems == sorted(set(systems))
         assert {choice.systems[1] for choice in step.choices} == {BASELINE}
         keys = {choice.key for choice in step.choices}
         assert not keys & seen

@@ -11,7 +11,7 @@ from judgeloop.replay.select import Field, realise
 from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
-ALL = "race,halving,random,credible,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
+ALL = "race,random,credible,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
 
 
 @pytest.fixture
@@ -37,7 +37,6 @@ def test_every_selector_is_measured_by_calls_and_queries(data, tmp_path):
     assert {row["selector"] for row in calls} == set(ALL.split(","))
     assert {row["selector"] for row in queries} == set(ALL.split(",")) - {
         "race",
-        "halving",
         "credible",
     }
     last = {row["selector"]: row for row in queries}
@@ -112,12 +111,7 @@ def test_a_job_without_a_baseline_or_of_another_name_is_refused(data, tmp_path):
 def field_of(scores):
     """Systems with these scores, and a baseline behind them."""
     whole = np.vstack([scores, np.full(len(scores[0]), 0.5)])
-    return Field(
-        tuple(f"s{n}" for n in range(len(whole))),
-        len(scores),
-        whole,
-        np.ones(whole.shape, dtype=np.int64),
-    )
+    return Field(tuple(f"s{n}" for n in range(len(whole))), len(scores), whole)
 
 
 def plan(*selectors, **more):
@@ -125,7 +119,7 @@ def plan(*selectors, **more):
     return ReplaySelectConfig.of(**paths, baseline="b", selectors=selectors, **more)
 
 
-PLAN = plan("random", "race", "halving", pool=4, calls=(6,))
+PLAN = plan("random", "race", pool=4)
 
 
 def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
@@ -135,7 +129,6 @@ def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
     by_name = {row["selector"]: row for row in rows}
     assert by_name["random"]["steps"] == [[2, 1, 1.0, 0.0]]
     assert by_name["random"]["calls"] == 8
-    assert by_name["halving"]["steps"] == [[6, 3, 1.0, 0.0]]
     assert by_name["race"]["winner_gap"] == 0.0
     assert by_calls(rows, [1, 2])[0]["identified"] == 0.0, "with one call no whole query is judged"
     assert by_calls(rows, [1, 2])[1]["identified"] == 1.0
@@ -157,10 +150,9 @@ def test_level_leaders_share_the_credit():
 
 
 def run_of(selector, *steps):
-    """A row of a replay whose runs have no limit; each step: calls, queries, best named, gap."""
+    """A row of a replay; each step: calls, queries, best named, gap."""
     return {
         "selector": selector,
-        "limit": None,
         "calls": 90,
         "steps": [list(step) for step in steps],
     }

@@ -67,7 +67,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "represent": {"selector": "diffuse", "represent": "minilm"},
     "rule": {"rule": "anytime"},
     "baseline": {"baseline": "b"},
-    "near_best": {"near_best": 0.1},
     "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
     "epsilon": {"selector": "llm-selector", "rule": "fixed-budget", "epsilon": (0.3, 0.4)},
     "proxy": {"proxy": "openai/gpt-4.1-nano"},

@@ -25,9 +25,9 @@ def make_rule(
     return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, gap))
 
 
-def make_rule_among(name: str, *, risk: float, items: int, near_best: float | None) -> Any:
+def make_rule_among(name: str, *, risk: float, items: int, gap: float = 0.0) -> Any:
     """A rule of `select`."""
-    return rule_row("select", name).make(Ingredients(risk, items, limit=0, near=near_best))
+    return rule_row("select", name).make(Ingredients(risk, items, limit=0, gap=gap))
 
 
 def check_settings(question: str, config: Any) -> None:

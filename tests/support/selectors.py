@@ -23,7 +23,7 @@ def make_selector(name, vectors, *, start, variant=None, known=None) -> Any:
 def make_picker(name, opinions, baseline, epsilons) -> Any:
     """A selector of `select` that goes by weak judges."""
     systems = opinions.shape[2]
-    given = ForMany(systems, baseline, None, 10**6, opinions=opinions, epsilons=epsilons)
+    given = ForMany(systems, baseline, None, opinions, epsilons)
     return selector_row("select", name).make(given)
 
 

@@ -1,12 +1,12 @@
-"""Counts, win rates and the race of many systems that are each compared with one baseline.
+"""Counts, win rates and levels of many systems that are each compared with one baseline.
 
 Takes labels and returns `Standings`. A stopping rule decides whether they are enough to name the
-best system (`methods/stopping/best_of_many.py`, `methods/stopping/best_of_many.py`).
+best system (`methods/stopping/best_of_many.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import final
@@ -14,27 +14,29 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import TIE, Abstention, Label, Verdict
+from judgeloop.core.records import TIE, TWO_SYSTEMS, Abstention, Label, Verdict
 from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
-from judgeloop.methods.stats.racing import Flags, Floats, Race, after, start
+from judgeloop.methods.stats.levels import Levels, start
+from judgeloop.methods.stats.racing import Flags, Floats
 
 Counts = NDArray[np.int64]
+
+# Items on which all systems are compared with one of them, to choose a baseline; and what a pool must have
+# so that they can be spared.
+SCOUTED = 3
+FEWEST_BESIDE = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Standings:
     """Counts of preferences over the baseline for each of m systems, the baseline among them.
 
-    The counts have shape (m,); `silent` counts abstentions. The baseline ties with itself without
-    being asked.
-
-    `scores` has a row, shape (m,), for each query in the order asked: 1 if the system was
-    preferred, ½ for a tie, 0 if the baseline was preferred, NaN for an abstention or a system not
-    asked about. `race` is None once a query was picked rather than drawn. Of the `both` verdicts
-    that were asked in both orders of presentation, `flips` changed with the order.
+    The counts have shape (m,); `silent` counts abstentions. Those of the baseline are 0, as nothing is
+    asked about it. `levels` are bounds; None without a stated risk, or once a query was picked rather
+    than drawn. `drawn` says that none was picked. Of the `both` verdicts that were asked in both orders
+    of presentation, `flips` changed with the order.
     """
 
     items: int
@@ -43,20 +45,15 @@ class Standings:
     ties: Counts
     losses: Counts
     silent: Counts
-    race: Race | None
-    scores: Sequence[Floats] = ()
+    levels: Levels | None
+    drawn: bool = True
     flips: int = 0
     both: int = 0
 
     @property
-    def queries(self) -> int:
-        """Number of items asked about so far."""
-        return len(self.scores)
-
-    @property
     def judged(self) -> int:
-        """Number of verdicts, not counting the baseline's ties with itself."""
-        return int((self.wins + self.ties + self.losses).sum() - self.ties[self.baseline])
+        """Number of verdicts."""
+        return int((self.wins + self.ties + self.losses).sum())
 
     @property
     def abstentions(self) -> int:
@@ -67,22 +64,31 @@ class Standings:
     def rates(self) -> Floats:
         """Each system's win rate, (wins + ½ ties) / verdicts, shape (m,); NaN without verdicts.
 
-        Durmazkeser et al. (2025), section 2.2.
+        Durmazkeser et al. (2025), section 2.2. That of the baseline is ½.
         """
         verdicts = self.wins + self.ties + self.losses
         rates: Floats = np.full(len(verdicts), np.nan)
         np.divide(self.wins + TIE * self.ties, verdicts, out=rates, where=verdicts > 0)
+        rates[self.baseline] = TIE
         return rates
 
     @property
     def asked(self) -> Counts:
-        """Number of queries on which each system was asked about, shape (m,)."""
+        """Number of items on which each system was asked about, shape (m,)."""
         return self.wins + self.ties + self.losses + self.silent
 
     @property
+    def queries(self) -> int:
+        """Number of items asked about: some system was asked about on all of them."""
+        return int(self.asked.max())
+
+    @property
     def in_question(self) -> Flags:
-        """Which systems were asked about on every query, shape (m,)."""
+        """Which systems may still be named: by their bounds, or as asked about on every query."""
+        if self.levels is not None:
+            return self.levels.in_question
         asked: Flags = np.equal(self.asked, self.queries)
+        asked[self.baseline] = True
         return asked
 
     @property
@@ -95,86 +101,119 @@ class Standings:
 
     @property
     def leader(self) -> int | None:
-        """System with the highest win rate among those in question; None if several are tied."""
-        return self.best[0] if len(self.best) == 1 else None
+        """The system that would be named now: by its bounds, or the highest win rate.
+
+        None if several have the highest win rate, and there are no bounds.
+        """
+        if self.levels is not None:
+            return self.levels.leader
+        best = self.best
+        return best[0] if len(best) == 1 else None
 
 
-def scores_of(labels: Sequence[Label], systems: int, baseline: int) -> tuple[Floats, Flags]:
-    """Return one query's scores and which systems were asked about, both of shape (systems,).
+def scouted_items(systems: int, baseline: int | None, items: int) -> int:
+    """Return the number of items that choose the baseline: 0 if it is given, or of two systems.
 
-    A score is 1 if the system was preferred to the baseline, ½ for a tie, and 0 if the baseline was
-    preferred. It is NaN for an abstention, and for a system that was not asked about. The baseline
-    always counts as asked, and ties with itself.
+    In a very small pool, the first system is the baseline.
     """
-    scores, asked = np.full(systems, np.nan), np.zeros(systems, dtype=bool)
-    scores[baseline], asked[baseline] = TIE, True
+    few = systems == len(TWO_SYSTEMS) or items < SCOUTED + FEWEST_BESIDE
+    return 0 if few or baseline is not None else SCOUTED
+
+
+def score_of(label: Label) -> float:
+    """Return the score of a label's system: 1 if it was preferred, ½ for a tie, 0 if the baseline was.
+
+    It is NaN for an abstention.
+    """
+    if isinstance(label.answer, Abstention):
+        return np.nan
+    return TIE + label.answer.preference / 2
+
+
+def rows_of(labels: Sequence[Label]) -> Iterator[dict[int, float]]:
+    """Yield the scores of each item by system; the labels of an item stand next to each other."""
+    for _, group in groupby(labels, key=lambda label: label.choice.position):
+        yield {label.choice.systems[0]: score_of(label) for label in group}
+
+
+def scores_of(labels: Sequence[Label], systems: int, baseline: int) -> Floats:
+    """Return one query's scores, of shape (systems,); NaN for a system that was not asked about.
+
+    The baseline ties with itself.
+    """
+    scores = np.full(systems, np.nan)
+    scores[baseline] = TIE
     for label in labels:
-        system = label.choice.systems[0]
-        asked[system] = True
-        if not isinstance(label.answer, Abstention):
-            scores[system] = TIE + label.answer.preference / 2
-    return scores, asked
+        scores[label.choice.systems[0]] = score_of(label)
+    return scores
 
 
 @final
 @dataclass(frozen=True)
 class WinRates:
-    """Wins, ties and losses of `systems` systems against system number `baseline`, by query.
+    """Wins, ties and losses of `systems` systems against system number `baseline`.
 
-    With `sampled`, the pool is a sample of the population that the result is about (`Preferences`).
+    Without a `baseline`, it is the one of the labels, and the items that chose it are not in the pool
+    (`scouted_items`). `risk` is that of the bounds; None for none. With `sampled`, the pool
+    is a sample of the population that the result is about (`Preferences`).
     """
 
     systems: int
-    baseline: int
+    baseline: int | None
+    risk: float | None = None
     sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Standings:
-        """Count `labels` over a pool of `items`; the labels of a query stand next to each other."""
-        none = np.zeros(self.systems, dtype=np.int64)
-        race = start(UNLIMITED if self.sampled else items, self.systems)
-        return self.extended(Standings(items, self.baseline, none, none, none, none, race), labels)
+        """Count `labels` over a pool of `items`."""
+        none, levels = np.zeros(self.systems, dtype=np.int64), None
+        items -= scouted_items(self.systems, self.baseline, items)
+        baseline = labels[0].choice.systems[1] if labels else self.baseline or 0
+        if self.risk is not None:
+            population = UNLIMITED if self.sampled else items
+            levels = start(self.systems, baseline, self.risk, population, items)
+        return self.extended(Standings(items, baseline, none, none, none, none, levels), labels)
 
     def extended(self, tally: Standings, labels: Sequence[Label]) -> Standings:
-        """Add the labels of further whole queries to `tally`."""
-        for _, group in groupby(labels, key=lambda label: label.choice.position):
-            tally = self._with_query(tally, list(group))
-        return tally
-
-    def _with_query(self, tally: Standings, labels: Sequence[Label]) -> Standings:
-        scores, asked = scores_of(labels, self.systems, self.baseline)
-        drawn = all(label.choice.propensity is not None for label in labels)
-        race = after(tally.race, scores, asked) if tally.race is not None and drawn else None
+        """Add further labels to `tally`."""
+        systems = np.array([label.choice.systems[0] for label in labels], dtype=np.int64)
+        scores = np.array([score_of(label) for label in labels])
+        drawn = tally.drawn and all(label.choice.propensity is not None for label in labels)
+        levels = tally.levels if drawn else None
         verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
+
+        def counted(before: Counts, which: Flags) -> Counts:
+            return before + np.bincount(systems[which], minlength=self.systems)
+
+        given = self.baseline is not None or not labels
         return replace(
             tally,
-            wins=tally.wins + (scores > TIE),
-            ties=tally.ties + (scores == TIE),
-            losses=tally.losses + (scores < TIE),
-            silent=tally.silent + (asked & np.isnan(scores)),
-            race=race,
-            scores=grown(tally.scores, [scores]),
+            baseline=tally.baseline if given else labels[0].choice.systems[1],
+            wins=counted(tally.wins, scores > TIE),
+            ties=counted(tally.ties, scores == TIE),
+            losses=counted(tally.losses, scores < TIE),
+            silent=counted(tally.silent, np.isnan(scores)),
+            levels=levels and levels.after(rows_of(labels)),
+            drawn=drawn,
             flips=tally.flips + sum(verdict.flipped for verdict in verdicts),
             both=tally.both + sum(verdict.both for verdict in verdicts),
         )
 
     def exhausted(self, tally: Standings) -> StopReason:
         """Return why a run ends when no further query is to be asked."""
-        if tally.queries < tally.items:
+        asked = np.delete(tally.asked, tally.baseline)
+        if self.sampled and tally.queries == tally.items:
+            return SAMPLE_JUDGED
+        if (asked < tally.items).any():
             return StopReason(
                 StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
             )
-        if self.sampled:
-            return SAMPLE_JUDGED
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
                 f"{every_one(tally.items)} was asked about, and the best systems are level",
             )
-        if not tally.in_question.all():
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
-            )
         points = tally.wins + TIE * tally.ties
+        points[tally.baseline] = TIE * tally.items
         rivals = np.delete(points + tally.silent, tally.best[0])
         if len(tally.best) == 1 and (points[tally.best[0]] > rivals).all():
             return StopReason(

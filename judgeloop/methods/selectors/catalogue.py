@@ -38,7 +38,7 @@ class Need(enum.Enum):
     OPINIONS = "opinions of weak judges"
     EPSILONS = "how often the best system loses and ties"
     HISTORY = "earlier comparisons"
-    RISK = "a stated risk at which it drops a system"
+    RISK = "a stated risk, for bounds of the systems' levels"
 
 
 VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES, Need.CLUSTERS})
@@ -54,7 +54,6 @@ class SelectorRow:
     "NAME: ".
 
     For the best of many: `drops` is True if the selector leaves systems out while it goes on.
-    `by_limit` is True if it has to know the number of judgments beforehand.
 
     For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
     (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
@@ -71,7 +70,6 @@ class SelectorRow:
     needs: frozenset[Need] = frozenset()
     takes: frozenset[str] = frozenset()
     drops: bool = False
-    by_limit: bool = False
     clusters: str | int | None = None
     allocation: str | None = None
     walks: bool = False
@@ -121,15 +119,10 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "select", "race", "race:for_many", Draws.EVEN,
-        "random draws; drops each system that is shown not to be the best",
+        "random draws, for the systems that may still be the best",
         needs=[Need.RISK], drops=True,
     ),
     _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
-    _row(
-        "select", "halving", "halving:for_many", Draws.PICKED,
-        "rounds; the better half of the systems goes on to the next",
-        needs=[Need.LENGTHS], drops=True, by_limit=True,
-    ),
     _row(
         "select", "credible", "credible:for_many", Draws.KNOWN,
         "random draws; drops each system that is improbable to be the best",

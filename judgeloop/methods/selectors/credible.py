@@ -101,7 +101,7 @@ class Credible:
         """Add up the scores; drop systems if the belief was waiting for these."""
         points, verdicts, heard = state.points.copy(), state.verdicts.copy(), state.heard
         for _, group in groupby(labels, key=lambda label: label.choice.position):
-            scores, _ = scores_of(list(group), self.systems, self.baseline)
+            scores = scores_of(list(group), self.systems, self.baseline)
             points += np.nan_to_num(scores)
             verdicts += ~np.isnan(scores)
             heard += 1

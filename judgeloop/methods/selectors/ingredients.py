@@ -48,22 +48,22 @@ class ForTwo:
 class ForMany:
     """What a selector that looks for the best of `systems` systems is made of.
 
-    Each system is compared with the system numbered `baseline`. `level` is the risk at which a race
-    drops a system, None under a rule without a stated risk. `limit` is the maximum number of
-    judgments. `lengths` holds the lengths of the outputs in characters, shape (systems, items).
-    `opinions` holds those of the weak judges, shape (judges, items, systems). `epsilons` are the
-    probabilities that the best system loses to and ties with the baseline. With `sampled`, the
-    items are a sample of the population that the result is about.
+    Each system is compared with the system numbered `baseline`; with `choosing`, the selector chooses it.
+    `risk` is that of the systems' bounds, None under a rule without a stated risk, and `gap` how much
+    better than the named system another may be, in share won less share lost. `opinions` holds those of
+    the weak judges, shape (judges, items, systems). `epsilons` are the probabilities that the best system
+    loses to and ties with the baseline. With `sampled`, the items are a sample of the population that
+    the result is about.
     """
 
     systems: int
     baseline: int
-    level: float | None
-    limit: int
-    lengths: NDArray[np.int64] | None = None
+    risk: float | None
     opinions: NDArray[np.int8] | None = None
     epsilons: Epsilons | None = None
     sampled: bool = False
+    gap: float = 0.0
+    choosing: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

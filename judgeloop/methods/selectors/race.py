@@ -1,48 +1,61 @@
-"""A race: all remaining systems share random queries; a system shown not to be the best drops out.
+"""A race by levels: random draws, of which those systems get the next that may still be the best.
 
-When a winner may be named is decided in `stopping/`; the bets are computed in `methods/stats/racing.py`.
+The bounds, and whom they leave in question, are computed in `methods/stats/levels.py`; when a winner
+may be named is decided in `stopping/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Choice, Draws, Label, Step
-from judgeloop.methods.estimators.win_rates import scores_of
+from judgeloop.core.records import TIE, Choice, Draws, Label, Step
+from judgeloop.methods.estimators.win_rates import SCOUTED, rows_of, scouted_items
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.racing import Flags, Race, after, could_be_out, start
+from judgeloop.methods.stats.levels import Levels, start
+from judgeloop.methods.stats.racing import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class RaceState:
-    """A shuffled pool, the number of items drawn, and the race after the answers so far."""
+    """A shuffled pool, the levels after the answers so far, and whether answers are awaited.
+
+    `levels` is None until the baseline is chosen, and `scouted` holds the items that chose it until
+    the next round.
+    """
 
     order: NDArray[np.int64]  # shape (items,)
-    race: Race
-    drawn: int = 0
+    levels: Levels | None
+    waiting: bool = False
+    scouted: tuple[int, ...] = ()
 
 
 @final
 @dataclass(frozen=True)
 class Racing:
-    """Draws every remaining item with equal probability, for all systems still in the race.
+    """Asks in rounds about the systems that may be more than `gap` better than the leader.
 
-    A system leaves the race once the evidence that it is not the best reaches `risk`. Further
-    queries are asked in parallel as long as no answers still out could make a system leave. So no
-    call is made that would not be made with one query at a time. With `sampled`, the items are a
-    sample of the population that the result is about.
+    All systems are asked along one random order of the items, each as far as it is needed. Among many, a
+    system that is not asked about in one round may be asked about again later, if the leader sinks.
+    A round does not depend on how many calls are made at a time. With `sampled`, the items are a sample
+    of the population that the result is about.
+
+    Without a `baseline`, all systems are first compared with one of them, on the first `SCOUTED` items.
+    The baseline is then the system with the most wins less losses on these items. The items
+    leave the decision, and the race is about the others, in whose order the choice has no part: their
+    scores against any given baseline are in random order whatever was found before, so that the proof
+    of `Levels` holds for the baseline that was chosen.
     """
 
     systems: int
-    baseline: int
+    baseline: int | None
     risk: float
+    gap: float = 0.0
     sampled: bool = False
     name: str = "race"
     draws: Draws = Draws.EVEN
@@ -58,47 +71,80 @@ class Racing:
 
     def init(self, items: int, rng: np.random.Generator) -> RaceState:
         """Shuffle the pool once: the draws are then independent of the answers."""
-        race = start(UNLIMITED if self.sampled else items, self.systems)
-        return RaceState(rng.permutation(items), race)
+        order = rng.permutation(items)
+        if scouted_items(self.systems, self.baseline, items):
+            return RaceState(order, None)
+        return RaceState(order, self._levels(self.baseline or 0, items))
 
     def ask(self, state: RaceState, rng: np.random.Generator) -> tuple[Step | None, RaceState]:
-        """Return the next query, for every system in the race.
-
-        It is None while answers could make a system leave, or once the pool is empty or at most one
-        system is left.
-        """
+        """Return the next round; None while answers are awaited, or if nobody needs to be asked."""
         del rng  # all randomness is in the shuffle
-        if not self._may_ask(state):
+        if state.levels is None:
+            return self._scout(state)
+        wanted = {} if state.waiting else state.levels.wanted(self.gap)
+        if not wanted:
             return None, state
-        propensity = 1.0 / (len(state.order) - state.drawn)
-        position = int(state.order[state.drawn])
-        choices = tuple(
-            Choice(position, propensity, (int(system), self.baseline))
-            for system in np.flatnonzero(self._in(state.race))
-            if system != self.baseline
+        judged, items = state.levels.judged.tolist(), len(state.order)
+        against = state.levels.baseline
+        places = sorted(
+            (at, system)
+            for system, count in wanted.items()
+            for at in range(judged[system], judged[system] + count)
         )
-        return Step(choices), replace(state, drawn=state.drawn + 1)
+        choices = (
+            Choice(int(state.order[at]), 1.0 / (items - at), (system, against))
+            for at, system in places
+        )
+        step = Step(tuple(choices), leave=state.scouted)
+        return step, replace(state, waiting=True, scouted=())
 
     def tell(self, state: RaceState, labels: Sequence[Label]) -> RaceState:
-        """Bet on whole queries, in the order drawn."""
-        race = state.race
-        for _, group in groupby(labels, key=lambda label: label.choice.position):
-            race = after(race, *scores_of(list(group), self.systems, self.baseline))
-        return replace(state, race=race)
+        """Move the bounds of the systems that were asked about, or choose the baseline."""
+        if state.levels is not None:
+            return RaceState(
+                state.order, state.levels.after(rows_of(labels)), scouted=state.scouted
+            )
+        scores = np.full((self.systems, SCOUTED), TIE)
+        for number, row in enumerate(rows_of(labels)):
+            scores[list(row), number] = np.nan_to_num(list(row.values()), nan=TIE)
+        rest, left = state.order[SCOUTED:], state.order[:SCOUTED]
+        levels = self._levels(likely_best(scores), len(rest))
+        return RaceState(rest, levels, scouted=tuple(left.tolist()))
 
-    def _in(self, race: Race) -> Flags:
-        running: Flags = race.running & ~race.out(self.risk)
-        return running
+    def _levels(self, baseline: int, items: int) -> Levels:
+        population = UNLIMITED if self.sampled else items
+        return start(self.systems, baseline, self.risk, population, items)
 
-    def _may_ask(self, state: RaceState) -> bool:
-        running = self._in(state.race)
-        if state.drawn == len(state.order) or running.sum() <= 1:
-            return False
-        heard_of = state.drawn - state.race.drawn
-        return not (could_be_out(state.race, heard_of, self.risk) & running).any()
+    def _scout(self, state: RaceState) -> tuple[Step | None, RaceState]:
+        """Return the comparisons of all systems with one of them; None while they are awaited.
+
+        They count as picked: no rule concludes from them.
+        """
+        if state.waiting:
+            return None, state
+        first = int(state.order[0]) % self.systems  # any system
+        choices = (
+            Choice(int(position), None, (system, first))
+            for position in state.order[:SCOUTED]
+            for system in range(self.systems)
+            if system != first
+        )
+        return Step(tuple(choices)), replace(state, waiting=True)
+
+
+def likely_best(scores: Floats) -> int:
+    """Return the system with the most wins less losses against all others.
+
+    `scores`, shape (systems, items), are against any one of them. On an item, a system is taken to win
+    against all with lower scores. A good baseline saves most calls (docs/results): its own level is
+    known without any, and few systems may be above it.
+    """
+    leads = np.sign(scores[:, None] - scores[None, :]).sum(axis=(1, 2))
+    return int(leads.argmax())
 
 
 def for_many(given: ForMany) -> Racing:
     """Make the selector that looks for the best of many systems."""
-    assert given.level is not None, "a race goes with a rule that states a risk"
-    return Racing(given.systems, given.baseline, given.level, given.sampled)
+    assert given.risk is not None, "a race goes with a rule that states a risk"
+    baseline = None if given.choosing else given.baseline
+    return Racing(given.systems, baseline, given.risk, given.gap, given.sampled)

@@ -3,7 +3,7 @@
 The scores are drawn without replacement. Takes scores in the order drawn; returns the wealth of a
 mixture of bets, an upper bound on the risk, and a lower bound on the mean. Stopping rules choose
 the population and draw the conclusion (`methods/stopping/anytime.py`, `methods/stopping/precise.py`,
-`methods/stopping/best_of_many.py`).
+`methods/stats/levels.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Bets that a system is not the best of several that are scored on the same random queries.
 
 Takes the scores of one query after another and returns the evidence against each system (`Race`).
-It does not choose the systems to ask about (`methods/selectors/race.py`), nor decide when a run may stop
-(`methods/stopping/best_of_many.py`).
+`levels.py` uses it among few systems: it tells two systems apart with fewer scores than a bound of each.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from judgeloop.methods.stats.betting import BETS, STAKES
 
-SMALLEST_LOSS = 1e-12  # lower limit for 1 + mean; with less, a system is certainly out
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -47,24 +45,12 @@ class Race:
     evidence: Floats
     running: Flags  # shape (m,): asked about on every query so far
 
-    @property
-    def left(self) -> int:
-        """Number of queries not drawn yet."""
-        return self.items - self.drawn
-
     def out(self, risk: float) -> Flags:
         """Return which systems are ruled out at `risk`, shape (m,).
 
         The best system is ever among them with probability at most `risk`.
         """
         return self.evidence >= -math.log(risk)
-
-    def behind(self) -> Floats:
-        """Return the least by which each running system is behind the best other running system.
-
-        Shape (m,); minus infinity if there is no other running system.
-        """
-        return _rivals(np.where(self.running, self.least, -np.inf))[1] - self.most
 
 
 def start(items: int, systems: int) -> Race:
@@ -97,7 +83,8 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     won = np.where(betted, low[opponent] - high, 0.0)
     # The highest mean of leader minus system over the remaining items if the system is the best. A
     # bet gains when the difference is above it.
-    mean = -gap / race.left
+    left = race.items - race.drawn
+    mean = -gap / left
     largest_loss = 1 + mean
     surely = betted & ((largest_loss < 0) | ((largest_loss == 0) & (won > -1)))
     gain = np.divide(
@@ -106,30 +93,9 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     wealth = race.wealth + np.log1p(gain[:, None] * BETS)
     least = race.least + np.where(running, low, 0.0)
     most = race.most + np.where(running, high, 0.0)
-    moved = Race(race.items, race.drawn + 1, least, most, wealth, race.evidence, running)
-    surely |= running & (moved.behind() > moved.left)
+    surely |= running & (_rivals(np.where(running, least, -np.inf))[1] - most > left - 1)
     evidence = np.maximum(race.evidence, np.where(surely, np.inf, _mixed(wealth)))
-    return Race(race.items, moved.drawn, least, most, wealth, evidence, running)
-
-
-def could_be_out(race: Race, queries: int, risk: float) -> Flags:
-    """Return the systems that some answers to `queries` further queries could rule out, shape (m,).
-
-    Systems that are ruled out already are among them.
-    """
-    queries = min(queries, race.left)
-    behind = np.where(race.running, race.behind(), -np.inf)
-    apart = behind > -np.inf
-    if not queries:
-        return race.out(risk)
-    ahead = np.arange(queries)
-    left = race.left - ahead
-    mean = -np.add.outer(np.where(apart, behind, 0.0), ahead) / left
-    largest_loss = np.maximum(1 + mean, SMALLEST_LOSS)
-    gain = (1 - mean) / largest_loss
-    wealth = race.wealth + np.log1p(gain[:, :, None] * BETS).sum(axis=1)
-    surely = behind + queries > race.left - queries
-    return race.out(risk) | (apart & (surely | (_mixed(wealth) >= -math.log(risk))))
+    return Race(race.items, race.drawn + 1, least, most, wealth, evidence, running)
 
 
 def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:

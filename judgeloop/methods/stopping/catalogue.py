@@ -22,8 +22,8 @@ INTERVALS = {"approximate": False, "anytime": True}
 class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
-    `near` is the near-tie or near-best margin, None without a margin. `gap` is that of a rule whose
-    question is about one (`RuleRow.asked_by`). `threshold` is what past comparisons chose, for the
+    `near` is the near-tie margin, None without a margin. `gap` is that of a rule whose question is
+    about one (`RuleRow.asked_by`, or `separated`). `threshold` is what past comparisons chose, for the
     rule that they calibrate.
     """
 
@@ -103,8 +103,8 @@ RULES: tuple[RuleRow, ...] = (
         guaranteed=True, needs_even_draws=True, asked_by="not_worse",
     ),
     RuleRow(
-        "select", "separated", "best_of_many:separated", "guaranteed, once all others are ruled out",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
+        "select", "separated", "best_of_many:separated", "guaranteed, once no other system can be better",
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"min_gap"}),
     ),
     RuleRow(
         "select", "fixed-budget", "best_of_many:fixed_budget",

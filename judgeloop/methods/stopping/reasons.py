@@ -5,10 +5,13 @@ Sentences for other ends (money, limits, an empty pool) are written where those 
 
 from __future__ import annotations
 
+import math
+
 from judgeloop.core.outcomes import StopKind, StopReason
 
 LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
 MOST_DIGITS = 18  # of a floating-point number
+ROUNDING = 1e-6
 
 NO_DIFFERENCE = StopReason(
     StopKind.NO_DIFFERENCE,
@@ -57,6 +60,25 @@ def risk_met(risk: float, threshold: float) -> StopReason:
         StopKind.RISK_MET,
         f"the stated risk, {show_risk_under(risk, threshold)}, is at most the risk asked for, {threshold:g}",
     )
+
+
+def none_better(gap: float, risk: float) -> StopReason:
+    """Return the reason that no system can be more than `gap` better than the leader.
+
+    >>> none_better(0.05, 0.1).sentence
+    'no system is more than 5 points better than the leader, at a risk of 0.1'
+    """
+    return StopReason(StopKind.RISK_MET, f"{show_gap(gap)} than the leader, at a risk of {risk:g}")
+
+
+def show_gap(gap: float) -> str:
+    """Return by how much no other system is better, in points: share won less share lost, times 100.
+
+    >>> show_gap(0.0), show_gap(0.0712)
+    ('no system is better', 'no system is more than 7.2 points better')
+    """
+    rounded = math.ceil(1000 * gap - ROUNDING) / 1000
+    return f"no system is {f'more than {points(rounded)} ' if rounded else ''}better"
 
 
 def points(gap: float) -> str:

@@ -38,6 +38,7 @@ from judgeloop.settings.shared import (
     STOPPING,
     CallerOnly,
     MaxJudgments,
+    MinGap,
     MinJudgments,
     run_setting,
 )
@@ -86,15 +87,16 @@ class SelectConfig(ContestSettings):
         ),
     ]
     baseline: Annotated[
-        str,
+        str | None,
         run_setting(
-            "System that all others are compared with; one of medium quality takes the fewest judgments.",
+            "System that all others are compared with, by its name or its file's. By default, race compares all "
+            "on a few items, and takes one of the best.",
             SELECTION,
             metavar="NAME",
             common=True,
             example="today",
         ),
-    ]
+    ] = None
     selector: Annotated[
         str,
         one_of(SELECTORS),
@@ -130,15 +132,7 @@ class SelectConfig(ContestSettings):
         Lt(1),
         run_setting("Stated risk at which to stop.", STOPPING, common=True),
     ] = 0.1
-    near_best: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        run_setting(
-            "Stop once the winner's win rate is within this of the best. Above 0 and below 1.",
-            STOPPING,
-        ),
-    ] = None
+    min_gap: MinGap = None
     min_judgments: MinJudgments = 1
     max_judgments: MaxJudgments = 2000
 
@@ -161,10 +155,21 @@ class SelectConfig(ContestSettings):
         """The rule's row in the catalogue."""
         return rule_row(QUESTION, self.rule)
 
-    @property
-    def against(self) -> str:
-        """The baseline."""
-        return self.baseline
+    def against(self, systems: tuple[str, ...]) -> str | None:
+        """Return the baseline's name; None if it is not given.
+
+        Raises:
+            InputError: the baseline is not among the systems.
+        """
+        if self.baseline is None or self.baseline in systems:
+            return self.baseline
+        by_file = dict(zip(map(stem, self.outputs), systems, strict=False))
+        if self.baseline not in by_file:
+            raise InputError(
+                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
+                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
+            )
+        return by_file[self.baseline]
 
     @property
     def output_files(self) -> tuple[Path, ...]:
@@ -172,14 +177,15 @@ class SelectConfig(ContestSettings):
         return self.outputs
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the pairs that can be compared: each other system with the baseline.
+        """Return the pairs that can be compared: each other system with the baseline, if it is given.
 
         Raises:
             InputError: the baseline is not among the systems.
         """
-        if self.baseline not in systems:
-            raise InputError(
-                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
-                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
-            )
-        return [(name, self.baseline) for name in systems if name != self.baseline]
+        against = self.against(systems)
+        return [
+            (name, other)
+            for other in ([against] if against else systems)
+            for name in systems
+            if name != other
+        ]

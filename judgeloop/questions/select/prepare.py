@@ -26,16 +26,17 @@ FEWEST_SYSTEMS = 2
 class Selection(Prepared[SelectConfig]):
     """A search for the best of many, ready to run.
 
-    `baseline` is the number of the system that all others are compared with.
+    `baseline` is the number of the system that all others are compared with; None if the run chooses it.
     """
 
     rule: BestRule
-    baseline: int
+    baseline: int | None
 
     @property
-    def rivals(self) -> tuple[int, ...]:
-        """The numbers of the systems that are compared with the baseline."""
-        return tuple(number for number in range(len(self.pool.systems)) if number != self.baseline)
+    def pairs(self) -> list[tuple[int, int]]:
+        """The comparisons of an item: of each system with the baseline, or with any if it is not known."""
+        first = self.baseline or 0
+        return [(number, first) for number in range(len(self.pool.systems)) if number != first]
 
 
 def prepare(
@@ -56,19 +57,20 @@ def prepare(
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     inputs = read_inputs(config, environment, offline=offline, given=given)
     pool = inputs.pool
+    against = config.against(pool.systems)
     _check_outputs(pool)
     ingredients = Ingredients(
         risk=config.risk,
         items=inputs.items,
         limit=config.max_judgments,
-        near=config.near_best,
+        gap=config.min_gap or 0.0,
     )
     return Selection(
         config,
         inputs,
         run_id(QUESTION, config, inputs),
         rule=config.rule_row.make(ingredients),
-        baseline=pool.systems.index(config.baseline),
+        baseline=pool.systems.index(against) if against else None,
     )
 
 
@@ -95,7 +97,12 @@ def _check_settings(config: SelectConfig) -> None:
     if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
         raise InputError(
             f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
-            "none; for a fixed number of judgments use `selector=halving`"
+            "none; with a limit, `rule=separated` names its leader and the gap"
+        )
+    if config.baseline is None and Need.RISK not in config.selector_row.needs:
+        raise InputError(
+            f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` "
+            "chooses one"
         )
 
 

@@ -25,12 +25,15 @@ class SelectOptions(Part):
     """The settings that only a search for the best has.
 
     - `baseline`: the system that all others are compared with
-    - `near`: the margin within which a system counts as near the best; null for the best itself
+    - `chosen_on`: the number of items that the run chose the baseline by; they are not in the decision
+    - `min_gap`: the gap that matters: the best may be better than the named system by less; null for
+      the best itself
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     """
 
     baseline: str
-    near: float | None = None
+    chosen_on: int = 0
+    min_gap: float | None = None
     epsilon: tuple[float, float] | None = None
 
 
@@ -38,8 +41,8 @@ class SelectOptions(Part):
 class SystemRow:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
-    `risk` is the stated risk of saying that the system is not the best; None if no risk is stated.
-    `near_best` is True if the system is not ruled out as the best. `belief` is the probability that
+    `at_most` is the highest win rate over all items that is not ruled out; None if no risk is stated.
+    `near_best` is True if the system may be the best. `belief` is the probability that
     the selector gives it of being the best; None for a selector without a belief.
     """
 
@@ -50,7 +53,7 @@ class SystemRow:
     losses: int
     abstentions: int
     queries: int
-    risk: float | None
+    at_most: float | None
     near_best: bool
     belief: float | None = None
 
@@ -60,9 +63,10 @@ class Selected(RunResult):
     """The result of a search for the best of many systems.
 
     - `queries`: number of items that were asked about
-    - `standings`: a row for each system, the best first: counts, win rate, whether it is ruled out
-    - `near_best`: the systems not yet ruled out at the stated risk; null if queries were picked,
-      because no risk can be stated then
+    - `standings`: a row for each system, the best first: counts, win rate, whether it may be the best
+    - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
+      share lost, over all items; null if no risk is stated
+    - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
@@ -73,6 +77,7 @@ class Selected(RunResult):
     options: SelectOptions
     queries: int
     standings: tuple[SystemRow, ...]
+    gap: float | None
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
     level_since: int | None = None
@@ -82,7 +87,7 @@ class Selected(RunResult):
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
-            return (note(NoteCode.OUT_OF_REACH, items=self.items),)
+            return (note(NoteCode.NO_FORECAST),)
         return (note(NoteCode.MORE_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
 
@@ -93,18 +98,17 @@ def selected_of(
     data: DataNotes,
     *,
     item_ids: Sequence[str],
-    level: float,
     more_judgments: int | None,
 ) -> Selected:
     """Compute the result from a run's outcome.
 
-    `item_ids` are in the order of positions. `level` is the risk at which a system is ruled out.
+    `item_ids` are in the order of positions.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
-    rows = _standings(outcome, systems, level, certain=certain)
-    stated = setup.guarantee is not None or certain
+    rows, interval = _standings(outcome, systems), outcome.estimate.interval
+    stated = interval is not None or certain
     return Selected(
         setup=setup,
         options=options,
@@ -120,30 +124,27 @@ def selected_of(
         more_judgments=more_judgments,
         queries=tally.queries,
         standings=rows,
-        near_best=tuple(row.system for row in rows if row.near_best)
-        if tally.race is not None
-        else None,
-        win_rates_biased=tally.race is None and tally.queries < tally.items,
+        gap=interval[1] if interval is not None else 0.0 if certain else None,
+        near_best=tuple(row.system for row in rows if row.near_best) if stated else None,
+        win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if outcome.belief is None else outcome.belief.level_since,
     )
 
 
-def _standings(
-    outcome: Outcome[Standings], systems: Sequence[str], level: float, *, certain: bool
-) -> tuple[SystemRow, ...]:
-    """Return a row for every system: the winner, systems not ruled out, then those ruled out.
+def _standings(outcome: Outcome[Standings], systems: Sequence[str]) -> tuple[SystemRow, ...]:
+    """Return a row for every system: the winner, then systems that may be the best, then the others.
 
-    Within these groups the order is by number of queries, then by win rate.
+    Within these groups the order is by win rate.
     """
     tally, belief = outcome.estimate.tally, outcome.belief
-    rates, asked, race = tally.rates, tally.asked, tally.race
-    out = np.zeros(len(systems), dtype=bool) if race is None else race.out(level)
+    rates, asked, levels = tally.rates, tally.asked, tally.levels
+    best = tally.best if outcome.stop.kind is StopKind.ALL_JUDGED else []
+    near = tally.in_question if levels is not None else np.isin(range(len(systems)), best)
     order = sorted(
         range(len(systems)),
         key=lambda number: (
             number != outcome.winner,
-            out[number],
-            -asked[number],
+            not near[number],
             -np.nan_to_num(rates[number]),
         ),
     )
@@ -156,10 +157,8 @@ def _standings(
             losses=int(tally.losses[number]),
             abstentions=int(tally.silent[number]),
             queries=int(asked[number]),
-            risk=None if race is None else float(min(1.0, np.exp(-race.evidence[number]))),
-            near_best=number in tally.best
-            if certain
-            else race is not None and not bool(out[number]),
+            at_most=None if levels is None else levels.each[number].upper / levels.items,
+            near_best=bool(near[number]),
             belief=None if belief is None else belief.probabilities[number],
         )
         for number in order

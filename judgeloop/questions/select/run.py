@@ -7,18 +7,19 @@ knows no exit codes.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Finished, StopKind
-from judgeloop.engine.session import Session
+from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.methods.estimators.win_rates import Standings, WinRates
+from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons, choose_epsilons
-from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
+from judgeloop.questions.select.plan import judgments_to_name, more_to_name
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.questions.select.text import page
@@ -53,42 +54,38 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     finished = await drive_session(_session(selection, given), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments = judgments_to_separate(
-        outcome.estimate.tally,
+    judgments = judgments_to_name(
+        outcome,
         selection.limits,
-        level=selection.rule.level,
-        asked=selection.config.max_judgments if over else outcome.asked,
-        shrinking=_shrinks(selection),
+        partial(_imagined, selection, given),
+        states_risk=selection.rule.level is not None,
+        over=over,
     )
     queries = (
-        pool.query(position, (system, selection.baseline))
-        for position in range(len(pool))
-        for system in selection.rivals
+        pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
     )
     plan = await planned(selection, terms, queries, judgments, finished.spend.left_p)
     return plan, _result(selection, given, finished)
 
 
 def _given(selection: Selection) -> ForMany:
-    """Return the data that the selector uses: lengths of outputs, and weak judges' opinions."""
+    """Return the data that the selector uses: weak judges' opinions."""
     config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
-    lengths = opinions = None
-    if Need.LENGTHS in needs:
-        lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
+    opinions = None
     if Need.OPINIONS in needs:
         from judgeloop.represent.weak_judges import weak_opinions
 
         folder = config.cache_dir / "weak-judges"
-        opinions = weak_opinions(pool.outputs, selection.baseline, config.weak_judges, folder)
+        opinions = weak_opinions(pool.outputs, selection.baseline or 0, config.weak_judges, folder)
     return ForMany(
         len(pool.systems),
-        selection.baseline,
+        selection.baseline or 0,
         selection.rule.level,
-        config.max_judgments,
-        lengths,
         opinions,
         _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
         selection.sampled,
+        config.min_gap or 0.0,
+        choosing=selection.baseline is None,
     )
 
 
@@ -102,35 +99,38 @@ def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilo
     return choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
 
 
-def _shrinks(selection: Selection) -> bool:
-    """Return whether the selector stops asking about systems that are ruled out."""
-    return Need.RISK in selection.config.selector_row.needs
-
-
 def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
-    estimator = WinRates(systems, selection.baseline, sampled=selection.sampled)
+    estimator = WinRates(
+        systems, selection.baseline, selection.rule.level, sampled=selection.sampled
+    )
     return session_of(selection, selector, estimator, selection.rule)
 
 
+def _imagined(selection: Selection, given: ForMany, limits: Limits) -> Session[Standings]:
+    """Return the session with other limits, for a forecast."""
+    inputs = replace(selection.inputs, limits=limits)
+    return _session(replace(selection, inputs=inputs), given)
+
+
 def _result(selection: Selection, given: ForMany, finished: Finished[Standings]) -> Selected:
-    config, outcome, level = selection.config, finished.outcome, selection.rule.level
+    config, outcome = selection.config, finished.outcome
+    tally = outcome.estimate.tally
     more = None
-    if outcome.winner is None and level is not None:
-        tally = outcome.estimate.tally
-        more = more_to_separate(tally, level, shrinking=_shrinks(selection))
+    if outcome.winner is None:
+        more = more_to_name(outcome, partial(_imagined, selection, given))
     result = selected_of(
         finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
-            baseline=config.baseline,
-            near=config.near_best,
+            baseline=selection.pool.systems[tally.baseline],
+            chosen_on=scouted_items(len(tally.wins), selection.baseline, len(selection.pool)),
+            min_gap=config.min_gap,
             epsilon=given.epsilons,
         ),
         data_notes(selection),
         item_ids=[item.id for item in selection.pool.items],
-        level=config.risk if level is None else level,
         more_judgments=more,
     )
     return replace(result, page=page(result))

@@ -9,7 +9,7 @@ import math
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.methods.stopping.reasons import show_risk
+from judgeloop.methods.stopping.reasons import show_gap
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
@@ -29,7 +29,7 @@ from judgeloop.report.sentences import (
     shared,
     summed_up,
 )
-from judgeloop.report.words import count, sentence, shortened
+from judgeloop.report.words import count, shortened
 
 MOST_NAMED = 5  # systems named in a sentence
 EVEN = 0.5  # the win rate of the baseline against itself
@@ -41,7 +41,7 @@ def page(result: Selected) -> Page:
     return Page(
         headline(result),
         details(result),
-        summary=summed_up(result, _standing(result), *_in_the_race(result)),
+        summary=summed_up(result, _standing(result), *_still(result)),
         tables=(_table(result),),
         notes=notes(result, HEADING_RISK, _risk_means(result)),
     )
@@ -52,8 +52,8 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
     if not tally.queries:
         return ""
     leads = "level" if tally.leader is None else f"leads: {shortened(systems[tally.leader], most)}"
-    asked, every = int(tally.in_question.sum()), len(systems)
-    return leads if asked == every else f"{leads}, {asked} of {every} in the race"
+    may, every = int(tally.in_question.sum()), len(systems)
+    return leads if may == every else f"{leads}, {may} of {every} may be the best"
 
 
 def headline(result: Selected) -> str:
@@ -62,15 +62,36 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    among = f"{len(result.setup.systems):,} systems {on_items(result.about, result.items)}"
+    among = f"{len(result.setup.systems):,} systems {_on(result)}"
     if result.winner is None:
         return f"No winner yet among {among}: {ended(result)}."
     name = visible(result.winner)
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."
-    if result.options.near is not None and result.stop_reason is StopKind.RISK_MET:
-        return f"{name} is within {result.options.near:g} of the best win rate of {among}."
-    return f"{name} is the best of {among}."
+    if result.gap:
+        return f"{name}: {show_gap(result.gap)}, of {among}."
+    return f"{name} is the best of {among}{_level_with(result)}."
+
+
+def _on(result: Selected) -> str:
+    """Return which items the decision is about: those that did not choose the baseline."""
+    every = on_items(result.about, result.items)
+    if not result.options.chosen_on or result.setup.sampled:
+        return every
+    return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
+
+
+def _level_with(result: Selected) -> str:
+    """Return the systems that are judged on all items, and have the winner's win rate."""
+    won = next(row for row in result.standings if row.system == result.winner)
+    level = [
+        visible(row.system)
+        for row in result.standings
+        if row is not won
+        and row.at_most is not None
+        and row.at_most == row.win_rate == won.win_rate
+    ]
+    return f", level with {' and '.join(level)}" if level else ""
 
 
 def _standing(result: Selected) -> str:
@@ -87,7 +108,7 @@ def _risk(result: Selected) -> str:
         return "Stated risk: 0 (all items are judged). "
     if result.risk is None:
         return "Stated risk: none. "
-    return f"Stated risk: {show_risk(result.risk)} (guaranteed). "
+    return f"Risk: {result.risk:g}, guaranteed. "
 
 
 def _risk_means(result: Selected) -> str:
@@ -102,22 +123,27 @@ def _risk_means(result: Selected) -> str:
     return promise(result, result.setup.guarantee)
 
 
-def _in_the_race(result: Selected) -> list[str]:
-    """Return which systems are not ruled out; none if there is a winner, or nothing is judged."""
+def _still(result: Selected) -> list[str]:
+    """Return what is known without a winner: the leader and its gap, and who may be the best."""
     names = result.near_best
     if not result.judged or result.winner is not None:
         return []
     if names is None:
-        return ["No system can be ruled out, as the items were not drawn at random."]
+        drawn = "yet" if result.setup.guarantee else "as the items were not drawn at random"
+        return [f"No gap can be stated{' ' if drawn == 'yet' else ', '}{drawn}."]
     shown = ", ".join(map(visible, names[:MOST_NAMED]))
     more = len(names) - MOST_NAMED
-    return [sentence(f"still in the race: {shown}{f' and {more} more' if more > 0 else ''}")]
+    leads = []
+    if result.leader is not None and result.gap is not None:
+        leads = [f"{visible(result.leader)}: {show_gap(result.gap)}. Risk {result.risk:g}."]
+    return [*leads, f"The best may be: {shown}{f' and {more} more' if more > 0 else ''}."]
 
 
 def details(result: Selected) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the decision, as pairs of a name and a text."""
     return rows(
         ("near best", _near_best(result)),
+        ("baseline", _chosen(result)),
         ("rule", _rule(result)),
         ("judge", judge(result)),
         ("selector", _selector(result)),
@@ -152,9 +178,9 @@ def _row(row: SystemRow, result: Selected) -> str:
 
 def _state(row: SystemRow) -> str:
     believed = "" if row.belief is None else f"; belief {show_belief(row.belief)}"
-    if row.risk is None or row.near_best:
+    if row.at_most is None or row.at_most == row.win_rate:
         return believed
-    return f"{believed}; not the best, risk {show_risk(row.risk)}"
+    return f"{believed}; at most {100 * row.at_most:.1f} %"
 
 
 def show_belief(probability: float) -> str:
@@ -169,22 +195,32 @@ def show_belief(probability: float) -> str:
     return f"{100 * probability:.1f} %"
 
 
+def _chosen(result: Selected) -> str:
+    """Return how the baseline was chosen; empty if it was given."""
+    options = result.options
+    if not options.chosen_on:
+        return ""
+    return (
+        f"{options.baseline}, chosen by comparisons on {count(options.chosen_on, 'item')}, which are not in "
+        "the decision"
+    )
+
+
 def _near_best(result: Selected) -> str:
     if result.near_best is None:
-        return "unknown: the items were not drawn at random, so no risk can be stated"
+        return "unknown: no risk is stated"
     if not result.queries:
         return "unknown: nothing has been judged"
-    if len(result.near_best) == 1:
-        return f"{visible(result.near_best[0])}; all others are ruled out"
     names = ", ".join(map(visible, result.near_best))
-    return f"{names}: systems not yet ruled out"
+    return names if len(result.near_best) == 1 else f"{names}: systems that may be the best"
 
 
 def _rule(result: Selected) -> str:
     setup = result.setup
     if setup.guarantee is None:
         return f"{setup.rule}, names the highest win rate when the budget is spent"
-    return f"{setup.rule}, stops at a stated risk of {setup.risk_threshold:g}"
+    wanted = show_gap(result.options.min_gap or 0.0)
+    return f"{setup.rule}, stops once {wanted}, at a risk of {setup.risk_threshold:g}"
 
 
 def _selector(result: Selected) -> str:

@@ -31,22 +31,29 @@ ROWS = [[1.0, 0.5, 0.0, 0.5], [1.0, 0.5, NO, 0.0], [NO, 0.5, 0.0, 0.5]]
 def test_counts_as_worked_by_hand():
     standings = tally(ROWS)
     assert standings.wins.tolist() == [2, 0, 0, 0]
-    assert standings.ties.tolist() == [0, 3, 0, 2]
+    assert standings.ties.tolist() == [0, 0, 0, 2], "nothing is asked about the baseline"
     assert standings.losses.tolist() == [0, 0, 2, 1]
     assert standings.silent.tolist() == [1, 0, 1, 0]
     assert (standings.queries, standings.judged, standings.abstentions) == (3, 7, 2)
-    assert standings.asked.tolist() == [3, 3, 3, 3]
+    assert standings.asked.tolist() == [3, 0, 3, 3]
 
 
 def test_an_abstention_is_neither_a_win_nor_a_loss_in_a_win_rate():
-    # 2 of 2, the baseline's own ties, 0 of 2, (½ · 2) of 3.
+    # 2 of 2, the baseline against itself, 0 of 2, (½ · 2) of 3.
     assert tally(ROWS).rates == pytest.approx([1, 0.5, 0, 1 / 3])
 
 
-def test_in_the_race_it_counts_for_the_system_that_is_bet_against():
-    race = tally(ROWS).race
-    assert race.least.tolist() == [2, 1.5, 0, 1]
-    assert race.most.tolist() == [3, 1.5, 1, 1]
+def test_bounds_are_kept_at_a_stated_risk_until_a_query_is_picked():
+    estimator = WinRates(4, BASELINE, 0.1)
+    standings = estimator.tally(labels_of(ROWS), 10)
+    assert [level.judged for level in standings.levels.each] == [3, 10, 3, 3]
+    assert standings.leader == standings.levels.leader == 0
+    picked = estimator.extended(standings, labels_of([[1.0, 0.5, 0.0, 0.0]], drawn=False, first=3))
+    assert picked.levels is None
+    again = estimator.extended(picked, labels_of([[1.0, 0.5, 0.0, 0.0]], first=4))
+    assert again.levels is None
+    assert again.queries == 5
+    assert tally(ROWS).levels is None, "no risk is stated"
 
 
 def test_who_was_not_asked_on_every_query_is_not_in_question():
@@ -74,19 +81,12 @@ def test_before_the_first_query_nobody_is_best():
     )
 
 
-def test_a_picked_query_ends_the_race_for_good():
-    rule = WinRates(4, BASELINE)
-    picked = rule.extended(tally(ROWS), labels_of([[1.0, 0.5, 0.0, 0.0]], drawn=False, first=3))
-    assert picked.race is None
-    assert rule.extended(picked, labels_of([[1.0, 0.5, 0.0, 0.0]], first=4)).race is None
-    assert picked.queries == 4
-
-
 def same(one, other):
     for field in fields(one):
         first, second = getattr(one, field.name), getattr(other, field.name)
-        if field.name == "race":
-            same(first, second)
+        if field.name == "levels":
+            assert first.uppers.tolist() == second.uppers.tolist()
+            assert first.lower == second.lower
         else:
             np.testing.assert_array_equal(first, second)
 
@@ -97,7 +97,7 @@ def test_counting_bit_by_bit_is_counting_at_once(data):
         st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, NO]), min_size=3, max_size=3), max_size=8)
     )
     cut = data.draw(st.integers(0, len(rows)))
-    estimator = WinRates(3, BASELINE)
+    estimator = WinRates(3, BASELINE, 0.1)
     bit_by_bit = estimator.extended(
         estimator.tally(labels_of(rows[:cut]), 8), labels_of(rows[cut:], first=cut)
     )

@@ -35,7 +35,7 @@ def test_a_row_makes_the_rule_of_its_name(row):
 
 @pytest.mark.parametrize("name", RULES_AMONG_MANY)
 def test_a_row_for_many_systems_makes_the_rule_of_its_name(name):
-    row, rule = rule_row("select", name), make_rule_among(name, risk=0.2, items=50, near_best=None)
+    row, rule = rule_row("select", name), make_rule_among(name, risk=0.2, items=50)
     assert rule.name == name
     assert rule.for_limit(7) == rule
     assert rule.needs_draws == row.needs_even_draws

@@ -1,0 +1,284 @@
+"""Bounds of the level of each of many systems, and whom a race asks next.
+
+A system's level is the sum of its scores over all items of the population. Takes a system's scores
+in random order and returns bounds of its level; takes the bounds of all systems and says who leads,
+how far the leader may be behind, and who is to be asked. It does not ask (`methods/selectors/race.py`)
+and does not stop a run (`methods/stopping/best_of_many.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.records import TIE
+from judgeloop.methods.stats.betting import BETS, bound, log_wealth
+from judgeloop.methods.stats.racing import Flags, Floats, Race
+from judgeloop.methods.stats.racing import after as raced
+from judgeloop.methods.stats.racing import start as begun
+
+# How the first unit of money is spread over the bets against a high level: Beta(1, 2). The guarantee does
+# not depend on it. Beta(3, 2), as in `betting.py`, took a fifth more calls where the best wins nearly always.
+STAKES = (1 - BETS) / (1 - BETS).sum()
+MOST_TOTALS = 1600  # of the grid of totals; with more items than half of it, a bound is rounded up
+# From 3 to so many systems are compared in pairs, too, at this share of the risk (docs/results).
+FEW = 6
+PAIRS_SHARE = 0.75
+# The share of the rest for lower bounds: small where the leader is judged on nearly all items.
+LOWER_SHARE, LOWER_SHARE_SHORT = 0.05, 0.4
+# A leader is one with a high rate so far, if few scores are known of it: (sum + 3) / (number + 3.2).
+PRIOR_SUM, PRIOR_NUMBER = 3.0, 3.2
+FIRST = 2  # items on which every system is asked at first
+AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
+LEADER_AT_ONCE = 8  # the leader, on at least so many
+ROUNDING = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """What is known of one system's total over a population of `items`, from `judged` of them.
+
+    Items come in an order that is uniformly random for this system. Scores are 0, ½ or 1, and NaN for
+    an abstention, which counts 1 in the upper bound and 0 in the lower one.
+
+    For a total τ, let S be the sum of the first k scores, and t = (τ - S) / (items - k) the mean of
+    those that remain if the total is τ. A bet of c that the total is smaller multiplies the wealth by
+
+        1 + c (t - x) / (1 - t)
+
+    at a score x (Waudby-Smith & Ramdas 2024, equations 32 and 33, for 1 - x). If the total is τ, the
+    mean of the next score, given those so far, is t, so the expectation of the factor is 1: the wealth,
+    spread over the bets c by `STAKES`, is a nonnegative martingale in the scores of this system alone.
+    It reaches 1/`risk` at any time with probability at most `risk` (Ville 1939). The totals at which it
+    did, or which are out of reach, are ruled out. Along any path the wealth increases in τ, so they are
+    the totals from some value on, and `upper` is the largest that is left: it is below the true total
+    at any time, of all times together, with probability at most `risk`.
+
+    `totals`, ascending, are those not ruled out; `wealth` has the shape (totals, bets).
+    """
+
+    items: int
+    risk: float
+    totals: Floats
+    wealth: Floats
+    upper: float
+    judged: int = 0
+    least: float = 0.0  # sum of the scores, 0 for every abstention
+    most: float = 0.0  # the same sum, 1 for every abstention
+    scores: tuple[float, ...] = ()
+
+    def after(self, score: float) -> Level:
+        """Return the level after one more score; NaN for an abstention."""
+        low, high = (0.0, 1.0) if math.isnan(score) else (score, score)
+        mean = (self.totals - self.most) / (self.items - self.judged)
+        betted = (mean > 0) & (mean < 1)
+        gain = np.divide(mean - high, 1 - mean, out=np.zeros(len(mean)), where=betted)
+        wealth = gain[:, None] * BETS
+        wealth += 1
+        wealth *= self.wealth
+        judged, most = self.judged + 1, self.most + high
+        within = self.totals - most <= self.items - judged + ROUNDING
+        kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
+        # Totals between the last that is kept and the first that is ruled out are not ruled out.
+        upper = self.upper if kept == len(self.totals) else self.totals[kept] - TIE
+        return Level(
+            self.items,
+            self.risk,
+            self.totals[:kept],
+            wealth[:kept],
+            min(float(upper), most + self.items - judged),
+            judged,
+            self.least + low,
+            most,
+            (*self.scores, score),
+        )
+
+    @property
+    def hope(self) -> float:
+        """The total that is expected of a system while it may still lead."""
+        if self.judged >= self.items:
+            return self.least
+        return self.items * (self.least + PRIOR_SUM) / (self.judged + PRIOR_NUMBER)
+
+    def reaches(self, total: float, risk: float) -> bool:
+        """Whether a total of less than `total` is ruled out at `risk`, at all times together."""
+        if self.least >= total - ROUNDING:
+            return True
+        if self.judged >= self.items or self.least * self.items <= total * self.judged:
+            return False
+        return log_wealth(self._signed, self.items, 2 * total / self.items - 1).risk <= risk
+
+    def lower(self, risk: float) -> float:
+        """Return a lower bound of the total at `risk`, at all times together."""
+        if not self.judged or self.judged >= self.items:
+            return self.least
+        mean = bound(self._signed, self.items, risk)
+        return max(self.least, self.items * (1 + mean) / 2)
+
+    @property
+    def _signed(self) -> Floats:
+        return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=0.0) - 1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The levels of m systems, of which `pool` items of a population of `items` can be judged.
+
+    **Theorem 1.** Choose by any rule, and by everything seen, whom to ask next (each system along one
+    random order), when to stop, and whom to name. Name system a only if L_a + h ≥ U_s for every other
+    system s, with upper bounds U at the risk A each, and lower bounds L at the risk B / (m - 2) each; the
+    baseline's total is known. With probability at least 1 - A - B, the total of a is at most h below the
+    highest, whatever the scores, their ties and their dependence are.
+
+    Proof. Let b be the best system; of several, a fixed one. U_b is below its total T_b at any time with
+    probability at most A (`Level`): the rule only chooses how far the path of b's scores is read, and the
+    order fixes the path. Of the m - 2 systems beside b and the baseline, some L_a is above T_a at any
+    time with probability at most B. Else T_a + h ≥ L_a + h ≥ U_b ≥ T_b if a is not b, and nothing is wrong
+    if it is. The upper bounds of the other systems may be wrong, so there is no sum over them. If b is
+    the baseline, U_b is exact, and one of m - 1 lower bounds fails with probability at most 2 B ≤ A + B
+    (m > 2). If m = 2, either U_b or L_a is exact, so that both may have the whole risk. ∎
+
+    **Corollary 1.** At any time, for every a and all h at once, the total of a is at most
+    max(0, max of U_s over s ≠ a, - L_a) below the highest, and the best is a, or among the systems with
+    U_s ≥ L_a. So h may be chosen afterwards, and a run that is cut off has its own h.
+
+    Among at most `FEW` systems, all are asked on the same items, and `pairs` rules some out at a risk of
+    its own, which is a part of `risk` (`Race`): a system that is ruled out is not in the way. Whichever
+    of all bounds fails, the probabilities add up to at most `risk`.
+
+    To ask whose upper bound is in the way is LUCB (Kalyanakrishnan et al. 2012), with fewer unions.
+    """
+
+    each: tuple[Level, ...]
+    baseline: int
+    pool: int
+    lower_risk: float  # of one lower bound
+    pairs: Race | None = None
+    pairs_risk: float = 0.0
+
+    def after(self, rows: Iterable[Mapping[int, float]]) -> Levels:
+        """Return the levels after further items, each with the scores of the systems asked on it."""
+        each, pairs = list(self.each), self.pairs
+        for row in rows:
+            for system, score in row.items():
+                each[system] = each[system].after(score)
+            if pairs is not None:
+                scores = np.array([row.get(system, math.nan) for system in range(len(each))])
+                scores[self.baseline] = TIE
+                asked = np.isin(range(len(each)), [*row, self.baseline])
+                pairs = raced(pairs, scores, asked)
+        return replace(self, each=tuple(each), pairs=pairs)
+
+    @property
+    def items(self) -> int:
+        """Number of items of the population."""
+        return self.each[self.baseline].items
+
+    @property
+    def judged(self) -> NDArray[np.int64]:
+        """Number of scores by system; that of the baseline is `pool`."""
+        return np.array([min(level.judged, self.pool) for level in self.each])
+
+    @property
+    def uppers(self) -> Floats:
+        """The upper bounds by system; minus infinity for a system that is ruled out in pairs."""
+        uppers = np.array([level.upper for level in self.each])
+        if self.pairs is not None:
+            uppers[self.pairs.out(self.pairs_risk)] = -math.inf
+        return uppers
+
+    @property
+    def leader(self) -> int | None:
+        """The system with the most hope, of several the one judged most; None before all are asked."""
+        judged, uppers = self.judged, self.uppers
+        if not judged.min():
+            return None
+        hopes = np.array([level.hope for level in self.each])
+        if np.isfinite(uppers).any():  # if all are ruled out, a bound has failed
+            hopes[~np.isfinite(uppers)] = -math.inf
+        return max(range(len(hopes)), key=lambda system: (hopes[system], judged[system]))
+
+    @property
+    def lower(self) -> float:
+        """The lower bound of the leader's total; 0 without a leader."""
+        leader = self.leader
+        return 0.0 if leader is None else self.each[leader].lower(self.lower_risk)
+
+    @property
+    def gap(self) -> float:
+        """By how much the best may be ahead of the leader, in share won less share lost."""
+        return max(0.0, 2 * (self._highest_rival - self.lower) / self.items)
+
+    def within(self, gap: float) -> bool:
+        """Whether no system is more than `gap` better than the leader."""
+        leader = self.leader
+        if leader is None:
+            return False
+        return self.each[leader].reaches(self._highest_rival - self._zone(gap), self.lower_risk)
+
+    @property
+    def in_question(self) -> Flags:
+        """Which systems may be the best."""
+        flags: Flags = self.uppers >= self.lower - ROUNDING
+        if self.leader is not None:
+            flags[self.leader] = True
+        return flags
+
+    def wanted(self, gap: float) -> dict[int, int]:
+        """Return on how many further items each system is to be asked next; empty for nobody.
+
+        At first these are all. Then they are the systems whose upper bound is more than `gap` above the
+        leader's hope, and if there is none, the leader; among few systems, all that are not ruled out.
+        """
+        judged, uppers, leader = self.judged, self.uppers, self.leader
+        left = self.pool - judged
+        counts = np.minimum(np.maximum(1, judged // AT_ONCE), left)
+        if leader is None or (judged < min(FIRST, self.pool)).any():
+            asked, counts = judged == judged.min(), np.ones_like(judged)
+        elif self.pairs is not None:
+            asked = np.isfinite(uppers)
+        else:
+            level = self.each[leader]
+            aim = level.hope if left[leader] else level.lower(self.lower_risk)
+            asked = uppers - self._zone(gap) > aim + ROUNDING
+            asked[leader] = False
+            if not (asked & (left > 0)).any():
+                asked = np.arange(len(judged)) == leader
+                counts = np.minimum(np.maximum(LEADER_AT_ONCE, counts), left)
+        return {int(one): int(counts[one]) for one in np.flatnonzero(asked & (left > 0))}
+
+    def _zone(self, gap: float) -> float:
+        return gap / 2 * self.items
+
+    @property
+    def _highest_rival(self) -> float:
+        uppers = self.uppers
+        if self.leader is not None:
+            uppers[self.leader] = -math.inf
+        return float(uppers.max())
+
+
+def start(systems: int, baseline: int, risk: float, items: int, pool: int) -> Levels:
+    """Return the levels of `systems` before the first score.
+
+    The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.
+    """
+    others = systems - 2  # beside the best and the baseline
+    few = 0 < others <= FEW - 2
+    alone = risk * (1 - PAIRS_SHARE) if few else risk
+    share = LOWER_SHARE if pool == items and not few else LOWER_SHARE_SHORT
+    upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)
+    totals = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
+    fresh = Level(items, upper, totals, np.ones((len(totals), len(BETS))), float(items))
+    half = items * TIE
+    known = Level(items, upper, totals[:0], fresh.wealth[:0], half, items, half, half)
+    each = tuple(known if system == baseline else fresh for system in range(systems))
+    pairs = begun(items, systems) if few else None
+    return Levels(each, baseline, pool, lower, pairs, risk * PAIRS_SHARE)

@@ -1,0 +1,178 @@
+"""Bounds of a system's level, against a naive count of the bets; and what they say together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.stats import levels
+from judgeloop.methods.stats.betting import BETS
+from judgeloop.methods.stats.levels import FEW, FIRST, STAKES, start
+
+SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, math.nan]), min_size=1, max_size=14)
+
+
+def one(scores, items, risk=0.1):
+    """The level of a system with these scores beside a baseline."""
+    return start(2, 1, risk, items, items).after({0: score} for score in scores).each[0]
+
+
+def ruled_out(total, scores, items, risk):
+    """Whether the bets that the total is smaller ever win 1 / risk, or it is out of reach."""
+    wealth, known = np.ones(len(BETS)), 0.0
+    for number, score in enumerate(np.nan_to_num(scores, nan=1.0).tolist()):
+        mean = (total - known) / (items - number)
+        if mean > 1 or (mean == 1 and score < 1):
+            return True
+        if 0 < mean < 1:
+            wealth *= 1 + BETS * (mean - score) / (1 - mean)
+        known += score
+        if STAKES @ wealth >= 1 / risk or total - known > items - number - 1:
+            return True
+    return False
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores=SCORES, more=st.integers(0, 20), risk=st.sampled_from([0.05, 0.3]))
+def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more, risk):
+    items = len(scores) + more
+    totals = [half / 2 for half in range(2 * items + 1)]
+    left = [total for total in totals if not ruled_out(total, scores, items, risk)]
+    assert one(scores, items, risk).upper == max(left)
+
+
+@settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(0, 20))
+def test_with_a_coarse_grid_the_bound_is_never_lower(scores, more):
+    items = len(scores) + more
+    fine = one(scores, items).upper
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "MOST_TOTALS", 7)
+        coarse = one(scores, items).upper
+    assert fine <= coarse <= items
+
+
+@settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(0, 20), total=st.integers(0, 30))
+def test_a_lower_bound_is_reached_and_nothing_above_it(scores, more, total):
+    level = one(scores, len(scores) + more)
+    lower = level.lower(0.1)
+    assert level.least <= lower <= level.upper + 1e-6 or lower > level.upper - 1
+    assert level.reaches(total / 2, 0.1) == (lower >= total / 2 - 1e-6)
+
+
+def test_a_system_judged_whole_has_both_bounds_at_its_total():
+    level = one([1.0, 0.5, 0.0, 1.0], 4)
+    assert (level.upper, level.lower(0.1), level.hope) == (2.5, 2.5, 2.5)
+
+
+def test_an_abstention_counts_for_the_system_above_and_against_it_below():
+    level = one([1.0, math.nan, 0.0], 3)
+    assert (level.upper, level.lower(0.1)) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("risk", [0.2, 0.5])
+@pytest.mark.parametrize("scores", [[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0], [1, 0.5, 0.5, 0, 0, 0]])
+def test_over_all_orders_a_bound_ever_fails_with_at_most_the_risk(scores, risk):
+    orders = sorted(set(itertools.permutations(map(float, scores))))
+    high = low = 0
+    for order in orders:
+        path = [one(order[:seen], 6, risk) for seen in range(1, 7)]
+        high += any(level.upper < sum(scores) - 1e-9 for level in path)
+        low += any(level.lower(risk) > sum(scores) + 1e-6 for level in path)
+    assert high <= risk * len(orders)
+    assert low <= risk * len(orders)
+
+
+@pytest.mark.parametrize("systems", [2, 3, FEW, FEW + 1, 53])
+def test_the_risks_of_all_bounds_that_can_do_harm_add_up_to_the_risk(systems):
+    found = start(systems, 0, 0.1, 50, 50)
+    upper, lower = found.each[1].risk, found.lower_risk
+    pairs = 0.0 if found.pairs is None else found.pairs_risk
+    assert max(upper, lower) == 0.1 if systems == 2 else True
+    assert systems == 2 or upper + (systems - 2) * lower + pairs == pytest.approx(0.1)
+    assert (systems - 1) * lower + pairs <= 0.1 + 1e-12, "if the baseline is the best"
+
+
+def asked(rows, items, risk=0.1):
+    """The levels of many systems after each one's scores; the last is the baseline."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "FEW", 2)
+        found = start(len(rows) + 1, len(rows), risk, items, items)
+    return found.after({system: score} for system, row in enumerate(rows) for score in row)
+
+
+def test_the_gap_is_how_far_another_bound_is_above_the_leader():
+    found = asked([[1.0] * 10, [0.0] * 5], 10)
+    assert found.leader == 0
+    assert found.gap == 0.0
+    assert found.within(0.0)
+    few = asked([[1.0] * 6, [0.0] * 2], 10)
+    assert few.gap == pytest.approx(2 * (few.each[1].upper - few.lower) / 10)
+    assert few.within(few.gap + 1e-6)
+    assert not few.within(few.gap - 1e-3)
+
+
+def test_the_baseline_may_lead_and_its_level_is_known():
+    found = asked([[0.0] * 18, [0.0] * 18], 20)
+    assert found.leader == 2
+    assert found.lower == 10.0
+    assert found.within(0.0)
+
+
+def test_at_first_every_system_is_asked_and_then_who_is_in_the_way():
+    empty = asked([[], []], 30)
+    assert empty.leader is None
+    assert empty.gap == 2.0
+    assert empty.wanted(0.0) == {0: 1, 1: 1}
+    assert asked([[1.0], []], 30).wanted(0.0) == {1: 1}
+    both = asked([[1.0] * FIRST, [1.0] * FIRST], 30)
+    assert both.wanted(0.0) == {1: 1}
+    assert set(both.wanted(0.9)) == {0}, "with a wide gap nobody is in the way of the leader"
+
+
+def test_a_system_may_be_asked_again_when_the_leader_sinks():
+    before = asked([[1.0] * 20, [0.5] * 6], 40)
+    assert 1 not in before.wanted(0.0)
+    after = before.after([{0: 0.0}] * 8)
+    assert 1 in after.wanted(0.0)
+
+
+def test_nobody_is_asked_once_all_are_judged():
+    assert asked([[1.0] * 5, [1.0] * 5], 5).wanted(0.0) == {}
+
+
+def test_of_a_sample_no_level_is_ever_known_but_the_baselines():
+    found = start(2, 1, 0.1, UNLIMITED, 30).after({0: 1.0} for _ in range(30))
+    assert found.wanted(0.0) == {}
+    assert 0.5 < found.lower / UNLIMITED < 1
+    assert found.each[0].upper == UNLIMITED
+    assert found.within(0.0)
+
+
+def together(rows, items):
+    """The levels of few systems after whole rows; the last is the baseline."""
+    found = start(len(rows[0]) + 1, len(rows[0]), 0.1, items, items)
+    return found.after(dict(enumerate(row)) for row in rows)
+
+
+def test_among_few_systems_who_is_ruled_out_in_pairs_is_not_in_the_way():
+    found = together([[1.0, 0.0]] * 9, 400)
+    out = found.pairs.out(found.pairs_risk)
+    assert out.tolist() == [False, True, False]
+    assert found.uppers[1] == -math.inf
+    assert not found.in_question[1]
+    assert set(found.wanted(0.0)) == {0}, "the baseline and the leader are left"
+    assert found.leader == 0
+
+
+def test_among_few_systems_all_are_asked_on_the_same_items():
+    found = together([[1.0, 0.0], [0.0, 1.0]], 400)
+    assert found.wanted(0.0) == {0: 1, 1: 1}
+    assert together([[1.0, 0.0], [0.0, 1.0]] * 30, 400).wanted(0.0) == {0: 3, 1: 3}
