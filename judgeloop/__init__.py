@@ -4,8 +4,6 @@ This module defines the public names. Each name is imported on first use, so tha
 `import judgeloop` is fast. The import reads, writes and configures nothing.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -6,8 +6,6 @@ Prints nothing, changes nothing in asyncio, and sets no signal handler: Ctrl-C a
 Python delivers it. `questions.py` has the functions themselves.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import os

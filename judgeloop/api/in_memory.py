@@ -6,8 +6,6 @@ are read through narwhals, which is imported only for them. `formats/rows.py` ch
 file is opened and no judge is asked.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """The settings of `calibrate`: the comparisons to replay, the risks, and the judgment limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -4,8 +4,6 @@
 formats them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

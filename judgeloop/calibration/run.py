@@ -5,8 +5,6 @@ no judge and spends nothing. `study.py` replays the comparisons, `result.py` cho
 and `text.py` writes the output.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Reads a `CalibrationFigures`; `result.py` chooses what to advise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -4,8 +4,6 @@ Reads past comparisons, replays the comparable ones, and returns bounds for the 
 Asks no judge. `methods/stats/risk_control.py` proves that past errors bound the errors of a new comparison.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

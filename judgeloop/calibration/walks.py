@@ -8,8 +8,6 @@ Past preferences take the place of the judge's verdicts, so no judge is asked. T
 session also end these walks (`Rule.met_along_each`); a test checks that both agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The command `judgeloop`, a group of the commands in `commands.py`, and its entry point."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """The command `calibrate`: prints which selector and rule would have served past comparisons best."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

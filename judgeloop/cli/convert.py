@@ -3,8 +3,6 @@
 Reads one file and writes another; of a file with several systems, the one that is asked for.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

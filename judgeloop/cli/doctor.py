@@ -1,7 +1,5 @@
 """The command `doctor`: checks the judges that the settings name, and prints the findings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -3,8 +3,6 @@
 A file is written whole or not at all. `report/` and the questions' own `text.py` make the contents.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict

@@ -5,8 +5,6 @@ line that begins with `#` and no space is a setting; all other comments have a s
 reads no settings and never overwrites a file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import MISSING

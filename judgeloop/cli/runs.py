@@ -1,7 +1,5 @@
 """The commands `runs` and `runs show`: the runs beside a ledger, and the result of one of them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

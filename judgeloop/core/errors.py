@@ -16,8 +16,6 @@ A run that halts returns a `StopReason` (`core/outcomes.py`), not an exception. 
 verdict is an `Abstention` (`core/records.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 

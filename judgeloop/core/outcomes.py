@@ -4,8 +4,6 @@ They hold values and compute nothing beyond simple properties; no I/O. Money is 
 picodollars (`core/money.py`). What is asked and answered is in `records.py`.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass

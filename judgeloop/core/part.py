@@ -5,8 +5,6 @@ schema (`docs/make_results.py`) are made from the annotations and docstrings of 
 Reads no file and makes no sentence.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass

@@ -3,8 +3,6 @@
 `formats/join.py` builds a pool from files.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Nothing is implemented here. The contract tests in `tests/contracts/` check the 
 selector and judge against these docstrings. The ledger's are in `ledger.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 

@@ -1,7 +1,5 @@
 """The settings of the commands that look into a ledger: `ledger` and its subcommands, and `runs`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -4,8 +4,6 @@ The call compares a right answer with a wrong answer, or rates the right answer.
 booked in the ledger like any other call. Returns findings, and formats them as text. Prints nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

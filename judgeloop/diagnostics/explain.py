@@ -4,8 +4,6 @@ Reads the attempts on the item from the ledger and compares the ingredients of t
 records, and formats them as text. Asks no judge and changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

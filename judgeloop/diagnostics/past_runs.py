@@ -3,8 +3,6 @@
 Reads the ledger and the folder `runs` next to it. Changes nothing.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -6,8 +6,6 @@ model, after the reservation and before the attempt was given up. Attempts get t
 so no run is charged too little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ Verdicts of judges that compute and cost nothing (a metric, recorded verdicts) a
 round: one commit reserves many calls, and one settles them. Nothing is sent here (`attempts.py`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -4,8 +4,6 @@ Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve 
 (`admission.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -26,8 +26,6 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 `accounts.py` books. None of this happens here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable

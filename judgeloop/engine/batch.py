@@ -7,8 +7,6 @@ reserved until the first has answered; if it is not needed, its money is free ag
 decides what to ask and when to stop.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any, final

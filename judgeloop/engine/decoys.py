@@ -5,8 +5,6 @@ them highly rewards form over content, and its verdicts on real outputs deserve 
 count against the budget and never enter a decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ It hands each batch of queries from the session to `batch.py` and tells the sess
 until the session is over. The session decides what to ask and when to stop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

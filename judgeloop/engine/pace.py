@@ -6,8 +6,6 @@ per minute apply in addition. Pace changes neither what is asked nor the order i
 folded.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from typing import final

@@ -15,8 +15,6 @@ The answer of a single judge is returned as it is. For ratings of a panel only `
 the other votes count preferences, which a rating does not have.
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 import math

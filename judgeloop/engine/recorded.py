@@ -4,8 +4,6 @@ A replay runs the same session, selector and stopping rule as a run that spends 
 judge, keeps no ledger and knows no order of presentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from judgeloop.core.outcomes import Outcome

@@ -4,8 +4,6 @@ The SDKs' own retries are off, so that every HTTP request has its own reservatio
 `JudgeError` says whether another attempt may succeed. `engine/attempts.py` makes the attempts.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

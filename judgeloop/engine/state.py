@@ -4,8 +4,6 @@
 to it. Observers get a `Progress`, which is a value. Nothing is asked or booked here.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager

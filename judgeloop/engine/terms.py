@@ -1,7 +1,5 @@
 """The terms of a run: its id in the ledger, its budget, its pace, and how judges are asked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from judgeloop.engine.decoys import TEXTS

@@ -1,7 +1,5 @@
 """Reads AlpacaEval's `model_outputs.json`: rows with `instruction`, `output` and `generator`."""
 
-from __future__ import annotations
-
 from judgeloop.formats import plain_rows
 from judgeloop.formats.source import Source
 

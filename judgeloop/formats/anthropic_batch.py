@@ -5,8 +5,6 @@ expired. The prompts are not in the results: give the requests, with `custom_id`
 `items`.
 """
 
-from __future__ import annotations
-
 from judgeloop.formats.catalogue import Fields, by_row, within
 from judgeloop.formats.conversation import said
 from judgeloop.formats.source import Source

@@ -3,8 +3,6 @@
 The content of the last message is an object with `answer`.
 """
 
-from __future__ import annotations
-
 from judgeloop.formats.catalogue import Fields, by_row, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row

@@ -5,8 +5,6 @@ To add a format, write its module and add its row here. The table of
 format's module to read its rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module

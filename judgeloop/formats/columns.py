@@ -6,8 +6,6 @@ setting `map` overrides both. `RowReader` reads the fields of one row as texts, 
 which row and which column is wrong; `rows.py` makes records of the texts.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -5,8 +5,6 @@ list of numbers, or of objects with `token` and `logprob` as OpenAI's API return
 an object, under `content`). This module does not check whether confidence predicts correctness.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

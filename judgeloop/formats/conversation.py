@@ -6,8 +6,6 @@ prompt equals the same prompt without a list. Several turns are shown one after 
 its role. Images and other content that is no text are refused, as a judge would not see them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard

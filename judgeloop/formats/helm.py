@@ -5,8 +5,6 @@ the instance, with the choices if it has any, as the requests of different model
 are in other files and are not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ A join that leaves out an item or a row is an error with counts, unless the user
 join. This module reads no files (see `formats/rows.py`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections import Counter

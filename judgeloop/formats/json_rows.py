@@ -4,8 +4,6 @@ A line may hold its object in a list, as the pipelines of Hugging Face return it
 of each row and the line on which it begins. Which field is what is not known here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

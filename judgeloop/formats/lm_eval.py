@@ -6,8 +6,6 @@ with the scores of each filter. The model's name is that of the file's folder. T
 the likelihoods of given choices have no text to judge, only scores.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ sometimes `reference`, are a file of their own: give it as `items`. The turns of
 together, each under its number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from judgeloop.formats.catalogue import Fields, by_row, only, within

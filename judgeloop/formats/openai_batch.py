@@ -5,8 +5,6 @@ is a reply of `/v1/chat/completions`, `/v1/responses` or `/v1/completions`. The 
 the results: give the file of requests as `items`. A line of requests has `custom_id` and `body`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from judgeloop.formats.catalogue import Fields, by_row, only, within

@@ -5,8 +5,6 @@ here replaces such a link, and a folder that leads elsewhere by a link is refuse
 the files hold.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Reads Parquet files, with pyarrow or fastparquet from the extra `parquet`."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ judgeloop's own rows and Hugging Face's JSON lines are such rows.
 recorded scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from judgeloop.formats.catalogue import Fields

@@ -14,8 +14,6 @@ Amounts are dollars per million tokens. `cache_read_per_mtok`, `cache_write_per_
 `flex`, the price at the tier `flex`. `providers/prices.py` looks up published prices.
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from datetime import date

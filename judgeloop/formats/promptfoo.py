@@ -6,8 +6,6 @@ text is the test's variables, as the prompts differ. A test that failed because 
 because of an assertion, has no output.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

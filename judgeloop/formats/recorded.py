@@ -5,8 +5,6 @@ A file with several scorers or epochs is refused with the choice to make, as is 
 missing. Decides nothing: the judge `recorded:NAME` compares the scores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ list becomes the text of the conversation; of a log that repeats its items, one 
 `join.py` joins the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field

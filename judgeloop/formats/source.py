@@ -4,8 +4,6 @@ A source is a text (rows, or one JSON document) or a binary container. It is not
 `catalogue.py` finds its format, and the format's own module reads it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ decompressed. Each row has the line on which it
 begins, for error messages. Which column is what is not known here.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -4,8 +4,6 @@ Returns a `History`: the comparisons, their source in words, and what they say o
 `methods/stats/decisiveness.py` computes the latter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

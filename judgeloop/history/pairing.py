@@ -4,8 +4,6 @@ Reads no ledger (`verdict_columns.py`) and does not choose the verdicts (`compar
 `calibration/run.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Returns the forecast of each item's score, which `methods/stats/score_forecast.p
 the ratings in words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Most see texts only, cost nothing and accept every question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

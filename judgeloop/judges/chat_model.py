@@ -5,8 +5,6 @@
 `engine/presentation.py`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial

@@ -14,8 +14,6 @@ waited for when the loop and the process end, and there are few of them: a funct
 outlive its time limit, the deadline and SIGTERM.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import hashlib

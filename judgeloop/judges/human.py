@@ -6,8 +6,6 @@ can be corrected. Quitting keeps the answers given, and the same command resumes
 is standard error, because standard output holds the result.
 """
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sys

@@ -5,8 +5,6 @@ a comparison the output with the higher score is better; in a rating the score i
 item without a reference gives an abstention. Metrics cost nothing and ignore the prompt.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import string

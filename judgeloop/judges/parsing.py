@@ -13,8 +13,6 @@ abstention, and so is one in which an answer had begun before the closing tag. A
 missing, because the chat templates of some models hold it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

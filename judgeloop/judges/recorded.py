@@ -4,8 +4,6 @@ The system with the higher score wins an item; scores that differ by at most the
 tie. `formats/recorded.py` reads and pairs the scores. Asks nobody and costs nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import final

@@ -7,8 +7,6 @@ costs count against the budget, so that a run can be rehearsed, but they are not
 `formats/verdicts.py` reads the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path

@@ -3,8 +3,6 @@
 It sends no requests. The cost and the delay of an answer are given, not computed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field

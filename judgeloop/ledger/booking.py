@@ -4,8 +4,6 @@ Every function is one job within a transaction of the caller (`writer.py`). A ro
 it is changed, so that a damaged row is never sealed again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict

@@ -4,8 +4,6 @@ The file is readable by its owner only, and refused if everybody may write it. R
 connection that knows the key of the seals. Reads and writes no attempts and no verdicts.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -6,8 +6,6 @@ read stays charged, in an attempt that says so. A verdict whose attempt cannot b
 serves no history, because its ingredients are taken from the note of the attempt.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Iterator

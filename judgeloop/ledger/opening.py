@@ -5,8 +5,6 @@ Returns what `core/ledger.py` promises. What else is in `ledger/` is not for oth
 `inspection.py` (files that may be damaged) and `ledger_memory.py`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

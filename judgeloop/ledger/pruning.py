@@ -6,8 +6,6 @@ anew. Attempts of unknown cost stay, and those of the days around them, because 
 provider is compared with both (`ledger reconcile`). So do those that are open. Runs stay.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 Reads an open connection and returns records; the seal of each row is checked. Writes nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice

@@ -8,8 +8,6 @@ seal does not show that a row is missing, nor that a row was replaced by an earl
 Does not decide what to book (`booking.py`), and begins no transaction.
 """
 
-from __future__ import annotations
-
 import hmac
 import sqlite3
 import zlib

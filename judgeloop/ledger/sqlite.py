@@ -15,8 +15,6 @@ process dies, the next that works on the run releases what was never sent, and a
 sent (`recover`). The ledger does not know prices and does not parse replies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import uuid

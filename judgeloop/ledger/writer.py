@@ -5,8 +5,6 @@ on disk. Group commit makes hundreds of durable writes per second possible. The 
 `sqlite.py` defines them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import sqlite3

@@ -4,8 +4,6 @@ Writes requests and reads replies; `chat.py` sends them. The replies' models hav
 that are needed. No sampling parameters are sent, because newer models refuse them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, ClassVar, final

@@ -9,8 +9,6 @@ is true and dearer than the quote, it is booked, and the run stops (`engine/atte
 reservations no longer bound the bill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ To add a provider, add its file and one row here: judges, settings, help and doc
 table. It imports nothing heavy: a provider's file is imported when a model of it is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module

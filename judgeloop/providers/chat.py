@@ -6,8 +6,6 @@ elsewhere (`judges/chat_model.py`). A provider's file (`openai.py`, `anthropic.p
 how a request is written and how a reply is read. Retries and time limits are the engine's.
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

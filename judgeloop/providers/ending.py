@@ -6,8 +6,6 @@ listed together, because servers that imitate a provider mix them. Fields of the
 message is searched only where no field says anything, because it may quote the texts to judge.
 """
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
 from typing import Any

@@ -7,8 +7,6 @@ in the provider's own environment variable. Any other server gets `JUDGELOOP_JUD
 Messages never contain a key, nor an address that may contain one.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress

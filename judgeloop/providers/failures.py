@@ -6,8 +6,6 @@ Anthropic, Azure, Amazon Bedrock, Google (a list of one object), OpenRouter (the
 provider behind it in `metadata`), LiteLLM (the status as the code), Ollama and vLLM.
 """
 
-from __future__ import annotations
-
 import email.utils
 import math
 import re

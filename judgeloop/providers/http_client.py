@@ -4,8 +4,6 @@ All HTTP judges use these clients, the SDKs' own requests included. Imported wit
 first call. Does not read the content of replies.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 import sys

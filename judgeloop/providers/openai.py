@@ -4,8 +4,6 @@ Writes requests and reads replies; `chat.py` sends them. The replies' models hav
 that are needed. OpenAI gets no sampling parameters, because newer models refuse them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Hashable, Mapping

@@ -8,8 +8,6 @@ price has none, and a run with a budget refuses it. Nothing is downloaded: the p
 the installed genai-prices. Which tier a reply was billed at, the reply says (`billing.py`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -6,8 +6,6 @@ quote it cut or wrapped. Case, blanks and zero-width characters make no differen
 redacted whole, before it is cut to length: a cut through a key leaves a part that matches no more.
 """
 
-from __future__ import annotations
-
 import base64
 import unicodedata
 from collections.abc import Iterator

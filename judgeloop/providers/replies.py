@@ -5,8 +5,6 @@ its bill may be of any type: it never makes a verdict worthless that was paid fo
 themselves are in the providers' files. `billing.py` reads the cost from their usage.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Annotated, Any
 

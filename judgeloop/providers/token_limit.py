@@ -11,8 +11,6 @@ cuts off is asked for again at the full limit, and is paid for twice. No verdict
 limit was sent: a truncated reply brings none, and other replies are the same under either.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Sequence
 from typing import final

@@ -5,8 +5,6 @@ sessions and rules are those of live runs. The scores, and the vectors and lengt
 selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

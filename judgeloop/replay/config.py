@@ -3,8 +3,6 @@
 `ReplaySettings` has what all replays share: the recorded data, the output folder and the seed.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar

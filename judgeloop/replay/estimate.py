@@ -4,8 +4,6 @@ Every selector is run at every share of the items. The selectors, sessions, esti
 are those of live runs. Files are read in `estimate_inputs.py`; the rows are summed up in `tables.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ Returns a `Subject` for each system: recorded scores, and vectors and confidence
 them. Computes vectors with models. Runs nothing on the scores.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The file formats are in `formats/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 

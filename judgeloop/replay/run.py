@@ -4,8 +4,6 @@ Every finished part is written to the journal, so that an interrupted replay can
 `compare.py`, `select.py` and `estimate.py` run a single part; `tables.py` sums up the rows.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ rules are those of live runs. The scores, and the lengths and weak judges' opini
 uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Only the shown text is escaped. The text that is judged and stored is not changed.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -5,8 +5,6 @@ file, and no style sheet that could reach other cells of a notebook. Computes no
 no file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 

@@ -4,8 +4,6 @@ The question is one test, which passes exactly if the command exits with 0. Comp
 writes no file.
 """
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE

@@ -4,8 +4,6 @@ Holds what was said of an item and how it was drawn, and reads prompts and outpu
 CSV texts are escaped, because a spreadsheet runs a cell that looks like a formula.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Reads the `Page` of a result, whose texts have no unseen characters, and escapes
 Computes no figure and writes no file.
 """
 
-from __future__ import annotations
-
 import re
 
 from judgeloop.report.page import Page, Section

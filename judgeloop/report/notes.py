@@ -4,8 +4,6 @@ Programs read codes and values. People read the sentence that `TEXTS` makes of t
 figure; the results decide which notes they carry.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field

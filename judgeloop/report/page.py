@@ -4,8 +4,6 @@ A question's own `text.py` makes the `Page`. `html.py`, `markdown.py` and `noteb
 other forms.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass

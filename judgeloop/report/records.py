@@ -4,8 +4,6 @@ Their docstrings say what each field of the JSON holds. Renders nothing; the que
 `result.py` has its decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ to a program: as text, in a notebook, as values and as a data frame, whose libra
 then. Writes no file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module

@@ -4,8 +4,6 @@ Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and 
 own `text.py` states its decision.
 """
 
-from __future__ import annotations
-
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage

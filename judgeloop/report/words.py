@@ -1,7 +1,5 @@
 """Words for sentences: numbers with nouns, capital letters and full stops, shortened names."""
 
-from __future__ import annotations
-
 import re
 
 from judgeloop.core.money import PICO_PER_DOLLAR, show_usd

@@ -5,8 +5,6 @@ So this cache stores and reads raw bytes only, and treats all other content as a
 comes with the extras `judgeloop[cache]` and `judgeloop[embed]`; without it nothing is cached.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import sqlite3

@@ -4,8 +4,6 @@ Never runs code that comes with a model, and reads weights from safetensors file
 reads hidden states from the model. torch and transformers are imported on first use.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

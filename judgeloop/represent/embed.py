@@ -5,8 +5,6 @@
 imported on first use. `hidden.py` has the representation by hidden states.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ dimensions (`reducing.py`). Prompts are used as they are, without a chat templat
 `judgeloop[embed]`; torch is imported on first use.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 lost or corrupt folder costs only computing time, and so does a missing diskcache.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Reads a `Prepared`. The question's own `run.py` makes the session and the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

@@ -5,8 +5,6 @@ So the run's folder keeps the ledger's id and what the run was charged there. Re
 file `ledger.json` of the folder.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

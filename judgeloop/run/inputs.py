@@ -5,8 +5,6 @@ Reads the files that the settings name, or the tables in memory that stand for t
 spent. The question's own `prepare.py` reads what only this question needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

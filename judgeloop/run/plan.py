@@ -4,8 +4,6 @@ Reads numbers of judgments and quotes, and returns a `Plan`. The worst case is a
 low and expected cases are guesses. The question's own `plan.py` forecasts the judgments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

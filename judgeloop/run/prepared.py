@@ -5,8 +5,6 @@ same id. So the id is made of everything that can change the outcome: the questi
 judges, and every setting that is not declared as pace, money, place or report (`setting.py`).
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 from collections.abc import Iterable

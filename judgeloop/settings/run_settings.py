@@ -4,8 +4,6 @@ Each field is declared with its help, what it is part of, and who may set it (`s
 question's own `config.py` declares the others.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

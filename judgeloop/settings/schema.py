@@ -4,8 +4,6 @@ Editors check and complete a settings file by it. It holds every setting, also t
 file named by --config may set, and says so of them. `words` says the same of a value in words.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable
 from decimal import Decimal

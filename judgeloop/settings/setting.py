@@ -5,8 +5,6 @@ the settings file and its schema, the run id and the documentation are made from
 checks values. Pydantic is not imported here, so that `--help` stays fast.
 """
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

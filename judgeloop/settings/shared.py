@@ -1,7 +1,5 @@
 """What configurations share: panels of the help, types of values, settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path

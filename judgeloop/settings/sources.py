@@ -6,8 +6,6 @@ nothing is an error too: a mistyped one would be ignored in silence. Nothing rea
 environment of the process.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ the others, and makes the paths of a file above the working folder relative to t
 reads the files.
 """
 
-from __future__ import annotations
-
 import enum
 import os
 from collections.abc import Iterable

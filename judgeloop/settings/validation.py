@@ -4,8 +4,6 @@ Pydantic checks the values by the annotations of the configuration's fields. It 
 when a configuration is made.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from functools import cache

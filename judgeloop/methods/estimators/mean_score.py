@@ -5,8 +5,6 @@ score. Returns `Ratings`. A stopping rule decides whether the mean is precise en
 (`methods/stopping/precise.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

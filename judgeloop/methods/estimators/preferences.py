@@ -6,8 +6,6 @@ nothing else: if draws also depend on the scores themselves, it is biased. A sto
 whether the counts are enough (`stopping/`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

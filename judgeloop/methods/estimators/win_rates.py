@@ -4,8 +4,6 @@ Takes labels and returns `Standings`. A stopping rule decides whether they are e
 best system (`methods/stopping/best_of_many.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

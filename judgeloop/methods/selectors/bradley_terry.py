@@ -5,8 +5,6 @@ they estimate the coefficients; `log_ratios` in `methods/stats/information.py` s
 coefficients only serve to choose queries: no result reports them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final

@@ -5,8 +5,6 @@ read this table. It imports nothing heavy: a row names the function that makes t
 and the function's module is imported when a selector is made.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace

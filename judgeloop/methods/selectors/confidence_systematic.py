@@ -4,8 +4,6 @@ Huang et al. (2024), section 4.3, draw such a sample at random from bins of the 
 bins get finer with every item. How the confidence is computed is not decided here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

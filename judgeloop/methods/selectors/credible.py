@@ -8,8 +8,6 @@ about, not the queries: on GPT-4's recorded verdicts, picking queries by their e
 under the weak judges took from 7 % more to 13 % fewer calls than drawing them (docs/results).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

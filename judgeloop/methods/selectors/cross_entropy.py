@@ -5,8 +5,6 @@ are those of the authors' program. The vectors, from the model's last hidden lay
 here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

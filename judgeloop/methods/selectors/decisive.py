@@ -4,8 +4,6 @@ Without a history it makes plain random draws. The weights are computed in `meth
 and `methods/stats/decision_model.py`; earlier comparisons are read in `history/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ Durmazkeser et al. (2025), appendix C. The outcomes are those of the ensemble of
 (appendix D, `methods/stats/weak_opinions.py`). The judge's own answers do not change the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final

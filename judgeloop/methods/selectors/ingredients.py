@@ -4,8 +4,6 @@ A field that the selector's catalogue row does not ask for may be None. Nothing 
 here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

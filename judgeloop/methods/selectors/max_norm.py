@@ -3,8 +3,6 @@
 It takes the difference vectors; `represent/` and `methods/stats/diffuse_variants.py` compute them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

@@ -8,8 +8,6 @@ scikit-learn is imported on first use; its HDBSCAN takes time quadratic in the n
 about a minute for 100,000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

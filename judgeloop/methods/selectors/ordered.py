@@ -4,8 +4,6 @@ A selector says which order; here are its state and its steps. The order is work
 as it is asked for.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ The bounds, and whom they leave in question, are computed in `methods/stats/leve
 may be named is decided in `stopping/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final

@@ -1,7 +1,5 @@
 """Uniform random draws without replacement: the baseline for every other selector."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final

@@ -7,8 +7,6 @@ Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in `s
 `methods/estimators/mean_score.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

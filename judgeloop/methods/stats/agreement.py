@@ -4,8 +4,6 @@ Takes votes as integer categories, or shares of verdicts. The caller decides whi
 scikit-learn computes Cohen's kappa and is imported on first use.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 `methods/stats/cluster_search.py` finds the number of clusters. scikit-learn is imported on first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ The looks go where the curve changes most. `strata_by_clusters` runs the search 
 k-means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise

@@ -5,8 +5,6 @@ learns from the verdicts that the run has seen so far, and returns draw weights.
 which system a decisive verdict prefers. `methods/selectors/decisive.py` chooses when to fit again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, final

@@ -4,8 +4,6 @@ Takes vectors, returns a `Dendrogram` that can be cut into clusters. Does not ch
 judge: `methods/selectors/diffuse.py` does. SciPy is imported on first use.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Ashury-Tahan et al. (2024), section 4.1; the ablations are of its appendix A.4. 
 how a representative's verdict counts, are in `methods/selectors/diffuse.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ where runs end, and the largest chance of an answer at a gap at which it is wron
 `exact_tables.Table`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -6,8 +6,6 @@ the baseline, 0 for a tie, -1 for a loss. The baseline is one of the systems and
 opinions are made in `weak.py`; no judge is asked here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -5,8 +5,6 @@ is x = margin² · limit / share. The figures are approximate; `exact_tables.py`
 chances for one limit. Imports no arrays, as settings are completed with these figures.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

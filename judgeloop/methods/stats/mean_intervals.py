@@ -6,8 +6,6 @@ number of looks. Both are approximations. For random draws from an unstratified 
 `methods/stats/betting.py` has bounds that need none.
 """
 
-from __future__ import annotations
-
 import math
 
 from judgeloop.methods.stats.strata import Moments

@@ -7,8 +7,6 @@ to import than a comparison takes to decide. The tests hold the results to SciPy
 fractions.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import NormalDist

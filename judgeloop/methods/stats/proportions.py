@@ -7,8 +7,6 @@ statistical sign test", JASA 41). With scores of 0 and 1 this is the exact form 
 sample, not for one that is looked at many times.
 """
 
-from __future__ import annotations
-
 import math
 
 from scipy.special import bdtr, betaincinv

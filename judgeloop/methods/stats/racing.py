@@ -4,8 +4,6 @@ Takes the scores of one query after another and returns the evidence against eac
 `levels.py` uses it among few systems: it tells two systems apart with fewer scores than a bound of each.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ from the critical value on, and 0 under it. The loss of a comparison is the mean
 runs; all comparisons have the same number of runs.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

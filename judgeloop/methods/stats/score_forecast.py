@@ -5,8 +5,6 @@ items and the forecast. The earlier scores come from `history/ratings.py`. For a
 quality, `strata.py` has a function of its own (`with_proxy`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

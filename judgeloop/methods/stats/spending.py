@@ -5,8 +5,6 @@ after each draw, computed exactly by dynamic programming. `methods/stopping/sequ
 crossing means.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

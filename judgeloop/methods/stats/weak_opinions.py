@@ -4,8 +4,6 @@ The weak judges of LLM Selector: Durmazkeser et al. (2025), "Active Model Select
 Language Models", section 2.3.1 and appendix D. `methods/stats/information.py` uses the opinions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 

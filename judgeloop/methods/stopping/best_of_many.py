@@ -4,8 +4,6 @@ The guarantee of `Separated` is for random draws. Both read standings; `methods/
 computes the bounds, and the selector decides which systems are still judged.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Protocol, Self, final

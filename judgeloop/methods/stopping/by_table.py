@@ -4,8 +4,6 @@ They read a tally of verdicts and follow it through a table (`methods/stats/exac
 is calibrated for a limit of judgments known beforehand.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ It reads a tally and bounds from past comparisons. `calibration/` replays the pa
 `methods/stats/risk_control.py` says what their errors imply for a new comparison.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

@@ -5,8 +5,6 @@ and calibration read this table. It imports nothing heavy: a row names the funct
 rule as text, and the function's module is imported when a rule is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

@@ -4,8 +4,6 @@ It works with any rule for two systems. `methods/stats/predictive.py` computes h
 lead to a given lead; the wrapped rule says what a lead means.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Self, final

@@ -6,8 +6,6 @@ comparison takes to decide; tests check it against SciPy and against exact fract
 and `may_be_at_most` compare it with a risk, which takes less time than to compute it.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache, lru_cache

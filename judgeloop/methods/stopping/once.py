@@ -4,8 +4,6 @@ It reads a tally of verdicts; the test is in `methods/stats/proportions.py`. A t
 would break its risk, so this rule never looks before the last item.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

@@ -4,8 +4,6 @@ It reads ratings. `methods/stats/strata.py` estimates the mean and its variance;
 and `methods/stats/betting.py` compute the intervals. A selector chooses the items.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Self, final

@@ -3,8 +3,6 @@
 Sentences for other ends (money, limits, an empty pool) are written where those ends happen.
 """
 
-from __future__ import annotations
-
 import math
 
 from judgeloop.core.outcomes import StopKind, StopReason

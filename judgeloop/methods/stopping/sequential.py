@@ -3,8 +3,6 @@
 It reads a tally of verdicts; the boundary is computed in `methods/stats/spending.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Self, final

@@ -4,8 +4,6 @@ Takes a rule, a tally and the limits; returns numbers of judgments. Asks no judg
 in `run/plan.py`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The ledger is read only if the selector or the rule uses earlier comparisons. `r
 what all questions need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 `text.py` makes the page. Formats nothing for people and writes no file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

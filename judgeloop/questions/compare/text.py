@@ -3,8 +3,6 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-from __future__ import annotations
-
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER

@@ -4,8 +4,6 @@ Projects the width of the interval from the variance so far, or from an assumed 
 judge. Prices are added in `run/plan.py`.
 """
 
-from __future__ import annotations
-
 import math
 
 from judgeloop.methods.estimators.mean_score import Ratings

@@ -4,8 +4,6 @@ Vectors and clusters are computed here. The ledger is read only if the proxy use
 `run/inputs.py` reads what all questions need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

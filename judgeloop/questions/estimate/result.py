@@ -4,8 +4,6 @@ Every figure is computed once, here. `text.py` makes the page. Formats nothing f
 no file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Makes the sessions from their parts and passes them to the driver (`run/drive.py
 rates every item first; then the judge rates a sample. Prints nothing and knows no exit codes.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, replace
 

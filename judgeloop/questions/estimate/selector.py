@@ -4,8 +4,6 @@ The catalogue (`methods/selectors/catalogue.py`) says which data a selector need
 holds them: of a live run (`live_material`), or of a recorded system (`replay/estimate.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -3,8 +3,6 @@
 Takes an `Estimated` and returns sentences. Computes no figures and prints nothing.
 """
 
-from __future__ import annotations
-
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row

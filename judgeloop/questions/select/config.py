@@ -3,8 +3,6 @@
 The settings that all questions share are in `settings/run_settings.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -4,8 +4,6 @@ Runs the search on imagined answers (`engine/recorded.py`): those so far again, 
 judge. Prices are added in `run/plan.py`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 

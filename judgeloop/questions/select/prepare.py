@@ -3,8 +3,6 @@
 `run/inputs.py` reads what all questions need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Makes the session from its parts and passes it to the driver (`run/drive.py`). P
 knows no exit codes.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

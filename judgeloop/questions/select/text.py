@@ -3,8 +3,6 @@
 Takes a `Selected` and returns sentences. Computes no figures and prints nothing.
 """
 
-from __future__ import annotations
-
 import math
 
 from judgeloop.core.outcomes import StopKind
