@@ -8,9 +8,10 @@ Reads no file and makes no sentence.
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-Sentence = str  # a text for people, which may name settings between backticks
+# A text for people, which may name settings between backticks.
+Sentence = Annotated[str, "Sentence"]
 Say = Callable[[str], str]  # how the caller says a sentence; the command line says flags
 
 
