@@ -63,7 +63,8 @@ class History:
         if (life, key) not in self.cleared:
             raise BrokenError(f"{request.mark} was sent before the ledger had noted it")
         self.cleared.discard((life, key))
-        if key in self.held:
+        # A free call is not noted as sent, so what it brings may cross a call that is paid for.
+        if key in self.held and self.request_under(key).worst_p:
             raise BrokenError(
                 f"{request.mark} was sent, though there was a verdict: it is paid twice"
             )
@@ -93,7 +94,14 @@ class History:
 
     def request_of(self, verdict: Verdict) -> Request:
         """Return the request that a verdict came from."""
-        return self.requests[int(verdict.reason.split()[1])]
+        return self._marked(verdict.reason)
+
+    def request_under(self, key: str) -> Request:
+        """Return the request that the verdict under a key came from."""
+        return self._marked(self.held[key])
+
+    def _marked(self, mark: str) -> Request:
+        return self.requests[int(mark.split()[1])]
 
     def check_own(self, key: str, verdict: Verdict) -> None:
         """Check that a verdict is what the provider answered to a request for this key."""

@@ -17,7 +17,7 @@ from simulation.stores import Fault
 from simulation.world import BrokenError, World
 
 GROUPS = 10
-QUICK, MANY = 24, 110  # seeds of a group: with all tests, and with `-m simulation`
+QUICK, MANY = 50, 150  # seeds of a group: with all tests, and with `-m simulation`
 
 
 def simulate_all(first, count):
