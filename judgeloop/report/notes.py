@@ -70,9 +70,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
     NoteCode.CHANCE_ON_OTHERS: "The decision is about these items. On others like them, {most:,} "
     "to {least:,} may be chance (sign test, p-value {p_value:.3f}).",
-    NoteCode.RESUME: "Rerun the command to resume. It never pays twice.",
-    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes and never pays "
-    "twice.",
+    NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
+    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
+    "no verdict twice.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",

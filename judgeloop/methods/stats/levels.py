@@ -214,14 +214,21 @@ class Levels:
     @property
     def gap(self) -> float:
         """By how much the best may be ahead of the leader, in share won less share lost."""
-        return max(0.0, 2 * (self._highest_rival - self.lower) / self.items)
+        return 2.0 if self.leader is None else self.gap_of(self.leader)
+
+    def gap_of(self, system: int) -> float:
+        """Return by how much the best may be ahead of a system, which may be chosen afterwards."""
+        lower = self.each[system].lower(self.lower_risk)
+        return max(0.0, 2 * (self._highest_rival(system) - lower) / self.items)
 
     def within(self, gap: float) -> bool:
         """Whether no system is more than `gap` better than the leader."""
         leader = self.leader
         if leader is None:
             return False
-        return self.each[leader].reaches(self._highest_rival - self._zone(gap), self.lower_risk)
+        return self.each[leader].reaches(
+            self._highest_rival(leader) - self._zone(gap), self.lower_risk
+        )
 
     @property
     def in_question(self) -> Flags:
@@ -259,11 +266,9 @@ class Levels:
     def _zone(self, gap: float) -> float:
         return gap / 2 * self.items
 
-    @property
-    def _highest_rival(self) -> float:
+    def _highest_rival(self, of: int) -> float:
         uppers = self.uppers
-        if self.leader is not None:
-            uppers[self.leader] = -math.inf
+        uppers[of] = -math.inf
         return float(uppers.max())
 
 

@@ -107,6 +107,11 @@ def selected_of(
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     rows, interval = _standings(outcome, systems), outcome.estimate.interval
     stated = interval is not None or certain
+    leader, gap = tally.leader, interval[1] if interval is not None else 0.0 if certain else None
+    if outcome.winner is None and interval is not None and tally.levels is not None:
+        # The race may pursue a system that has promised most; who is named is ahead so far.
+        leader = tally.best[0]
+        gap = tally.levels.gap_of(leader)
     return Selected(
         setup=setup,
         options=options,
@@ -115,14 +120,14 @@ def selected_of(
         spend=finished.spend,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
-        leader=None if tally.leader is None else systems[tally.leader],
+        leader=None if leader is None else systems[leader],
         risk=outcome.estimate.risk if stated else None,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=more_judgments,
         queries=tally.queries,
         standings=rows,
-        gap=interval[1] if interval is not None else 0.0 if certain else None,
+        gap=gap,
         near_best=tuple(row.system for row in rows if row.near_best) if stated else None,
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if outcome.belief is None else outcome.belief.level_since,

@@ -126,6 +126,14 @@ def test_the_baseline_may_lead_and_its_level_is_known():
     assert found.within(0.0)
 
 
+def test_a_gap_can_be_stated_of_any_system_and_of_the_baseline_by_its_known_level():
+    early = asked([[1.0, 0.5, 0.5], [0.0, 0.5, 0.0]], 100)
+    assert (early.leader, early.gap) == (0, early.gap_of(0))
+    known = early.gap_of(early.baseline)
+    assert known == pytest.approx(2 * (max(early.uppers[:2]) - 50) / 100)
+    assert known < early.gap < early.gap_of(1)
+
+
 def test_at_first_every_system_is_asked_and_then_who_is_in_the_way():
     empty = asked([[], []], 30)
     assert empty.leader is None
