@@ -27,6 +27,7 @@ from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
+from judgeloop.settings.shared import ABSTAIN
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -56,6 +57,8 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         decoy_texts=prepared.inputs.decoy_texts,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
+        missing_abstains=config.missing == ABSTAIN,
+        max_failed=config.max_abstentions,
     )
 
 
@@ -94,7 +97,8 @@ async def drive_session(
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
-    asked = prepared.judges if judges is None else judges
+    asked, pool = prepared.judges if judges is None else judges, prepared.pool
+    systems = {pool.systems[place]: one for place, one in prepared.inputs.systems.items()}
     ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
@@ -109,10 +113,11 @@ async def drive_session(
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
             finished = await drive(
                 session,
-                prepared.pool,
+                pool,
                 asked,
                 ledger,
                 terms,
+                systems=systems,
                 interruption=interruption,
                 observe=observe,
             )
@@ -121,6 +126,8 @@ async def drive_session(
     finally:
         for judge in asked:
             await judge.aclose()
+        for system in systems.values():
+            await system.aclose()
         await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)

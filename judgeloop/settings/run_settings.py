@@ -35,6 +35,7 @@ from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
     JUDGES,
+    MISSING,
     MONEY,
     OUTPUT,
     STOPPING,
@@ -52,6 +53,7 @@ from judgeloop.settings.shared import (
     Ledger,
     LedgerBudget,
     LenientReplies,
+    LiveSystems,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
@@ -62,6 +64,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
+from judgeloop.systems.catalogue import is_live
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
@@ -175,6 +178,16 @@ class RunSettings(JudgeSettings):
             example="items.jsonl",
         ),
     ] = None
+    system: LiveSystems = ()
+    missing: Annotated[
+        str,
+        one_of(MISSING),
+        run_setting(
+            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+            ITEMS,
+            file_only=True,
+        ),
+    ] = MISSING[0]
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
@@ -318,6 +331,11 @@ class RunSettings(JudgeSettings):
         return Population.THESE_ITEMS
 
     @property
+    def takes_live(self) -> bool:
+        """Whether systems may answer live."""
+        return False
+
+    @property
     def rates(self) -> bool:
         """Whether judges rate a single output in each call, and do not compare two."""
         return True
@@ -342,7 +360,8 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger, self.decoy_outputs]
+        files = [path for path in self.output_files if not is_live(path)]
+        given = [*files, self.items, self.price_file, self.ledger, self.decoy_outputs]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
 

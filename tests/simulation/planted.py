@@ -99,7 +99,7 @@ PLANTED = [
     Planted(
         "sent although nothing more may be sent",
         ATTEMPTS,
-        "if cleared.verdict is None and self._state.closed.is_set():",
+        "if cleared.known is None and self._state.closed.is_set():",
         "if False:",
     ),
     Planted(

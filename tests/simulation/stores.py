@@ -214,8 +214,8 @@ class Wire:
     async def sending(self, ticket: Ticket) -> Clearance:
         self._noted_p[ticket.attempt] = ticket.cost_p
         cleared = await self._do(self._ledger.sending(ticket))
-        if cleared.verdict is not None:
-            self._history.acknowledged(ticket.key, cleared.verdict)
+        if cleared.known is not None:
+            self._history.acknowledged(ticket.key, cleared.known)
         elif not cleared.busy:
             self._history.cleared.add((self._life, ticket.key))
         return cleared
