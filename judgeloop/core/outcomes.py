@@ -230,7 +230,7 @@ class DecoyTally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated(Part):
+class Generated:
     """What a system gave that answers live.
 
     - `system`: its name
@@ -242,12 +242,10 @@ class Generated(Part):
     - `cut`: how many outputs reached the limit of tokens
     - `empty`: how many outputs have no text
     - `models`: the model names that its server reported
-    - `output_tokens`: of the outputs that this command asked for, as far as reported
+    - `usd`: what the outputs cost that this command asked for
+    - `output_tokens`: of these, as far as reported
     - `seconds_median`, `seconds_p95`: of these, the time to a whole reply; null without any
     """
-
-    HIDDEN = frozenset({"cost_p"})
-    COMPUTED = ("usd",)
 
     system: str
     asked: int
@@ -258,15 +256,10 @@ class Generated(Part):
     cut: int
     empty: int
     models: tuple[str, ...]
-    cost_p: int
+    usd: float
     output_tokens: int
     seconds_median: float | None
     seconds_p95: float | None
-
-    @property
-    def usd(self) -> float:
-        """What the outputs cost that this command asked for."""
-        return _usd(self.cost_p)
 
 
 class StopKind(enum.StrEnum):

@@ -186,6 +186,10 @@ class System(Protocol):
         """A likely bound on the bytes of an output, while none is known."""
 
     @property
+    def likely_bytes(self) -> int:
+        """A guess at the bytes of an output, for forecasts."""
+
+    @property
     def limit_is_default(self) -> bool:
         """True if outputs have a limit of tokens that the user did not choose."""
 

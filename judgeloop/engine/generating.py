@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from judgeloop.core.ledger import Ledger, Reservation
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System
@@ -123,9 +124,13 @@ class Sources:
             return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
         return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)
 
+    def quote(self, ask: OutputAsk) -> Quote:
+        """Return the worst case of a call for an output."""
+        return self.systems[ask.system].quote(ask.call)
+
     def reservation(self, ask: OutputAsk) -> Reservation:
         """Return the reservation to make before `ask` is sent."""
-        quote = self.systems[ask.system].quote(ask.call)
+        quote = self.quote(ask)
         note = {"ingredients": dict(ask.note), "price": quote.price}
         return Reservation(ask.key, quote.cost_p, ask.call.item.id, ask.system, note, output=True)
 
@@ -140,13 +145,26 @@ class Sources:
     def judging(self, query: Query) -> list[Quote]:
         """Return the quotes of the judges' calls about a query whose outputs are not known.
 
-        They reckon with outputs of twice the longest so far, at first with those that the limit of
-        tokens probably allows.
+        The worst case reckons with outputs of twice the longest so far, at first with those that
+        the limit of tokens probably allows.
         """
+        live = [(place, query.systems[place]) for place in query.missing]
+        longest = {
+            place: TWICE * self._longest.get(name, 0) or self.systems[name].longest_bytes
+            for place, name in live
+        }
+        likely = {place: self.systems[name].likely_bytes for place, name in live}
+        return [
+            replace(worst, likely_cost_p=usual.likely_cost_p)
+            for worst, usual in zip(
+                self._supposing(query, longest), self._supposing(query, likely), strict=True
+            )
+        ]
+
+    def _supposing(self, query: Query, sizes: Mapping[int, int]) -> list[Quote]:
+        """Return the quotes of the judges' calls, were the missing outputs of these sizes."""
         outputs = list(query.outputs)
-        for place in query.missing:  # texts that differ: about equal ones no judge is asked
-            name = query.systems[place]
-            size = TWICE * self._longest.get(name, 0) or self.systems[name].longest_bytes
+        for place, size in sizes.items():  # texts that differ: about equal ones no judge is asked
             outputs[place] = "x" * size + str(place)
         supposed = replace(query, outputs=tuple(outputs), missing=())
         asks = asks_for(supposed, self._judges, self._terms)
@@ -210,7 +228,7 @@ class Sources:
             cut=sum(output.cut for output in outputs),
             empty=sum(output.text is not None and not output.text.strip() for output in outputs),
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
-            cost_p=sum(output.cost_p for output in fresh),
+            usd=float(to_usd(sum(output.cost_p for output in fresh))),
             output_tokens=sum(output.tokens or 0 for output in fresh),
             seconds_median=statistics.median(seconds) if seconds else None,
             seconds_p95=seconds[-(-19 * len(seconds) // 20) - 1] if seconds else None,

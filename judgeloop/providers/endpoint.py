@@ -187,7 +187,7 @@ def endpoint_for(
     url = base_url or environment.get(provider.url_variable or "") or provider.url
     if url is None:
         raise InputError(
-            f"`{names.who.format(provider.name)}`: where is the server? Give "
+            f"`{names.who.replace('{}', provider.name)}`: where is the server? Give "
             f"`{names.base_url}=http://HOST:PORT/v1`"
         )
     _check_url(url, names)

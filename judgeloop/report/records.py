@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import DecoyTally, Finished, Population
+from judgeloop.core.outcomes import DecoyTally, Finished, Generated, Population
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -155,6 +155,7 @@ class Counts(Part):
     - `judge_models`: the model names that each judge's server reported
     - `agreement`: the agreement of a panel's judges beyond chance; null for one judge
     - `decoys`: numbers of decoys that won, tied, lost, or got no verdict; null without decoys
+    - `generated`: what each system gave that answers live; empty without any
     """
 
     COMPUTED = ("flip_rate", "flip_interval")
@@ -169,6 +170,7 @@ class Counts(Part):
     judge_models: tuple[tuple[str, ...], ...]
     agreement: Agreement | None
     decoys: DecoyTally | None
+    generated: tuple[Generated, ...] = ()
 
     @property
     def flip_rate(self) -> float | None:
@@ -210,6 +212,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         judge_models=finished.models,
         agreement=agreement_of(outcome.labels),
         decoys=finished.decoys,
+        generated=finished.generated,
     )
 
 

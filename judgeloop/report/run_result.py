@@ -39,6 +39,7 @@ CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
 }
 
@@ -176,7 +177,11 @@ class RunResult(Part):
             return 0
         if self.stop_reason is StopKind.NOT_WORSE:
             return 0
-        failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+        failed = self.stop_reason in {
+            StopKind.JUDGE_FAILED,
+            StopKind.SYSTEM_FAILED,
+            StopKind.ABSTENTIONS,
+        }
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
     @property

@@ -13,9 +13,10 @@ import numpy as np
 
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, T
+from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, System, T
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import Ask, plan_for
+from judgeloop.engine.asks import Ask
+from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import decoys_of, drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
@@ -97,8 +98,7 @@ async def drive_session(
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
-    asked, pool = prepared.judges if judges is None else judges, prepared.pool
-    systems = {pool.systems[place]: one for place, one in prepared.inputs.systems.items()}
+    asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
     ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
@@ -113,7 +113,7 @@ async def drive_session(
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
             finished = await drive(
                 session,
-                pool,
+                prepared.pool,
                 asked,
                 ledger,
                 terms,
@@ -149,19 +149,50 @@ async def planned(
     left come before them, and so do the same queries to the judges in `first`. Asks no judge.
     """
     every, judges = list(queries), prepared.judges
-    beside = await _quotes_left(prepared, terms, decoys_of(prepared.pool, terms), judges)
+    sources = Sources(systems_of(prepared), judges, terms)
+    beside = await _quotes_left(prepared, sources, decoys_of(prepared.pool, terms), judges)
     if first:
-        beside += await _quotes_left(prepared, terms, every, first)
-    quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
+        beside += await _quotes_left(
+            prepared, Sources(systems_of(prepared), first, terms), every, first
+        )
+    await _look_up(prepared, sources, every)
+    plans = [sources.plan(query) for query in every]
+    judging = [
+        sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
+        for each in plans
+    ]
+    outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     likely, assumed = judgments
-    return priced(likely, quotes=quotes, beside=beside, left_p=left_p, assumed=assumed)
+    quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    plan = priced(likely, quotes=quotes, beside=beside, left_p=left_p, assumed=assumed)
+    if not sources.systems:
+        return plan
+    alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
+    return replace(plan, outputs=alone.calls, outputs_cost_p=alone.cost_p)
+
+
+def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
+    """Return the systems of a run that answer live, by name."""
+    names = prepared.pool.systems
+    return {names[place]: system for place, system in prepared.inputs.systems.items()}
+
+
+async def _look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
+    """Let `sources` know which outputs the ledger has."""
+    if sources.systems:
+        ledger = open_ledger(prepared.config.ledger)
+        try:
+            await sources.look_up(queries, ledger)
+        finally:
+            await ledger.aclose()
 
 
 async def _quotes_left(
-    prepared: Prepared[Any], terms: Terms, queries: Iterable[Query], judges: tuple[Judge, ...]
+    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
-    plans = [plan_for(query, judges, terms) for query in queries]
+    await _look_up(prepared, sources, queries)
+    plans = [sources.plan(query) for query in queries]
     ledger = open_ledger(prepared.config.ledger)
     try:
         held = await ledger.verdicts([key for each in plans for key in each.keys])
@@ -172,7 +203,11 @@ async def _quotes_left(
         [ask for ask in each.asks if ask.key not in held and ask.after not in settled]
         for each in plans
     )
-    return _quoted(judges, left)
+    lacked = (
+        [*map(sources.quote, each.outputs), *sources.judging(each.query)] if each.outputs else []
+        for each in plans
+    )
+    return [[*one, *other] for one, other in zip(_quoted(judges, left), lacked, strict=True)]
 
 
 def _quoted(judges: Sequence[Judge], asks: Iterable[Iterable[Ask]]) -> list[list[Quote]]:
@@ -211,7 +246,7 @@ def setup_of(
         calls_per_item=len(judges) + twice,
         required_winner=config.require_winner,
         old_prices=old_prices(judges, today()),
-        prices=price_sentence(judges),
+        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
         tier=_tiers(judges),
         asked_anew=prepared.inputs.asked_anew,
         about=prepared.population,

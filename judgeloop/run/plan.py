@@ -48,7 +48,8 @@ class Plan:
     after the calls that are made in any case have cost about `beside_p`.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `equal` says what happens to an equal system, by the share of
-    ties, if that is asked.
+    ties, if that is asked. `outputs` and `outputs_cost_p` are the part of `calls` and of `cost_p` for
+    the outputs of systems that answer live; None without any.
     """
 
     judgments: Range
@@ -61,6 +62,8 @@ class Plan:
     questions: int = 0
     unasked: int = 0
     equal: tuple[EqualSystem, ...] = ()
+    outputs: Range | None = None
+    outputs_cost_p: Range | None = None
 
 
 def priced(

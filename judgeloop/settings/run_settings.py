@@ -53,7 +53,6 @@ from judgeloop.settings.shared import (
     Ledger,
     LedgerBudget,
     LenientReplies,
-    LiveSystems,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
@@ -178,16 +177,6 @@ class RunSettings(JudgeSettings):
             example="items.jsonl",
         ),
     ] = None
-    system: LiveSystems = ()
-    missing: Annotated[
-        str,
-        one_of(MISSING),
-        run_setting(
-            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-            ITEMS,
-            file_only=True,
-        ),
-    ] = MISSING[0]
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
@@ -334,6 +323,16 @@ class RunSettings(JudgeSettings):
     def takes_live(self) -> bool:
         """Whether systems may answer live."""
         return False
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """What the caller says of systems that answer live."""
+        return ()
+
+    @property
+    def missing(self) -> str:
+        """What an item is on which such a system fails by itself."""
+        return MISSING[0]
 
     @property
     def rates(self) -> bool:

@@ -94,6 +94,7 @@ LiveSystems = Annotated[
         CallerOnly,
         metavar="NAME.KEY=VALUE",
         many=True,
+        adds=True,
         example=("vllm/my-tune.base-url=http://127.0.0.1:8000/v1",),
     ),
 ]

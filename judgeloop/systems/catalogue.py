@@ -70,6 +70,8 @@ def source(value: object) -> object:
     for prefix, instead in ELSEWHERE.items():
         if value.startswith(prefix):
             raise ValueError(f"expected a file or {FORMS}; {instead}")
+    if value in {row.prefix for row in SYSTEMS}:
+        raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
     if is_live(Path(value)) and not is_live(value):
         return Path(value).absolute()
     return Path(value)
@@ -89,8 +91,6 @@ def make_system(name: str, options: SystemOptions) -> System:
     row = system_row(name)
     assert row is not None, "the caller has asked `is_live`"
     rest = name.removeprefix(row.prefix)
-    if not rest:
-        raise InputError(f"`system {name}`: the name ends after {row.prefix!r}; expected {FORMS}")
     for key in options.given - row.takes:
         raise InputError(
             f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"

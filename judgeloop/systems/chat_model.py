@@ -38,6 +38,7 @@ class ChatSystem:
         self.price = chat.spec.price
         self.limit_is_default = options.max_tokens is None
         self.longest_bytes = BYTES_A_TOKEN * chat.spec.max_output_tokens
+        self.likely_bytes = min(self.longest_bytes, BYTES_A_TOKEN * LIKELY_TOKENS)
         self.timeout_s = options.timeout_s or TIMEOUT_S
         self._version = options.version
         # A provider's name of a model says what is behind it, at its own host.

@@ -33,10 +33,12 @@ from judgeloop.settings.setting import Parse, Part, Setting, declared, described
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
+    MISSING,
     SELECTION,
     STOPPING,
     CallerOnly,
     Inside,
+    LiveSystems,
     MinGap,
     Represent,
     Vectors,
@@ -71,6 +73,16 @@ class CompareConfig(ContestSettings):
         Parse(source),
         Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
+    system: LiveSystems = ()
+    missing: Annotated[
+        str,
+        one_of(MISSING),
+        run_setting(
+            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+            ITEMS,
+            file_only=True,
+        ),
+    ] = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
