@@ -16,8 +16,9 @@ def render_junit(result: RunResult) -> str:
     """Return a test suite with one test, named by the question and the systems.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, and no winner, are failures. The text of the result is the test's output; unseen characters
-    are escaped in it, as XML does not allow them.
+    one, and no winner, are failures. A warning with
+    `fail_on_warning` is a failure of the type `warning`. The text of the result is the test's output, and
+    its warnings are the errors; unseen characters are escaped, as XML does not allow them.
     """
     ended = result.exit_code
     broken = ended in {EXIT_JUDGE, EXIT_INTERRUPTED}
@@ -28,8 +29,12 @@ def render_junit(result: RunResult) -> str:
     case = ET.SubElement(suite, "testcase", where)
     if ended:
         kind = "error" if broken else "failure"
-        ET.SubElement(case, kind, {"message": result.page.headline, "type": f"exit code {ended}"})
+        why = "warning" if result.warned else f"exit code {ended}"
+        ET.SubElement(case, kind, {"message": result.page.headline, "type": why})
     ET.SubElement(case, "system-out").text = render(result.page)
+    if result.warnings:
+        said = "\n".join(f"Warning: {one.message}" for one in result.warnings)
+        ET.SubElement(case, "system-err").text = said
     ET.indent(suite)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
