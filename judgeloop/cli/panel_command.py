@@ -24,7 +24,15 @@ from judgeloop.settings.shared import OUTPUT, PANELS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+CONTEXT: Final = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 110,
+    "allow_extra_args": True,  # refused here, with a hint
+}
+# What to type where a command was given more arguments than it takes.
+EXTRA_HINTS: dict[tuple[str, ...], str] = {
+    ("compare",): " Which of several systems is best: judgeloop select"
+}
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
 RESULT_FILE = "output"  # the setting that names what is written
@@ -172,6 +180,10 @@ class PanelCommand(click.Command):
                 raise
             ctx.fail(f"No such option: {option}. Did you mean {hint}?")
         if not ctx.resilient_parsing:
+            if ctx.args:
+                ctx.fail(
+                    f"Got an argument too many: {ctx.args[0]!r}.{EXTRA_HINTS.get(self.path, '')}"
+                )
             self._settle(ctx)
         return rest
 

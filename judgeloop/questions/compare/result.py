@@ -10,12 +10,13 @@ from typing import ClassVar, Literal
 
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
-from judgeloop.core.records import IDENTICAL
+from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import p_value, share_interval
+from judgeloop.report.groups import GroupRow, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -76,6 +77,8 @@ class Result(RunResult):
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
+    - `groups`: the items of each group, and its verdicts from the side of the second system: without
+      a claim. Empty if no item has a group
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -96,6 +99,7 @@ class Result(RunResult):
     more_items: int | None = None
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
+    groups: tuple[GroupRow, ...] = ()
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -241,19 +245,20 @@ def result_of(
     options: CompareOptions,
     data: DataNotes,
     *,
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
 ) -> Result:
-    """Compute the result from a run's outcome; `item_ids` are in the order of positions.
+    """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
     is what a rule about a gap says beyond its answer; None for another rule.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
+    labels = label_rows(outcome.labels, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     return Result(
@@ -262,7 +267,7 @@ def result_of(
         data=data,
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
@@ -279,6 +284,7 @@ def result_of(
         ),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
+        groups=group_rows(labels, items),
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )
