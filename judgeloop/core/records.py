@@ -38,12 +38,14 @@ class Query:
 
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
+    `alone` is the number of the only judge that is asked, in the order given; None for all judges.
     """
 
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
+    alone: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

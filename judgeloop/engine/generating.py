@@ -19,7 +19,6 @@ from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import TIE, Abstention, Answer, Call, Output, Query, Quote, Verdict
 from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, plan_for
-from judgeloop.engine.decoys import NAME
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
 
@@ -36,6 +35,8 @@ class Seen:
     failed: int = 0
     cut: int = 0
     why: str = ""
+    model: str = ""
+    moved: str = ""
 
 
 @final
@@ -118,7 +119,7 @@ class Sources:
         if not why:
             return None
         said = "; ".join(f"{name} gave no output: {reason}" for name, reason in why.items())
-        if self._terms.missing_abstains or NAME in query.systems:
+        if self._terms.missing_abstains:
             return Abstention(said)
         if len(why) == len(query.systems):
             return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
@@ -171,7 +172,9 @@ class Sources:
         return [self._judges[ask.judge].quote(ask.call) for ask in asks]
 
     def wrong(self, queries: Sequence[Query], most_failed: float) -> StopReason | None:
-        """Return why the run cannot go on after `queries`: a system failed, or was cut, too often.
+        """Return why the run cannot go on after `queries`.
+
+        A system failed or was cut too often, or another model answers in its name.
 
         It depends on what was asked, in that order, and not on the order of arrival.
         """
@@ -184,6 +187,13 @@ class Sources:
                 why = (
                     f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
                     f"{most_failed:.0%}; the last reason: {seen.why}"
+                )
+                return StopReason(StopKind.SYSTEM_FAILED, why)
+            if seen.moved:
+                why = (
+                    f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
+                    f"two models are not compared as those of one. Give `system={name}.version=TEXT` to "
+                    "begin anew"
                 )
                 return StopReason(StopKind.SYSTEM_FAILED, why)
             if seen.cut > MOST_CUT * of and self.systems[name].limit_is_default:
@@ -201,6 +211,9 @@ class Sources:
         self._counted.add(ask.key)
         seen.asked += 1
         seen.cut += output.cut
+        seen.model = seen.model or output.model
+        if output.model not in {"", seen.model}:
+            seen.moved = output.model
         if output.text is None:
             seen.failed, seen.why = seen.failed + 1, output.failed
 

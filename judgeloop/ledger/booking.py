@@ -6,7 +6,7 @@ it is changed, so that a damaged row is never sealed again.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from judgeloop.core.errors import LedgerError
@@ -14,11 +14,11 @@ from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
+from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     AttemptRow,
     LedgerConnection,
-    OutputRow,
     RunRow,
     TextRow,
     VerdictRow,
@@ -164,30 +164,6 @@ def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[st
     return held
 
 
-def outputs_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Output]:
-    """Return the outputs recorded under `keys`; a key without an output is left out."""
-    held: dict[str, Output] = {}
-    for begin in range(0, len(keys), KEYS_PER_LOOKUP):
-        some = keys[begin : begin + KEYS_PER_LOOKUP]
-        rows = read(connection, OutputRow, f"key IN ({','.join('?' * len(some))})", *some)
-        held.update((row.key, output_of(row)) for row in rows)
-    return held
-
-
-def output_of(row: OutputRow) -> Output:
-    """Return the output in a row."""
-    return Output(
-        row.text,
-        row.failed,
-        bool(row.cut),
-        row.cost_p,
-        row.tokens,
-        row.seconds,
-        row.model,
-        row.created_at,
-    )
-
-
 def known_under(connection: LedgerConnection, ticket: Ticket) -> Verdict | Output | None:
     """Return the verdict or the output that is recorded under the key of a ticket."""
     if ticket.output:
@@ -244,28 +220,8 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
     if held is not None:
         return held
     if isinstance(reply.answer, Output):
-        return _record_output(connection, attempt, cost_p, reply.answer)
+        return record_output(connection, attempt, cost_p, reply.answer)
     return _record(connection, attempt, cost_p, reply.answer)
-
-
-def _record_output(
-    connection: LedgerConnection, attempt: AttemptRow, cost_p: int, output: Output
-) -> Output:
-    row = OutputRow(
-        next_number(connection, OutputRow),
-        attempt.id,
-        cost_p,
-        attempt.key,
-        output.text,
-        output.failed,
-        int(output.cut),
-        output.tokens,
-        output.seconds,
-        output.model,
-        now(),
-    )
-    insert(connection, row)
-    return replace(output_of(row), fresh=True)
 
 
 def _record(

@@ -31,6 +31,7 @@ from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
+from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
@@ -64,7 +65,7 @@ class SqliteLedger:
 
     async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
         """Return the outputs recorded under `keys`; a key without an output is left out."""
-        return await self._do(lambda connection: booking.outputs_under(connection, keys))
+        return await self._do(lambda connection: outputs_under(connection, keys))
 
     async def reserve(
         self,

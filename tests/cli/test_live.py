@@ -164,7 +164,9 @@ def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
         if "response_format" in request or request["model"] != "plain"
         else completion(None, finish="content_filter", usage=used(request))
     )
-    done = judgeloop(*comparison(server, "openai/plain", LIVE, "--require-winner", LIVE))
+    done = judgeloop(
+        *comparison(server, "openai/plain", LIVE, "--require-winner", LIVE, "--controls", "off")
+    )
     assert done.exit_code == 4, done.output
     assert "openai/plain gave no output to" in done.stderr
 
@@ -372,3 +374,17 @@ def test_selecting_and_estimating_take_files_only_as_yet(server):
         done = judgeloop(*command, "--items", "items.jsonl", *judged_by(server))
         assert (done.exit_code, server.requests) == (2, [])
         assert "takes files of outputs only" in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_a_system_whose_model_changes_within_a_run_stops_it(server):
+    def respond(request, n):
+        response = of_both(request)
+        if "response_format" not in request and len(generated(server)) > 3:
+            response.body = response.body.replace(b"judge-2026-01-01", b"judge-2026-06-01")
+        return response
+
+    server.respond = respond
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "--min-judgments", "20"))
+    assert done.exit_code == 4
+    assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
+    assert f"--system {LIVE}.version=TEXT" in done.stderr

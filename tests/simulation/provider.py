@@ -87,7 +87,7 @@ class Judge(BaseJudge):
 
     def quote(self, call: Call) -> Quote:
         worst_p = 0 if self.free else WORST_P + 7 * (len(call.item.id) % 3)
-        worst_p += sum(map(len, call.outputs)) // 4 if self.reads else 0
+        worst_p += 2 * sum(map(len, call.outputs)) if self.reads else 0
         return Quote(worst_p, worst_p // 2)
 
     async def judge(self, call: Call) -> Reply:
