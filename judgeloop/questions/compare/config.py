@@ -108,15 +108,6 @@ class CompareConfig(ContestSettings):
             STOPPING,
         ),
     ] = RULES[0]
-    about: Annotated[
-        str,
-        one_of(tuple(Population)),
-        run_setting(
-            "What the decision is about: items (these alone), or like-these (these are a random sample "
-            "of them). like-these takes a guaranteed rule and selector=random.",
-            STOPPING,
-        ),
-    ] = Population.THESE_ITEMS.value
     near_tie: Annotated[
         float | None,
         Gt(0),
@@ -176,8 +167,7 @@ class CompareConfig(ContestSettings):
     @property
     def population(self) -> Population:
         """What the decision is about; recorded scores are about items like these."""
-        like_these = self.rule_row.recorded
-        return Population.ITEMS_LIKE_THESE if like_these else Population(self.about)
+        return Population.ITEMS_LIKE_THESE if self.rule_row.recorded else super().population
 
     @property
     def proves(self) -> bool:

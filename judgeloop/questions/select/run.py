@@ -52,7 +52,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     finished = await drive_session(_session(selection, given), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments = judgments_to_name(
+    foreseen = judgments_to_name(
         outcome,
         selection.limits,
         partial(_imagined, selection, given),
@@ -62,8 +62,11 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     queries = (
         pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
     )
-    plan = await planned(selection, terms, queries, judgments, finished.spend.left_p)
-    return plan, _result(selection, given, finished)
+    plan = await planned(selection, terms, queries, foreseen[:2], finished.spend.left_p)
+    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
+    return replace(plan, stays_open=f"{stays_open}." * bool(stays_open)), _result(
+        selection, given, finished
+    )
 
 
 def _given(selection: Selection) -> ForMany:
@@ -101,7 +104,7 @@ def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
     estimator = WinRates(
-        systems, selection.baseline, selection.rule.level, sampled=selection.sampled
+        systems, selection.baseline, selection.rule.level, selection.sampled, given.gap
     )
     return session_of(selection, selector, estimator, selection.rule)
 
