@@ -21,16 +21,47 @@ def render_junit(result: RunResult) -> str:
     """
     ended = result.exit_code
     broken = ended in {EXIT_JUDGE, EXIT_INTERRUPTED}
-    counts = {"tests": "1", "failures": str(int(ended != 0 and not broken))}
-    suite = ET.Element("testsuite", {"name": "judgeloop", **counts, "errors": str(int(broken))})
-    name = visible(" or ".join(result.setup.systems))
-    where = {"classname": f"judgeloop.{result.job}", "name": name}
-    case = ET.SubElement(suite, "testcase", where)
-    if ended:
-        kind = "error" if broken else "failure"
-        ET.SubElement(case, kind, {"message": result.page.headline, "type": f"exit code {ended}"})
-    ET.SubElement(case, "system-out").text = render(result.page)
-    ET.indent(suite)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+    name = " or ".join(result.setup.systems)
+    if not ended:
+        return _suite(result.job, name, text=render(result.page))
+    kind = "error" if broken else "failure"
+    return _suite(result.job, name, kind, result.page.headline, ended, text=render(result.page))
+
+
+NOT_FINISHED = "judgeloop did not finish"
+
+
+def render_unfinished(question: str, message: str = NOT_FINISHED, exit_code: int = 0) -> str:
+    """Return a test suite whose test is an error, for a command without a result.
+
+    `exit_code` is 0 as long as the command may still end otherwise.
+    """
+    return _suite(question, "result", "error", message, exit_code)
+
+
+def is_own(text: str) -> bool:
+    """Return whether the beginning of a file is that of a suite of judgeloop's."""
+    return text.startswith(f"{HEAD}{SUITE}")
+
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+SUITE = '<testsuite name="judgeloop"'
+
+
+def _suite(
+    question: str, name: str, kind: str = "", message: str = "", ended: int = 0, *, text: str = ""
+) -> str:
+    """Return a suite with one test; `kind` is the element that says why it did not pass."""
+    counts = {"tests": "1", "failures": str(int(kind == "failure"))}
+    suite = ET.Element(
+        "testsuite", {"name": "judgeloop", **counts, "errors": str(int(kind == "error"))}
     )
+    where = {"classname": f"judgeloop.{question}", "name": visible(name)}
+    case = ET.SubElement(suite, "testcase", where)
+    if kind:
+        code = {"type": f"exit code {ended}"} if ended else {}
+        ET.SubElement(case, kind, {"message": visible(message), **code})
+    if text:
+        ET.SubElement(case, "system-out").text = text
+    ET.indent(suite)
+    return f"{HEAD}{ET.tostring(suite, encoding='unicode')}\n"

@@ -29,7 +29,6 @@ class NoteCode(enum.StrEnum):
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
-    CHANCE_ON_OTHERS = "chance_on_others"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -69,8 +68,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
     "asked. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.CHANCE_ON_OTHERS: "The decision is about these items. On others like them, {most:,} "
-    "to {least:,} may be chance (sign test, p-value {p_value:.3f}).",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

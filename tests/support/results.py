@@ -14,7 +14,7 @@ from judgeloop.core.outcomes import (
     StopReason,
     Tally,
 )
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
@@ -56,9 +56,13 @@ def make_result(
     more_judgments: int | None = None,
     asked: int | None = None,
     stronger: bool | None = None,
+    groups: tuple[str | None, ...] = (None,),
     **changes,
 ) -> Result:
-    """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
+    """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise.
+
+    `groups` are those of the items, over and over.
+    """
     if "judge" in changes:
         changes["judges"] = tuple(changes.pop("judge").split(" + "))
     of_data = {name: changes.pop(name) for name in DataNotes.names() if name in changes}
@@ -85,7 +89,7 @@ def make_result(
         setup,
         CompareOptions(**options),
         DataNotes(items=tally.items, **of_data),
-        item_ids=[f"q{n}" for n in range(tally.items)],
+        items=[Item(f"q{n}", "", group=groups[n % len(groups)]) for n in range(tally.items)],
         more_judgments=more_judgments,
         stronger=stronger,
     )

@@ -155,7 +155,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         _setup(comparison),
         _options(comparison),
         _data(comparison),
-        item_ids=[item.id for item in comparison.pool.items],
+        items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
         scores=comparison.recorded and comparison.recorded.scores,

@@ -14,6 +14,7 @@ import numpy as np
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
+from judgeloop.core.records import Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
 from judgeloop.report.labels import label_rows
@@ -126,14 +127,14 @@ def estimated_of(
     options: EstimateOptions,
     data: DataNotes,
     *,
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
 ) -> Estimated:
     """Compute the result from a run's outcome.
 
-    `item_ids` are in the order of positions. `least` is the minimum number of judgments.
+    `items` are in the order of positions. `least` is the minimum number of judgments.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -151,7 +152,7 @@ def estimated_of(
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,

@@ -131,7 +131,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
             epsilon=given.epsilons,
         ),
         data_notes(selection),
-        item_ids=[item.id for item in selection.pool.items],
+        items=selection.pool.items,
         more_judgments=more,
     )
     return replace(result, page=page(result))

@@ -365,34 +365,6 @@ def test_sound_data_and_judges_are_not_warned_about(changes):
     assert not make_result(**changes).warnings
 
 
-@pytest.mark.parametrize(
-    ("wins", "winner", "changes", "chance"),
-    [
-        ((31, 28), 0, {}, 0.795),
-        ((23, 27), 1, {}, 0.672),
-        ((40, 15), 0, {}, None),  # p = 0.001
-        ((31, 28), None, {}, None),  # there is no winner
-        ((8, 4), 0, {}, None),  # early: further judgments may tell
-        (
-            (31, 28),
-            0,
-            {"order": "random", "about": Population.ITEMS_LIKE_THESE},
-            None,
-        ),  # about items like these
-    ],
-)
-def test_a_lead_that_may_be_chance_on_other_items_is_warned_about(wins, winner, changes, chance):
-    found = make_result(tally=Tally(items=60, wins=wins), winner=winner, **changes).warnings
-    told = [one for one in found if one.code is NoteCode.CHANCE_ON_OTHERS]
-    assert [one.values["p_value"] for one in told] == ([] if chance is None else [pytest.approx(chance, abs=1e-3)])  # fmt: skip
-
-
-def test_draws_that_prefer_items_say_nothing_of_others():
-    level = Tally(items=60, wins=(31, 28))
-    assert make_result(tally=level, winner=0).p_value_beyond == pytest.approx(0.795, abs=1e-3)
-    assert make_result(tally=replace(level, picked=True), winner=0).p_value_beyond is None
-
-
 def test_where_every_item_is_judged_no_other_risk_is_stated_as_the_end():
     every = make_result(tally=Tally(items=10, wins=(1, 8), ties=1), stop=risk_met(0.0004, 0.1))
     assert "risk" not in note(every, HEADING_STOP)
