@@ -361,7 +361,7 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     result = judgeloop(*command)
     assert result.exit_code == 3
     assert re.search(
-        r"About \d+ more items like these would probably be enough", unwrapped(result.stdout)
+        r"About [\d,]+ more items like these would probably be enough", unwrapped(result.stdout)
     )
 
 
