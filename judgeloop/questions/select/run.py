@@ -62,11 +62,12 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     queries = (
         pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
     )
-    plan = await planned(selection, terms, queries, foreseen[:2], finished.spend.left_p)
-    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
-    return replace(plan, stays_open=f"{stays_open}." * bool(stays_open)), _result(
-        selection, given, finished
+    plan = await planned(
+        selection, terms, queries, foreseen[:2], finished.spend.left_p, controls=finished.controls
     )
+    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
+    plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
+    return plan, _result(selection, given, finished)
 
 
 def _given(selection: Selection) -> ForMany:
