@@ -90,8 +90,10 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     assert third_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
-        "judgeloop: compare: good-model and poor-model, 30 items, judged by replay:verdicts.csv, "
-        "at most 30 judgments and $5.00",
+        (
+            "judgeloop: compare: good-model and poor-model, 30 items, judged by replay:verdicts.csv, "
+            "at most 30 judgments and $5.00"
+        ),
     ]
 
 
