@@ -6,6 +6,7 @@ that answer live is refused here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
@@ -77,9 +78,14 @@ def _check_lasts(config: RunSettings, name: str, system: System) -> None:
 
 
 def with_live(
-    joined: Joined, systems: Mapping[int, System], names: Mapping[int, str], items: Items | None
+    joined: Joined,
+    systems: Mapping[int, System],
+    named: Sequence[tuple[Path, str | None]],
+    items: Items | None,
 ) -> Joined:
     """Return the joined files with live systems at their places, and the items' conversations.
+
+    `named` holds each system as typed, and its name if it was given another.
 
     Raises:
         InputError: two systems have the same name, or a conversation cannot be sent.
@@ -90,7 +96,10 @@ def with_live(
     files = iter(zip(pool.systems, pool.outputs, strict=True))
     nothing = ("",) * len(pool)
     count = len(pool.systems) + len(systems)
-    both = [(names[place], nothing) if place in systems else next(files) for place in range(count)]
+    both = [
+        (name or str(path), nothing) if place in systems else next(files)
+        for place, (path, name) in enumerate(named)
+    ]
     if len({name for name, _ in both}) < count:
         raise InputError(
             f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
