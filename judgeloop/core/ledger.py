@@ -216,7 +216,7 @@ class Ledger(Protocol):
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
 
         If any group is granted, the reservation `instead`, which was never sent, is given back at
-        the same moment, so that nobody else gets its money in between.
+        the same moment, so that no other run gets its money in between.
         """
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:

@@ -10,7 +10,7 @@ What it takes to judge outputs is not known before they are there. A query that 
 live systems is admitted when the budget covers its calls for these and an earmark for the judges.
 Then the earmark becomes exact reservations. Outputs that are longer than it reckoned with take the
 rest from what is left of the budget. If that is too little, the run ends there, and the outputs
-stay in the ledger. It does not wait for money: who holds an earmark waits for nobody, so that no
+stay in the ledger. It does not wait for money: who holds an earmark never waits, so that no
 two queries wait for each other.
 """
 

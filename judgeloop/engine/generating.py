@@ -23,7 +23,7 @@ from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
 
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far
-MOST_CUT = 0.05  # the share of outputs that a limit of tokens which nobody chose may cut
+MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
 EARMARK = "earmark"
 
 

@@ -33,12 +33,13 @@ def server():
     server.close()
 
 
-def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server):
-    flags = ["--min-judgments", "20", "--concurrency", str(IN_FLIGHT), "--json"]
+def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server, monkeypatch):
+    flags = ["--concurrency", str(IN_FLIGHT), "--json"]
     items = ["--items", write_items(Path("items.jsonl"))]
     systems = [write_outputs(Path("old.jsonl")), LIVE, *system_flags(server, LIVE)]
     command = [sys.executable, "-m", "judgeloop", "compare", *systems, *items, *judged_by(server)]
     typed = [*map(str, command), *flags]
+    monkeypatch.setenv("JUDGELOOP_MIN_JUDGMENTS", "20")
     with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + PATIENCE_S
         while len(generated(server)) < 6 and time.monotonic() < until:
