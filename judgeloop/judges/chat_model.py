@@ -90,10 +90,14 @@ class ChatJudge(BaseJudge):
         labels, by = self._template.labels, self.chat.spec.form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
-        read = partial(parsing.parse_verdict, labels=labels, field=self._template.answer)
-        if by == "choice":
-            read = partial(parsing.parse_label, labels=labels)
-        return parsing.read_reply(said.text, read, lenient=self._lenient)
+        in_json = partial(parsing.parse_verdict, field=self._template.answer)
+        read = parsing.parse_label if by == "choice" else in_json
+        return parsing.read_reply(
+            said.text,
+            partial(read, labels=labels),
+            partial(read, labels=parsing.in_any_case(labels)),
+            lenient=self._lenient,
+        )
 
 
 def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answer:

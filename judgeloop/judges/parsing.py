@@ -55,13 +55,15 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     try:
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
-        why = str(error).split("\n", 1)[0][:80] or type(error).__name__
-        return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}")
+        why = str(error).split("\n", 1)[0][:40] or type(error).__name__
+        return _unparsable(
+            f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form"
+        )
     if not isinstance(reply, dict) or not set(reply) <= {"reason", field}:
         return _unparsable(f"not an object of 'reason' and '{field}'")
     label = reply.get(field)
     if not isinstance(label, str) or label not in labels:
-        return _unparsable(f"'{field}' is none of {', '.join(labels)}")
+        return _unparsable(f"'{field}' is {str(label)[:SHOWN]!r}, none of {', '.join(labels)}")
     reason = reply.get("reason", "")
     if not isinstance(reason, str):
         return _unparsable("'reason' is not text")
@@ -76,6 +78,16 @@ def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
     if label not in labels:
         return _unparsable(f"{text[:SHOWN]!r} is none of {', '.join(labels)}")
     return Verdict(labels[label])
+
+
+def in_any_case(labels: Mapping[str, float]) -> dict[str, float]:
+    """Return labels and scores, with each label in lower and upper case and capitalised, too.
+
+    >>> in_any_case({"A": 1.0, "tie": 0.5})
+    {'A': 1.0, 'a': 1.0, 'tie': 0.5, 'TIE': 0.5, 'Tie': 0.5}
+    """
+    cases = (str, str.lower, str.upper, str.capitalize)
+    return {case(label): score for label, score in labels.items() for case in cases}
 
 
 def _unparsable(what: str) -> Abstention:
@@ -93,23 +105,31 @@ def _no_constants(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def read_reply(text: str, read: Read, *, lenient: bool) -> Answer:
+def read_reply(text: str, read: Read, leniently: Read, *, lenient: bool) -> Answer:
     """Return the answer that `read` finds in `text`.
 
-    If `lenient`, also in what is left without thoughts and fence. If not, an abstention says where
-    that would have helped. A reply that `read` accepts as it is has the same answer either way.
+    If `lenient`, also the one that `leniently` finds in what is left without thoughts and fence. If
+    not, an abstention says where this would have helped. A reply that `read` accepts as it is has
+    the same answer either way.
     """
     answer = read(text)
     if isinstance(answer, Verdict):
         return answer
-    bared = read_bare(text, read)
+    bared = read_bare(text, leniently)
     if lenient:
         return bared
     if isinstance(bared, Verdict):
-        found = _CLOSING.search(text)
-        around = f"thoughts before {found[0]}" if found else "a Markdown fence around the answer"
-        return replace(answer, reason=f"unparsable: {around}; {SETTING} would read this reply")
+        return replace(
+            answer, reason=f"unparsable: {_around(text)}; {SETTING} would read this reply"
+        )
     return answer
+
+
+def _around(text: str) -> str:
+    """Return why a reply was not read that would be read leniently."""
+    if found := _CLOSING.search(text):
+        return f"thoughts before {found[0]}"
+    return "a Markdown fence around the answer" if FENCE in text else "the label in another case"
 
 
 def read_bare(text: str, read: Read) -> Answer:

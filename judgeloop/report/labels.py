@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Key, Label, Verdict
+from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
 from judgeloop.report.escaping import csv_cell
 
 
@@ -30,6 +30,7 @@ class LabelRow:
     - `propensity`: the probability with which the item was drawn; null if it was picked
     - `in_decision`: false if the item was judged, but does not count in the decision
     - `votes`: the scores of a panel's judges; null for a judge that abstained
+    - `group`: the item's group; null without one
     """
 
     item_id: str
@@ -42,29 +43,30 @@ class LabelRow:
     propensity: float | None
     in_decision: bool
     votes: tuple[float | None, ...]
+    group: str | None = None
 
 
 def label_rows(
     labels: Sequence[Label],
     systems: Sequence[str],
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     deciding: frozenset[Key],
 ) -> tuple[LabelRow, ...]:
-    """Return label rows; `item_ids` are by position, `deciding` are keys in the decision."""
+    """Return label rows; `items` are by position, `deciding` are keys in the decision."""
     return tuple(
-        _row(label, systems, item_ids, in_decision=label.choice.key in deciding) for label in labels
+        _row(label, systems, items, in_decision=label.choice.key in deciding) for label in labels
     )
 
 
 def _row(
-    label: Label, systems: Sequence[str], item_ids: Sequence[str], *, in_decision: bool
+    label: Label, systems: Sequence[str], items: Sequence[Item], *, in_decision: bool
 ) -> LabelRow:
     answer = label.answer
     first, *others = (systems[number] for number in label.choice.systems)
     second = others[0] if others else None
     verdict = None if isinstance(answer, Abstention) else answer
     return LabelRow(
-        item_id=item_ids[label.choice.position],
+        item_id=items[label.choice.position].id,
         system=first,
         against=second,
         score=verdict.score if verdict else None,
@@ -74,6 +76,7 @@ def _row(
         propensity=label.choice.propensity,
         in_decision=in_decision,
         votes=verdict.votes if verdict else (),
+        group=items[label.choice.position].group,
     )
 
 

@@ -254,15 +254,26 @@ def amount(value: object) -> Decimal | None:
     try:
         cost_p = to_pico(dollars)
     except ValueError:
-        raise ValueError(
-            f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none"
-        ) from None
+        raise ValueError(_expected(dollars)) from None
     if cost_p == 0 and dollars.startswith("."):
         raise ValueError(
             "expected dollars such as 5.00; a shell takes the $5 of $5.00 for a variable, so give 5.00, "
             "or '$5.00' in quotes"
         )
     return Decimal(dollars)
+
+
+def _expected(text: str) -> str:
+    """Return what was expected in place of an amount in another form.
+
+    >>> _expected("2,50"), _expected("2$"), _expected("€2")[:19]
+    ('expected 2.50', 'expected 2', 'expected US dollars')
+    """
+    form = r"(?:USD)?\s*([0-9]+)(?:[.,]([0-9]{1,2}))?\s*(?:\$|USD)?"
+    if found := re.fullmatch(form, text, re.IGNORECASE):
+        return f"expected {'.'.join(filter(None, found.groups()))}"
+    currency = "US dollars" if set(text) & set("€£¥") else "dollars"
+    return f"expected {currency} such as 5.00, up to {MOST_DOLLARS:,}, or none"
 
 
 def per_cent(value: object) -> object:

@@ -166,8 +166,8 @@ JudgePrice = Annotated[
 LenientReplies = Annotated[
     bool,
     Setting(
-        "Also read a reply with thoughts (<think>…</think>) before the answer, or with a Markdown "
-        "fence around it.",
+        "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
+        "around it, or its label in another case.",
         JUDGE,
         Part.KEY,
         Found,

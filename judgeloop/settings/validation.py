@@ -15,6 +15,7 @@ from judgeloop.settings.setting import Declared, declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
+MOST_POINTS = 100
 LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 
 
@@ -130,7 +131,17 @@ def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
         text = field.setting.help.rstrip(".") if field else ""
         what_for = f" ({text})" if text and len(text) < LONG else ""
         return f"`{name}`: expected a value, found none{what_for}"
-    return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
+    expected, found = _expected(first["msg"].removeprefix("Value error, ")), first["input"]
+    return f"`{name}`: {expected}, found {found!r}{_in_points(first)}"
+
+
+def _in_points(first: Mapping[str, Any]) -> str:
+    """Return how to write a share that was given in points, such as 5 for 5 %."""
+    is_share = float(first.get("ctx", {}).get("le", first.get("ctx", {}).get("lt", 0))) == 1
+    found = str(first["input"])
+    if not (is_share and found.isascii() and found.isdecimal() and int(found) <= MOST_POINTS):
+        return ""
+    return f"; for {found} points write {int(found) / 100:g} or {found}%"
 
 
 def _expected(problem: str) -> str:

@@ -27,3 +27,30 @@ def test_a_mistyped_file_is_an_error_that_names_the_nearest():
     done = CliRunner().invoke(app, ["compare", "leed.jsonl", "lead.jsonl", "--judge", "human"])
     assert done.exit_code == 2
     assert "leed.jsonl: there is no such file (did you mean lead.jsonl?)" in done.stderr
+
+
+def refused(*arguments):
+    """Return what a command that is refused says."""
+    found = CliRunner().invoke(app, list(arguments))
+    assert found.exit_code == 2
+    return found.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("2$", "expected 2, "), ("2,50", "expected 2.50, "), ("USD 2", "expected 2, "),
+     ("€2", "expected US dollars such as 5.00"), ("1_0", "expected dollars such as 5.00")],
+)  # fmt: skip
+def test_a_budget_in_another_form_is_refused_with_the_form_to_write(given, expected):
+    said = refused("compare", "a.jsonl", "b.jsonl", "--judge", "length", "--budget", given)
+    assert f"--budget: {expected}" in said
+
+
+def test_a_share_given_in_points_is_refused_with_the_form_to_write():
+    said = refused("compare", "a.jsonl", "b.jsonl", "--judge", "length", "--risk", "5")
+    assert said.endswith("found '5'; for 5 points write 0.05 or 5%\n")
+
+
+def test_a_third_system_of_compare_is_refused_with_the_command_for_it():
+    assert "judgeloop select" in refused("compare", "a.jsonl", "b.jsonl", "c.jsonl")
+    assert "judgeloop select" not in refused("ledger", "show", "x")

@@ -1,4 +1,7 @@
-"""Every command on the pages runs, and what is shown under one is what it prints."""
+"""Every command on the pages runs, and what is shown under one is what it prints.
+
+`pytest --snapshot-update tests/docs/test_pages.py` writes what is printed now into the pages.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,8 @@ def run(command, folder, environment):
     )
 
 
-def perform(block, folder, environment):
-    """Do what the block says; check what it shows."""
+def perform(block, folder, environment, update):
+    """Do what the block says; check what it shows, or write what it should show."""
     if block.language == "python":
         (folder / "program.py").write_text(block.text, encoding="utf-8")
         done = run(f"{sys.executable} program.py", folder, environment)
@@ -67,8 +70,12 @@ def perform(block, folder, environment):
     elif block.language == "sh":
         done = run(block.text, folder, environment)
         assert done.returncode in expected(block), done.stderr
+    elif update:
+        rewrite(block, printed(block.text, folder, environment))
     else:
-        show(block.text, folder, environment)
+        for _, shown, output in printed(block.text, folder, environment):
+            if shown.strip():
+                assert anywhere(output) == anywhere(shown)
 
 
 def expected(block):
@@ -77,40 +84,60 @@ def expected(block):
     return {int(named[1])} if named else {0}
 
 
-def show(text, folder, environment):
-    """Run the commands of a `console` block, and compare what they print with what it shows."""
+def printed(text, folder, environment):
+    """Run the commands of a `console` block: each with what is shown under it, and what it prints."""
     commands = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     assert commands, "a console block shows a command after '$ '"
     for part in commands:
         command, _, shown = part.partition("\n")
         done = run(command, folder, environment)
         assert done.returncode == 0, done.stderr
-        if shown.strip():
-            assert anywhere(done.stdout) == anywhere(shown)
+        yield command, shown, done.stdout
+
+
+# What differs from place to place: a run's id (the judge's address is part of it), the time, the
+# source of the price, the version of SQLite, and the file system.
+DIFFERS = re.compile(
+    r"(?<=runs/)[0-9a-f]{16}|(?<=run )[0-9a-f]{16}|\d{4}-\d\d-\d\dT[\d:.+]+"
+    r"|(?<=from)\s+(?:genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
+    r"|(?<=SQLite )[\d.]+(?=, )|(?<=sqlite on ).*"
+)
 
 
 def anywhere(text):
-    """What is shown, without what differs from place to place: the time, a run's id (the judge's
-    address is part of it), the source of the price, the version of SQLite, and the file system."""
-    text = re.sub(r"(runs/|run )[0-9a-f]{16}", r"\1ID", text)
-    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+", "TIME", text)
-    price = r"from\s+(genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
-    text = re.sub(price, "from WHERE", text)
-    return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
+    """What is shown, without what differs from place to place."""
+    return DIFFERS.sub("…", text.strip())
+
+
+def rewrite(block, printed):
+    """Put what the commands print on the page."""
+    text = "".join(f"$ {command}\n{renewed(shown, output)}" for command, shown, output in printed)
+    page = ROOT / block.page
+    whole = page.read_text(encoding="utf-8")
+    page.write_text(whole.replace(block.text, text), encoding="utf-8")
+
+
+def renewed(shown, output):
+    """Return the output, in which what differs from place to place is as it was shown."""
+    if not shown.strip() or anywhere(output) == anywhere(shown):
+        return shown
+    kept = iter(DIFFERS.findall(shown))
+    new = DIFFERS.sub(lambda found: next(kept, found[0]), output.strip())
+    return shown.replace(shown.strip(), new)
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("block", apart())
-def test_a_block_does_what_it_shows(block, reader, environment):
-    perform(block, reader, environment)
+def test_a_block_does_what_it_shows(block, reader, environment, request):
+    perform(block, reader, environment, request.config.option.update_snapshots)
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("page", [page for page in PAGES if in_order(page)], ids=name)
-def test_the_blocks_of_a_page_work_one_after_the_other(page, reader, environment):
+def test_the_blocks_of_a_page_work_one_after_the_other(page, reader, environment, request):
     for block in blocks(page):
         if not skipped(block):
-            perform(block, reader, environment)
+            perform(block, reader, environment, request.config.option.update_snapshots)
 
 
 def test_a_block_that_is_not_run_says_why():
@@ -148,7 +175,7 @@ def test_no_figure_was_left_to_fill_in(page):
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Of pip and other programs, and of benchmarks/simulate.py.
-OTHERS = {"--quiet", "--editable", "--strict", "--constraint", "--session"} | {
+OTHERS = {"--quiet", "--editable", "--strict", "--constraint", "--session", "--snapshot-update"} | {
     "--count", "--planted", "--promises", "--requests"}  # fmt: skip
 
 

@@ -9,7 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Abstention, Verdict
-from judgeloop.judges.parsing import LONGEST_REPLY, parse_label, parse_verdict, read_reply
+from judgeloop.judges.parsing import (
+    LONGEST_REPLY,
+    in_any_case,
+    parse_label,
+    parse_verdict,
+    read_reply,
+)
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 A, B = (json.dumps({"reason": "r", "winner": label}) for label in "AB")
@@ -34,14 +40,22 @@ def strict(text):
     return parse_verdict(text, LABELS)
 
 
+def in_any(text):
+    return parse_verdict(text, in_any_case(LABELS))
+
+
 def lenient(text):
-    return read_reply(text, strict, lenient=True)
+    return read_reply(text, strict, in_any, lenient=True)
+
+
+def strictly(text):
+    return read_reply(text, strict, in_any, lenient=False)
 
 
 @pytest.mark.parametrize("text", [*FENCED, *THOUGHT])
 def test_thoughts_and_a_fence_are_read_only_where_that_is_allowed(text):
     assert lenient(text) == Verdict(1.0, reason="r")
-    answer = read_reply(text, strict, lenient=False)
+    answer = strictly(text)
     why = "thoughts before </" if "</" in text else "a Markdown fence around the answer"
     assert answer.reason.startswith(f"unparsable: {why}")
     assert answer.reason.endswith("; `lenient_replies` would read this reply")
@@ -50,7 +64,7 @@ def test_thoughts_and_a_fence_are_read_only_where_that_is_allowed(text):
 
 @pytest.mark.parametrize("text", ["A", f"{A} I am sure.", "<think>so long", f"x ```json\n{A}\n```"])
 def test_a_strict_abstention_names_no_setting_that_would_not_help(text):
-    assert read_reply(text, strict, lenient=False) == strict(text)
+    assert strictly(text) == strict(text)
 
 
 UNCLEAR = [
@@ -94,7 +108,19 @@ def test_an_abstention_says_why_the_thoughts_are_not_clear():
     "text", ["<think>A or B? </think>\nA", "```\nA\n```", "A or B?</think> A "]
 )
 def test_a_bare_label_is_read_in_the_same_way(text):
-    assert read_reply(text, lambda bare: parse_label(bare, LABELS), lenient=True) == Verdict(1.0)
+    def read(bare):
+        return parse_label(bare, LABELS)
+
+    assert read_reply(text, read, read, lenient=True) == Verdict(1.0)
+
+
+@pytest.mark.parametrize(("label", "score"), [("a", 1.0), ("TIE", 0.5), ("Tie", 0.5)])
+def test_a_label_in_another_case_is_read_leniently(label, score):
+    text = json.dumps({"winner": label})
+    assert lenient(text) == Verdict(score)
+    assert strictly(text).reason == (
+        "unparsable: the label in another case; `lenient_replies` would read this reply"
+    )
 
 
 def test_a_reply_that_is_read_strictly_may_hold_the_marks_in_its_reason():

@@ -153,7 +153,7 @@ def test_a_page_shows_prompts_and_outputs_and_values_do_not(result):
 def test_a_data_frame_may_be_empty(compared):
     frame = replace(compared, labels=()).to_frame("polars")
     assert isinstance(frame, pl.DataFrame)
-    assert frame.shape == (0, 13)
+    assert frame.shape == (0, 14)
 
 
 def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from judgeloop.core.outcomes import (
-    DecoyTally,
+    ControlTally,
     Estimate,
     Finished,
     Outcome,
@@ -14,7 +14,7 @@ from judgeloop.core.outcomes import (
     StopReason,
     Tally,
 )
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
@@ -52,16 +52,21 @@ def make_result(
     labels: tuple[Label, ...] | None = None,
     spend: Spend = SPEND,
     judge_models: tuple[tuple[str, ...], ...] | None = None,
-    decoys: DecoyTally | None = None,
+    controls: tuple[ControlTally | None, ...] = (),
     more_judgments: int | None = None,
     asked: int | None = None,
     stronger: bool | None = None,
+    groups: tuple[str | None, ...] = (None,),
     **changes,
 ) -> Result:
-    """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
+    """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise.
+
+    `groups` are those of the items, over and over.
+    """
     if "judge" in changes:
         changes["judges"] = tuple(changes.pop("judge").split(" + "))
-    of_data = {name: changes.pop(name) for name in DataNotes.names() if name in changes}
+    names = (*DataNotes.names(), "usual_empty")
+    of_data = {name: changes.pop(name) for name in names if name in changes}
     options = {name: changes.pop(name) for name in CompareOptions.names() if name in changes}
     setup = replace(SETUP, **changes)
     tally = tally or Tally(items=100, wins=(1, 8), ties=1, both=9 if setup.order == "both" else 0)
@@ -80,12 +85,12 @@ def make_result(
             outcome,
             spend,
             models=((),) * len(setup.judges) if judge_models is None else judge_models,
-            decoys=decoys,
+            controls=controls,
         ),
         setup,
         CompareOptions(**options),
         DataNotes(items=tally.items, **of_data),
-        item_ids=[f"q{n}" for n in range(tally.items)],
+        items=[Item(f"q{n}", "", group=groups[n % len(groups)]) for n in range(tally.items)],
         more_judgments=more_judgments,
         stronger=stronger,
     )

@@ -10,12 +10,13 @@ from typing import ClassVar, Literal
 
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
-from judgeloop.core.records import IDENTICAL
+from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
-from judgeloop.methods.stats.proportions import p_value, share_interval
+from judgeloop.methods.stats.proportions import share_interval
+from judgeloop.report.groups import GroupRow, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -76,12 +77,14 @@ class Result(RunResult):
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
+    - `groups`: the items of each group, and its verdicts from the side of the second system: without
+      a claim. Empty if no item has a group
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
 
     HIDDEN = RunResult.HIDDEN | {"stronger"}
-    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "p_value_beyond")
+    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin")
 
     job: ClassVar[str] = "compare"
 
@@ -96,6 +99,7 @@ class Result(RunResult):
     more_items: int | None = None
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
+    groups: tuple[GroupRow, ...] = ()
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -134,20 +138,6 @@ class Result(RunResult):
         return asked and lead > self.counts.abstentions
 
     @property
-    def p_value_beyond(self) -> float | None:
-        """The p-value of the lead on other items like these, by a sign test; null if not known.
-
-        Defined only for a winner on these items from uniform draws. Optional stopping biases it
-        down: a large value is a warning, a small one means nothing.
-        """
-        if self.recorded is not None:
-            return self.risk
-        preferred = self.gap_biased or self.gap_weighted
-        if self.winner is None or self.setup.sampled or preferred:
-            return None
-        return p_value(*self.wins.values())
-
-    @property
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
         counts, order = self.counts, self.setup.order
@@ -177,22 +167,11 @@ class Result(RunResult):
         return self.winner is None and self.stop_reason not in ANSWERS
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return warnings: only ties, or a lead that may be chance on other items."""
-        return () if self.recorded else (*self._all_ties(), *self._on_others())
-
-    def _all_ties(self) -> tuple[Note, ...]:
-        if self.judged < FEWEST_TIES or self.ties < self.judged:
+        """Return a warning if all verdicts are ties."""
+        if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return ()
         same = self.identical == self.judged
         return (note(NoteCode.ALL_IDENTICAL if same else NoteCode.ALL_TIES, judged=self.judged),)
-
-    def _on_others(self) -> tuple[Note, ...]:
-        beyond = self.p_value_beyond
-        early = self.judged < self.items / 2  # more judgments may show a lead that holds on others
-        if beyond is None or beyond <= self.setup.risk_threshold or early:
-            return ()
-        most, least = sorted(self.wins.values(), reverse=True)
-        return (note(NoteCode.CHANCE_ON_OTHERS, most=most, least=least, p_value=beyond),)
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
@@ -241,19 +220,20 @@ def result_of(
     options: CompareOptions,
     data: DataNotes,
     *,
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
 ) -> Result:
-    """Compute the result from a run's outcome; `item_ids` are in the order of positions.
+    """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
     is what a rule about a gap says beyond its answer; None for another rule.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
+    labels = label_rows(outcome.labels, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     return Result(
@@ -262,7 +242,7 @@ def result_of(
         data=data,
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
@@ -279,6 +259,7 @@ def result_of(
         ),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
+        groups=group_rows(labels, items),
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

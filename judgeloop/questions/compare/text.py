@@ -10,7 +10,8 @@ from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
+from judgeloop.report.groups import group_section
+from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
     DRAWN_WHOLE,
     HEADING_RISK,
@@ -42,8 +43,14 @@ def page(result: Result) -> Page:
         headline(result),
         details(result),
         summary=summed_up(result, _standing(result)),
-        notes=notes(result, *_risk_means(result), whole=result.whole),
+        notes=(*_groups(result), *notes(result, *_risk_means(result), whole=result.whole)),
     )
+
+
+def _groups(result: Result) -> tuple[Section, ...]:
+    """Return the table of the groups, if there are several."""
+    second = visible(result.setup.systems[1])
+    return group_section(result.groups, f"By group, for {second}: counts, without a claim")
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:

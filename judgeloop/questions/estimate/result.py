@@ -14,6 +14,7 @@ import numpy as np
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
+from judgeloop.core.records import Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
 from judgeloop.report.labels import label_rows
@@ -60,7 +61,7 @@ class Estimated(RunResult):
     LEFT_OUT = frozenset(
         {
             *("winner", "leader", "risk", "flips", "both_orders", "flip_rate", "flip_interval"),
-            *("agreement", "required_winner", "order", "instead"),
+            *("agreement", "required_winner", "order", "instead", "controls", "controlled"),
         }
     )
     COMPUTED = ("decided", "reach", *RunResult.COMPUTED)
@@ -108,10 +109,10 @@ class Estimated(RunResult):
         return "reached" if self.interval[0] >= required else "missed"
 
     @property
-    def exit_code(self) -> int:
+    def answer_code(self) -> int:
         """The exit code of the run, which also says whether a required score is reached."""
         # A dataclass with slots is a new class, so `super()` without arguments fails.
-        ended = super(Estimated, self).exit_code
+        ended = super(Estimated, self).answer_code
         if self.shown is None or ended not in {0, EXIT_UNDECIDED}:
             return ended
         return {"reached": 0, "missed": EXIT_OTHER_WON, "open": EXIT_UNDECIDED}[self.shown]
@@ -123,14 +124,14 @@ def estimated_of(
     options: EstimateOptions,
     data: DataNotes,
     *,
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     proxy_mean: float | None,
     more_judgments: int | None,
     least: int,
 ) -> Estimated:
     """Compute the result from a run's outcome.
 
-    `item_ids` are in the order of positions. `least` is the minimum number of judgments.
+    `items` are in the order of positions. `least` is the minimum number of judgments.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -148,7 +149,7 @@ def estimated_of(
         data=data,
         counts=counts_of(finished),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,

@@ -145,7 +145,7 @@ async def _ask_proxy(
     return await drive_session(
         session,
         estimation,
-        replace(terms, decoys=0),
+        terms,
         judges=(estimation.proxy,),
         interruption=interruption,
     )
@@ -220,7 +220,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             required_score=config.require_score,
         ),
         data_notes(estimation),
-        item_ids=[item.id for item in estimation.pool.items],
+        items=estimation.pool.items,
         proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
         more_judgments=more_to_know(estimation.rule, tally)
         if finished.outcome.winner is None

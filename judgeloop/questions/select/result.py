@@ -11,6 +11,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
+from judgeloop.core.records import Item
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -95,12 +96,12 @@ def selected_of(
     options: SelectOptions,
     data: DataNotes,
     *,
-    item_ids: Sequence[str],
+    items: Sequence[Item],
     more_judgments: int | None,
 ) -> Selected:
     """Compute the result from a run's outcome.
 
-    `item_ids` are in the order of positions.
+    `items` are in the order of positions.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -118,7 +119,7 @@ def selected_of(
         data=data,
         counts=counts_of(finished, both_orders=tally.both, flips=tally.flips),
         spend=finished.spend,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        labels=label_rows(outcome.labels, systems, items, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if leader is None else systems[leader],
         risk=outcome.estimate.risk if stated else None,

@@ -1,0 +1,83 @@
+"""The groups of items: how many of each are judged, and what the verdicts say.
+
+Reads items and label rows of a comparison, returns a record of each group and its row of a page.
+Claims nothing of a group.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from judgeloop.core.records import Item
+from judgeloop.report.labels import LabelRow
+from judgeloop.report.page import Section
+from judgeloop.report.words import count, shortened
+
+MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
+FEWEST_SHOWN = 5  # verdicts: fewer say nothing
+LONGEST_NAME = 40  # characters
+NO_GROUP = "(no group)"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group of items, its verdicts counted from the side of the second system.
+
+    `group` is None for the items without a group. `gap` is the share of judged items won less the
+    share lost; None if none is judged. All counts are of the items in the decision.
+    """
+
+    group: str | None
+    items: int
+    judged: int
+    wins: int
+    ties: int
+    losses: int
+    gap: float | None
+
+    @property
+    def name(self) -> str:
+        """The name as pages show it."""
+        return NO_GROUP if self.group is None else shortened(self.group, LONGEST_NAME)
+
+
+def group_rows(labels: Iterable[LabelRow], items: Iterable[Item]) -> tuple[GroupRow, ...]:
+    """Return the groups, the largest first; none if no item has a group."""
+    sizes = Counter(item.group for item in items)
+    known = Counter(
+        (row.group, 0 if row.winner is None else 1 if row.winner == row.against else -1)
+        for row in labels
+        if row.in_decision and row.score is not None
+    )
+    by_size = sorted(sizes, key=lambda group: (-sizes[group], group is None, group or ""))
+    return tuple(_row(group, sizes[group], known) for group in by_size if set(sizes) != {None})
+
+
+def _row(group: str | None, items: int, known: Counter[tuple[str | None, int]]) -> GroupRow:
+    wins, ties, losses = (known[group, preference] for preference in (1, 0, -1))
+    judged = wins + ties + losses
+    gap = (wins - losses) / judged if judged else None
+    return GroupRow(group, items, judged, wins, ties, losses, gap)
+
+
+def counted(row: GroupRow) -> str:
+    """Return the counts of a group in words."""
+    votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"
+    gap = "" if row.gap is None else f"; gap {row.gap:+.2f}"
+    return f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
+
+
+def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]:
+    """Return the table of the largest groups with enough verdicts, and how many more there are.
+
+    A group with all items is none.
+    """
+    shown = [row for row in rows if row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
+    if not shown or len(rows) == 1:
+        return ()
+    table = [(row.name, counted(row)) for row in shown]
+    if len(shown) < len(rows):
+        items = sum(row.items for row in rows) - sum(row.items for row in shown)
+        more = count(len(rows) - len(shown), "more group")
+        table.append(("…", f"{more}, of {count(items, 'item')}"))
+    return (Section(heading, tuple(table)),)
