@@ -39,7 +39,7 @@ class Sealer:
         """Return the seal of `row`, whose values are in the order of the table's columns."""
         return self.seals(table, [tuple(row)])[0]
 
-    def seals(self, table: str, rows: Sequence[tuple[object, ...]]) -> list[bytes]:
+    def seals(self, table: str, rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
         """Return the seal of each of `rows`."""
         messages = [marshal.dumps(row, FORMAT) for row in rows]
         begin = zlib.crc32(table.encode())
