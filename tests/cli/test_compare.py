@@ -227,19 +227,6 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         assert min(1, forecast["budget_pays_for"]) == min(1, judged) == pays
 
 
-def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2])]
-    judgeloop(*arguments)
-    more = [*arguments, "JUDGELOOP_DECOYS=3"]
-    text = unwrapped(judgeloop(*more, "--dry-run").stdout)
-    calls = json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]
-    assert f"already decide. The decoys still need {calls['worst']} calls, about $" in text
-    made = json.loads(judgeloop(*more, "--json").stdout)["attempts"]
-    assert 0 < made <= calls["worst"] == calls["low"]
-    assert unwrapped(judgeloop(*more, "--dry-run").stdout).startswith("No calls are needed")
-    assert json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]["worst"] == 0
-
-
 def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server):
     arguments = live(chat_server, *files[:2])
     arguments[arguments.index(chat_server.url)] = chat_server.root
@@ -288,7 +275,6 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
         (["--give-up", "1"], "--give-up: "),
         (["--deadline=-3m"], "--deadline"),
-        (["JUDGELOOP_DECOY_OUTPUTS=first.jsonl"], "say how many decoys to try with JUDGELOOP_DECOYS"),
         (["--near-tie", "0.1"], "it applies to --rule anytime"),
         (["--represent", "minilm"], "has no effect with --selector random and --rule sequential; it applies to"),
         (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),

@@ -172,6 +172,11 @@ class CompareConfig(ContestSettings):
         return about | values | chosen
 
     @property
+    def gated(self) -> bool:
+        """Whether the exit code says whether a condition holds."""
+        return self.require_winner is not None or self.not_worse is not None
+
+    @property
     def recorded(self) -> bool:
         """Whether recorded scores are compared."""
         return has_recorded(self.judge)

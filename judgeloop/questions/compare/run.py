@@ -80,7 +80,9 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
     )
     queries = map(pool.query, range(len(pool)))
-    plan = await planned(comparison, terms, queries, judgments, finished.spend.left_p)
+    plan = await planned(
+        comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
+    )
     equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
     return replace(plan, equal=equal), _result(comparison, finished)
 
@@ -94,7 +96,7 @@ def _compared(
         session,
         lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
     )
-    return Finished(outcome, Spend(), models=((),), decoys=None)
+    return Finished(outcome, Spend(), models=((),))
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
