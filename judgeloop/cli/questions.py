@@ -169,7 +169,7 @@ class Asking:
         from judgeloop.report.words import count
 
         config, systems = ready.config, ready.pool.systems
-        most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
+        most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
         return Watched(

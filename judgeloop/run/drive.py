@@ -13,7 +13,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, T
+from judgeloop.core.protocols import Estimator, Further, Judge, Selector, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
 from judgeloop.engine.loop import decoys_of, drive
@@ -65,8 +65,13 @@ def session_of(
     estimator: Estimator[T],
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
+    *,
+    further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed."""
+    """Return the session of a run; `rng` is by default the generator of the seed.
+
+    `further` says what is asked after the decision.
+    """
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -76,6 +81,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        further=further,
     )
 
 

@@ -39,6 +39,18 @@ class EqualSystem:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupOutlook:
+    """A group's number of items, and the smallest gap that is found in it in 90 % of the runs.
+
+    The gap is approximate, and None where judging all items finds any.
+    """
+
+    group: str | None
+    items: int
+    gap_found: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Further judgments, calls and cost in picodollars.
 
@@ -48,7 +60,7 @@ class Plan:
     after the calls that are made in any case have cost about `beside_p`.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `equal` says what happens to an equal system, by the share of
-    ties, if that is asked.
+    ties, if that is asked. `groups` are those that are tested, the largest first.
     """
 
     judgments: Range
@@ -61,6 +73,7 @@ class Plan:
     questions: int = 0
     unasked: int = 0
     equal: tuple[EqualSystem, ...] = ()
+    groups: tuple[GroupOutlook, ...] = ()
 
 
 def priced(
