@@ -85,8 +85,7 @@ class RunArguments(CallArguments, total=False):
     min_judgments: int | None
     max_judgments: int | None
     max_abstentions: float | None
-    decoys: int | None
-    decoy_outputs: Data | None
+    fail_on_warning: bool | None
     deadline: Duration | None
     concurrency: int | None
     lookahead: int | None
@@ -102,6 +101,7 @@ class ContestArguments(RunArguments, total=False):
     order: OrderName | None
     audit_share: float | str | None
     vote: VoteName | None
+    controls: str | None
 
 
 class CompareArguments(ContestArguments, total=False):

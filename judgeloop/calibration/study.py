@@ -174,7 +174,7 @@ def _ends(seen: Walks, stops: Flags) -> Ends:
 
 def _suits(rule: RuleRow, selector: SelectorRow) -> bool:
     """Return whether the rule is valid for the selector's draws."""
-    return not rule.recorded and (selector.draws is Draws.EVEN or not rule.needs_even_draws)
+    return not rule.recorded and (selector.draws is Draws.EVEN or not rule.guaranteed)
 
 
 def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:

@@ -4,17 +4,18 @@ A file is written whole or not at all. `report/` and the questions' own `text.py
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
-from judgeloop.formats.own_files import check_writable, make_folder, write_whole
-from judgeloop.report.junit import render_junit
+from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
+from judgeloop.report.junit import is_own, render_junit, render_unfinished
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
@@ -120,6 +121,39 @@ def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
 def write_output(path: Path, result: RunResult) -> None:
     """Write the result in the format of the file's ending."""
     write_whole(path, FORMS[path.suffix](result))
+
+
+@contextmanager
+def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
+    """Let JUnit files say that the command did not finish, or with which error it ended.
+
+    An earlier result must not pass for that of a command that was killed. The result replaces what
+    is written here. A file that judgeloop did not write is left as it is.
+    """
+    places = [path for path in paths if path.suffix == ".xml" and _is_free(path)]
+
+    def write(text: str) -> None:
+        for path in places:
+            with suppress(JudgeloopError):  # whether it can be written is checked with the others
+                write_whole(path, text)
+
+    write(render_unfinished(question))
+    try:
+        yield
+    except JudgeloopError as error:
+        code = EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
+        write(render_unfinished(question, as_flags(str(error)), code))
+        raise
+
+
+def _is_free(path: Path) -> bool:
+    """Return whether there is no such file, or one of judgeloop's own."""
+    try:
+        return is_own(read_own(path))
+    except FileNotFoundError:
+        return path.parent.is_dir() and not path.is_symlink()
+    except (OSError, ValueError, InputError):
+        return False
 
 
 def write_run(

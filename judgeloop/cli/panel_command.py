@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -196,13 +197,21 @@ class PanelCommand(click.Command):
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
             typed[RESULT_FILE] = _only(typed[RESULT_FILE])
         config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
-        with explained():
+        with explained(), self._reported(typed):
             ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
             values = ctx.obj.values | typed
             for field in self.row.switches:
                 values[field.name] = checked_value(field, values.get(field.name))
         names = dict.fromkeys((*ctx.params, *self.settings))
         ctx.params = {name: values.get(name) for name in names if name != CONFIG.name}
+
+    def _reported(self, typed: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """Return a context in which an error in the settings is reported in a JUnit file."""
+        if typed.get("dry_run") or not any(str(one).endswith(".xml") for one in _written(typed)):
+            return nullcontext()
+        from judgeloop.cli.files import unfinished
+
+        return unfinished(map(Path, _written(typed)), self.path[-1])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
@@ -242,6 +251,12 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
     if field.is_path or field.setting.source is Source.INSIDE:
         return [CompletionItem(incomplete, type="file")]
     return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
+
+
+def _written(typed: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the files that are to be written, as typed: several, one or none."""
+    given = typed.get(RESULT_FILE, ())
+    return given if isinstance(given, tuple) else (given,)
 
 
 def _only(values: Sequence[Any]) -> Any:

@@ -64,13 +64,16 @@ def shown_as(
     return f"{text}\n"
 
 
+FEW = 2  # systems that the opening line of a log names
+LONGEST_NAME = 60  # characters
+
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, {gate}130 interrupted, 141 standard "
     "output was closed. Rerun the command to continue the run; no verdict is paid twice."
 )
 # What exit code 5 means, by question.
 GATES = {
-    "compare": "5 --require-winner or --not-worse failed, ",
+    "compare": "5 --require-winner, --not-worse or --by-group failed, ",
     "select": "5 --require-winner failed, ",
     "estimate": "5 --require-score failed, ",
 }
@@ -115,10 +118,11 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        from judgeloop.cli.files import unfinished
         from judgeloop.ledger.opening import is_ledger
 
         read: Read = click.get_current_context().obj
-        with explained():
+        with explained(), unfinished(() if dry_run else output, self.question.name):
             if dry_run:
                 _check_dry_run()
                 output = ()
@@ -166,15 +170,18 @@ class Asking:
         """Return what to say of a run while it goes on."""
         from judgeloop.cli.progress import Watched
         from judgeloop.core.money import show_usd
-        from judgeloop.report.words import count
+        from judgeloop.report.words import count, shortened
 
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
+        named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
+        judges = " + ".join(judge.identity.name for judge in ready.judges)
         return Watched(
-            f"{self.question.name}: {count(len(systems), 'system')}, "
-            f"{count(len(ready.pool), 'item')}, at most {count(most, 'judgment')}{budget}",
+            f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
+            f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
+            f"at most {count(most, 'judgment')}{budget}",
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
@@ -24,8 +25,13 @@ CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gon
 
 
 def say(text: str) -> None:
-    """Print a line on standard error; drop it if it cannot be written."""
-    Forgiving(sys.stderr).write(f"judgeloop: {text}\n")
+    """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written."""
+    stream, line = Forgiving(sys.stderr), f"judgeloop: {text}"
+    if stream.isatty():
+        line = textwrap.fill(
+            line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
+        )
+    stream.write(f"{line}\n")
 
 
 def say_settings(read: Read) -> None:
@@ -36,16 +42,17 @@ def say_settings(read: Read) -> None:
         say(visible(read.sentence))
 
 
-def columns() -> int:
-    """Return the width for text on standard output.
+def columns(stream: TextIO | None = None) -> int:
+    """Return the width for text on a stream, standard output by default.
 
     It is that of COLUMNS or of the terminal, within limits; a pipe has none.
     """
+    stream = stream or sys.stdout
     given = os.environ.get("COLUMNS", "")
     width = int(given) if given.isascii() and given.isdecimal() else 0
-    if not width and sys.stdout is not None and sys.stdout.isatty():
+    if not width and stream is not None and stream.isatty():
         with suppress(OSError, ValueError):
-            width = os.get_terminal_size(sys.stdout.fileno()).columns
+            width = os.get_terminal_size(stream.fileno()).columns
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 

@@ -209,23 +209,31 @@ def _usd(pico: int) -> float:
     return float(to_usd(pico))
 
 
-@dataclass(frozen=True, slots=True)
-class DecoyTally:
-    """Results of the decoys (empty or constant outputs that test whether the judge can be fooled).
+class Control(enum.StrEnum):
+    """How the test of a judge by controls ended."""
 
-    In a comparison: decoys preferred to a real output, tied with it, beaten by it, or without a
-    verdict. In a rating: decoys with a score above 0.5, at 0.5, below 0.5, or without a verdict.
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_SHOWN = "not_shown"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTally:
+    """How often a judge preferred a question's own answer to one to another question.
+
+    Right, a tie, wrong, or without a verdict; and how the test `end`ed, None if it was cut off.
     """
 
-    won: int
-    tied: int
-    lost: int
-    abstained: int
+    right: int = 0
+    tied: int = 0
+    wrong: int = 0
+    abstained: int = 0
+    end: Control | None = None
 
     @property
     def asked(self) -> int:
-        """Number of decoys that the judge was asked about, abstentions included."""
-        return self.won + self.tied + self.lost + self.abstained
+        """Number of controls that count, abstentions included."""
+        return self.right + self.tied + self.wrong + self.abstained
 
 
 class StopKind(enum.StrEnum):
@@ -242,6 +250,7 @@ class StopKind(enum.StrEnum):
     BUDGET = "budget"
     ABSTENTIONS = "too_many_abstentions"
     JUDGE_FAILED = "judge_failed"
+    CONTROLS = "controls_not_passed"
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
     DRY_RUN = "dry_run"
@@ -329,7 +338,7 @@ class Outcome(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Finished(Generic[T_co]):
-    """A run's outcome, its cost, and the results of its decoys.
+    """A run's outcome, its cost, and the results of its controls.
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     """
@@ -337,4 +346,4 @@ class Finished(Generic[T_co]):
     outcome: Outcome[T_co]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
-    decoys: DecoyTally | None
+    controls: tuple[ControlTally | None, ...] = ()

@@ -29,11 +29,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An item and the systems to judge on it: two for a comparison, one for a rating."""
+    """An item and the systems to judge on it: two for a comparison, one for a rating.
+
+    `alone` is the number of the only judge that is asked, in the order given; None for all judges.
+    """
 
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
+    alone: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,12 +68,14 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
     """
     asks = []
     for number, judge in enumerate(judges):
+        if query.alone not in {None, number}:
+            continue
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
         calls = calls_for(
             query,
-            terms.order,
+            terms.order if query.alone is None else Order.FIXED,
             terms.seed,
             order_matters=judge.order_matters,
             audit_share=terms.audit_share,
@@ -116,7 +118,8 @@ def decided(
     if planned.unasked is not None:
         return planned.unasked
     by_judge: list[Answer] = []
-    for number in range(judges):
+    alone = planned.query.alone
+    for number in range(judges) if alone is None else (alone,):
         own = [
             (ask.call, answer)
             for ask, answer in zip(planned.asks, answers, strict=True)

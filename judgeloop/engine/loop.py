@@ -7,15 +7,12 @@ until the session is over. The session decides what to ask and when to stop.
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from judgeloop.core.ledger import Ledger
-from judgeloop.core.outcomes import DecoyTally, Finished
+from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
-from judgeloop.core.records import Query
 from judgeloop.engine.batch import Oracle
-from judgeloop.engine.decoys import decoy_queries, tally
+from judgeloop.engine.controls import shown
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -33,7 +30,7 @@ async def drive(
 ) -> Finished[T]:
     """Run `session` to its end.
 
-    Decoys come first, so that a fooled judge is detected even if the budget runs out.
+    Controls come first: no more is spent on a judge that does not pass them.
 
     Raises:
         LedgerError: a booking could not be written; nothing was sent after it.
@@ -43,7 +40,7 @@ async def drive(
     oracle = Oracle(panel, ledger, state)
     with state.interruption.within(terms.deadline_s):
         state.folded(session.asked, session.tally, session.risk)
-        decoys = await _decoys(oracle, pool)
+        controls = await _controls(oracle)
         await _ask_until_over(session, pool, oracle)
     spend = await ledger.spend(terms.run_id, terms.budget_p)
     return Finished(
@@ -58,7 +55,7 @@ async def drive(
             tokens=state.tokens,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
-        decoys,
+        controls,
     )
 
 
@@ -73,19 +70,13 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         state.tell()
 
 
-async def _decoys(oracle: Oracle, pool: Pool) -> DecoyTally | None:
-    terms = oracle.state.terms
-    if not terms.decoys or terms.offline:
-        return None
-    answers = await oracle.answers(decoys_of(pool, terms), counted=False)
-    return tally(answers, rated=len(pool.systems) == 1)
-
-
-def decoys_of(pool: Pool, terms: Terms) -> list[Query]:
-    """Return the decoy queries of a run.
-
-    They have their own random generator, so that the session draws the same items without decoys.
-    """
-    return decoy_queries(
-        pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]), terms.decoy_texts
-    )
+async def _controls(oracle: Oracle) -> tuple[ControlTally | None, ...]:
+    """Test the judges; offline with what the ledger knows, which does not halt the run."""
+    state, asking = oracle.state, oracle
+    if state.terms.offline:
+        asking = Oracle(oracle.judges, oracle.ledger, RunState(state.terms, None, unobserved))
+    tallies = await shown(asking, state.terms.controls)
+    reason = asking.state.reason
+    if reason is not None and reason.kind is StopKind.CONTROLS:
+        state.halt(reason)
+    return tallies

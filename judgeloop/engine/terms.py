@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from judgeloop.engine.decoys import TEXTS
+from judgeloop.core.records import Query
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.engine.retrying import RetryPolicy
 
@@ -14,7 +14,7 @@ class Terms:
     `audit_share` is the share of items whose other order is asked, too, with
     `Order.AUDITED`. `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
-    waits for the calls in flight. `decoys` is the number of decoys. With `offline` the run is
+    waits for the calls in flight. `controls` holds the controls of each judge. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together.
@@ -32,8 +32,7 @@ class Terms:
     timeout_s: float | None = 120.0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     deadline_s: float | None = None
-    decoys: int = 0
-    decoy_texts: tuple[str, ...] = TEXTS
+    controls: tuple[tuple[Query, ...], ...] = ()
     offline: bool = False
     max_item_bytes: int | None = None
     ledger_budget_p: int | None = None

@@ -73,7 +73,7 @@ def read_own(path: Path) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, if missing.
+    """Make a folder and those above it, if missing; the default one is kept out of git.
 
     Raises:
         InputError: it is a default one, and a link leads elsewhere.
@@ -82,6 +82,10 @@ def make_folder(folder: Path) -> None:
     check_place(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if folder.parts[:1] == HOME.parts:
+            # What it holds are texts and spending, which nobody means to commit.
+            with contextlib.suppress(FileExistsError), (HOME / ".gitignore").open("x") as file:
+                file.write("*\n")
     except OSError as error:
         raise JudgeloopError(f"{folder} cannot be made: {error}") from error
 

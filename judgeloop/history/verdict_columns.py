@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from judgeloop.core.ledger import NO_VERDICTS, NOTHING, RecordedVerdicts
 from judgeloop.core.records import TIE
 from judgeloop.core.verdict_key import KeyedJudge, Place, as_text
-from judgeloop.engine import decoys
+from judgeloop.engine import controls
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
 
 Numbers = NDArray[np.int32]
@@ -82,19 +82,19 @@ class VerdictColumns:
 
     @property
     def compares(self) -> Flags:
-        """Which compare two systems' outputs, and not a decoy."""
-        flags: Flags = (self.shown[:, 1] != NOTHING) & ~self._of_decoys
+        """Which compare two systems' outputs, and are no control."""
+        flags: Flags = (self.shown[:, 1] != NOTHING) & ~self._of_controls
         return flags
 
     @property
     def rates(self) -> Flags:
-        """Which rate a system's output, and not a decoy."""
-        flags: Flags = (self.shown[:, 1] == NOTHING) & ~self._of_decoys
+        """Which rate a system's output, and are no control."""
+        flags: Flags = (self.shown[:, 1] == NOTHING) & ~self._of_controls
         return flags
 
     @property
-    def _of_decoys(self) -> Flags:
-        flags: Flags = (self.systems == self.number(decoys.NAME)).any(axis=1)
+    def _of_controls(self) -> Flags:
+        flags: Flags = (self.systems == self.number(controls.NAME)).any(axis=1)
         return flags
 
     def by_judges(self, judges: Sequence[KeyedJudge]) -> Flags:

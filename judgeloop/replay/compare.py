@@ -279,7 +279,7 @@ def _until_met(
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
     """Return the `rules` that are valid with a selector: some need draws that prefer no item."""
     even = selector_row(QUESTION, selector).draws is Draws.EVEN
-    return [rule for rule in rules if even or not rule_row(QUESTION, rule).needs_even_draws]
+    return [rule for rule in rules if even or not rule_row(QUESTION, rule).guaranteed]
 
 
 def check(config: ReplayConfig) -> list[str]:

@@ -4,12 +4,14 @@ The question is a test, and so is each condition beside it: all pass exactly if 
 with 0. Computes no figure and writes no file.
 """
 
+from collections.abc import Mapping
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
-from judgeloop.report.run_result import Condition, RunResult
+from judgeloop.report.run_result import RunResult
 
 BROKEN = {EXIT_JUDGE, EXIT_INTERRUPTED}
 
@@ -18,32 +20,86 @@ def render_junit(result: RunResult) -> str:
     """Return a test suite: a test named by the question and the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, no winner, and a condition that does not hold are failures. The text of the result is the
-    first test's output; unseen characters are escaped in it, as XML does not allow them.
+    one, no winner, and a condition that does not hold are failures; a warning that fails the command
+    is one of the type `warning`. The text of the result is the output of the first test, and its
+    warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
     """
+    said = {"system-out": render(result.page)}
+    if result.warnings:
+        said["system-err"] = "\n".join(f"Warning: {one.message}" for one in result.warnings)
+    ended = EXIT_OTHER_WON if result.warned else result.answer_code
+    why = "warning" if result.warned else _exit(ended)
     name = " or ".join(result.setup.systems)
-    answer = Condition(name, result.answer_code, result.page.headline)
-    every = (answer, *result.conditions)
-    broken = sum(one.exit_code in BROKEN for one in every)
-    failed = sum(one.exit_code != 0 for one in every) - broken
-    counts = {"tests": str(len(every)), "failures": str(failed), "errors": str(broken)}
-    suite = ET.Element("testsuite", {"name": "judgeloop"} | counts)
-    for one in every:
-        case = _case(suite, result.job, one)
-        said = render(result.page) if one is answer else one.sentence
-        ET.SubElement(case, "system-out").text = said
-    ET.indent(suite)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+    answer = Case(name, _kind(ended), result.page.headline, why, said)
+    conditions = (
+        Case(
+            one.name,
+            _kind(one.exit_code),
+            one.sentence,
+            _exit(one.exit_code),
+            {"system-out": visible(one.sentence)},
+        )
+        for one in result.conditions
     )
+    return _suite(result.job, answer, *conditions)
 
 
-def _case(suite: ET.Element, job: str, one: Condition) -> ET.Element:
-    """Add the test of an answer or a condition, with its failure or error."""
-    where = {"classname": f"judgeloop.{job}", "name": visible(one.name)}
-    case = ET.SubElement(suite, "testcase", where)
-    if one.exit_code:
-        kind = "error" if one.exit_code in BROKEN else "failure"
-        why = {"message": one.sentence, "type": f"exit code {one.exit_code}"}
-        ET.SubElement(case, kind, why)
-    return case
+NOT_FINISHED = "judgeloop did not finish"
+
+
+def render_unfinished(question: str, message: str = NOT_FINISHED, exit_code: int = 0) -> str:
+    """Return a test suite whose test is an error, for a command without a result.
+
+    `exit_code` is 0 as long as the command may still end otherwise.
+    """
+    why = _exit(exit_code) if exit_code else ""
+    return _suite(question, Case("result", "error", message, why, {}))
+
+
+def is_own(text: str) -> bool:
+    """Return whether the beginning of a file is that of a suite of judgeloop's."""
+    return text.startswith(f"{HEAD}{SUITE}")
+
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+SUITE = '<testsuite name="judgeloop"'
+
+
+class Case(NamedTuple):
+    """A test: `kind` is the element that says why it did not pass, empty if it passed."""
+
+    name: str
+    kind: str
+    message: str
+    why: str
+    said: Mapping[str, str]
+
+
+def _kind(exit_code: int) -> str:
+    return ("error" if exit_code in BROKEN else "failure") if exit_code else ""
+
+
+def _exit(code: int) -> str:
+    return f"exit code {code}"
+
+
+def _suite(question: str, *cases: Case) -> str:
+    """Return a suite with these tests."""
+    kinds = [case.kind for case in cases]
+    counts = {
+        "tests": len(cases),
+        "failures": kinds.count("failure"),
+        "errors": kinds.count("error"),
+    }
+    numbers = {name: str(number) for name, number in counts.items()}
+    suite = ET.Element("testsuite", {"name": "judgeloop"} | numbers)
+    for one in cases:
+        where = {"classname": f"judgeloop.{question}", "name": visible(one.name)}
+        case = ET.SubElement(suite, "testcase", where)
+        if one.kind:
+            why = {"type": one.why} if one.why else {}
+            ET.SubElement(case, one.kind, {"message": visible(one.message)} | why)
+        for stream, text in one.said.items():
+            ET.SubElement(case, stream).text = text
+    ET.indent(suite)
+    return f"{HEAD}{ET.tostring(suite, encoding='unicode')}\n"

@@ -21,7 +21,6 @@ class NoteCode(enum.StrEnum):
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
     POSITION_PREFERRED = "position_preferred"
-    DECOYS_PREFERRED = "decoys_preferred"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
     PRICES_OLD = "prices_old"
@@ -29,10 +28,10 @@ class NoteCode(enum.StrEnum):
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
-    CHANCE_ON_OTHERS = "chance_on_others"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
+    OTHER_JUDGE = "other_judge"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
@@ -56,8 +55,6 @@ TEXTS: dict[NoteCode, str] = {
     "items only if they are like these.",
     NoteCode.POSITION_PREFERRED: "{flip_rate:.0%} of the verdicts changed with the order of "
     "presentation: this judge mainly prefers a position.",
-    NoteCode.DECOYS_PREFERRED: "Empty or constant answers fool this judge. Do not trust its "
-    "verdicts.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
@@ -68,11 +65,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
     "asked. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.CHANCE_ON_OTHERS: "The decision is about these items. On others like them, {most:,} "
-    "to {least:,} may be chance (sign test, p-value {p_value:.3f}).",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",
+    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. If your criteria ignore it "
+    "(valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import DecoyTally, Finished, Population
+from judgeloop.core.outcomes import ControlTally, Finished, Population
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -39,6 +39,8 @@ class Setup(Part):
     - `seed`: the seed of all random numbers
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
+    - `controlled`: true if judges that are models had to pass controls first
+    - `fail_on_warning`: true if a warning makes exit code 5 of 0
     - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
     - `rubric`: the criteria in that prompt; empty without any
     - `prices`: the price of each judge, and where it is from; empty if nothing costs
@@ -66,6 +68,8 @@ class Setup(Part):
     seed: int
     calls_per_item: int
     required_winner: str | None
+    controlled: bool = False
+    fail_on_warning: bool = False
     prompt: str = ""
     rubric: str = ""
     prices: str = ""
@@ -101,7 +105,7 @@ class Setup(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
-    """What is to be known of the data.
+    """What is to be known of the data; `usual_empty` is the number of the baseline's empty outputs.
 
     - `items`: number of items in the set
     - `left_out`: a sentence on the items that were left out; empty if none were
@@ -110,22 +114,29 @@ class DataNotes(Part):
     - `empty`: the systems that gave an output without text to some items, with the number of items
     """
 
+    HIDDEN = frozenset({"usual_empty"})
+
     items: int
     left_out: str = ""
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+    usual_empty: int = 0
 
     @property
     def warnings(self) -> list[Note]:
-        """Outputs that are repeated or empty."""
+        """Outputs that are repeated, or empty more often than those of the baseline."""
         same, empty = self.repeated.items(), self.empty.items()
         return [
             *(
                 note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items)
                 for name, number in same
             ),
-            *(note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number) for name, number in empty),
+            *(
+                note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)
+                for name, number in empty
+                if number > self.usual_empty
+            ),
         ]
 
 
@@ -154,7 +165,8 @@ class Counts(Part):
     - `flips`: how many of these changed with the order
     - `judge_models`: the model names that each judge's server reported
     - `agreement`: the agreement of a panel's judges beyond chance; null for one judge
-    - `decoys`: numbers of decoys that won, tied, lost, or got no verdict; null without decoys
+    - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
+      tied, wrong or without a verdict, and the end; null for a judge without controls
     """
 
     COMPUTED = ("flip_rate", "flip_interval")
@@ -168,7 +180,7 @@ class Counts(Part):
     flips: int = 0
     judge_models: tuple[tuple[str, ...], ...]
     agreement: Agreement | None
-    decoys: DecoyTally | None
+    controls: tuple[ControlTally | None, ...] = ()
 
     @property
     def flip_rate(self) -> float | None:
@@ -182,18 +194,10 @@ class Counts(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A judge that surely prefers a position, or that decoys can fool."""
-        found = []
-        if self.flip_interval is not None and self.flip_interval[0] > MANY_FLIPS:
-            found.append(note(NoteCode.POSITION_PREFERRED, flip_rate=self.flip_rate))
-        if self.decoys is not None and _is_fooled(self.decoys):
-            found.append(note(NoteCode.DECOYS_PREFERRED))
-        return found
-
-
-def _is_fooled(decoys: DecoyTally) -> bool:
-    """Return whether decoys got more than a quarter of the points, with half a point for a tie."""
-    return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
+        """A judge that surely prefers a position."""
+        if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
+            return []
+        return [note(NoteCode.POSITION_PREFERRED, flip_rate=self.flip_rate)]
 
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
@@ -209,7 +213,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         flips=flips,
         judge_models=finished.models,
         agreement=agreement_of(outcome.labels),
-        decoys=finished.decoys,
+        controls=finished.controls,
     )
 
 

@@ -40,11 +40,13 @@ CUT_SHORT = {
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
+    StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
 }
 
 
 # Of several conditions the first of these exit codes is that of the command.
 FIRST = (EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, 0)
+JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 
 
@@ -189,12 +191,18 @@ class RunResult(Part):
     @property
     def exit_code(self) -> int:
         """The exit code of the command."""
-        codes = {self.answer_code, *(one.exit_code for one in self.conditions)}
+        codes = {EXIT_OTHER_WON if self.warned else self.answer_code}
+        codes |= {one.exit_code for one in self.conditions}
         return next(code for code in FIRST if code in codes)
 
     @property
+    def warned(self) -> bool:
+        """Whether a warning makes the command fail, which would end with 0."""
+        return self.setup.fail_on_warning and self.answer_code == 0 and bool(self.warnings)
+
+    @property
     def answer_code(self) -> int:
-        """The exit code of the answer alone."""
+        """The exit code of the answer, whatever is warned of."""
         if self.winner is not None and self.winner_short:
             return EXIT_UNDECIDED
         if self.winner is not None:
@@ -205,7 +213,7 @@ class RunResult(Part):
             return 0
         if self.stop_reason is StopKind.NOT_WORSE:
             return 0
-        failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+        failed = self.stop_reason in JUDGE_FAILED
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
     @property

@@ -4,8 +4,10 @@ Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and 
 own `text.py` states its decision.
 """
 
+from itertools import zip_longest
+
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Population, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Population, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -24,6 +26,13 @@ ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
+# What the controls say of a judge.
+CONTROLS = {
+    Control.PASSED: "tells an answer from one to another question",
+    Control.FAILED: "does not tell an answer from one to another question",
+    Control.NOT_SHOWN: "is not shown to tell an answer from one to another question",
+    None: "has not finished its controls",
+}
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 ENDED = {
     StopKind.BUDGET: "the budget does not cover another judgment",
@@ -75,6 +84,10 @@ def ended(result: RunResult) -> str:
 def required_first(line: str, result: RunResult) -> str:
     """Return the decision, after the fact that it is not the one that was required."""
     required = result.setup.required_winner
+    if result.stop_reason is StopKind.CONTROLS:
+        return f"NO RESULT: {sentence(visible(result.stop_sentence))}"
+    if result.warned:
+        return f"FAILED: there is a warning. {line}"
     if result.winner is not None and result.winner_short:
         return f"NOT SHOWN: that {visible(required or '')} is better was required. {line}"
     if result.winner is None or not result.refused:
@@ -212,7 +225,7 @@ def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def shared(result: RunResult) -> list[tuple[str, str]]:
-    """Return the rows of all questions, on cost, criteria, decoys and data; some are empty."""
+    """Return the rows of all questions, on cost, criteria, controls and data; some are empty."""
     return [
         ("cost", cost(result)),
         ("price", result.setup.prices),
@@ -221,23 +234,29 @@ def shared(result: RunResult) -> list[tuple[str, str]]:
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:
-    """Return the rows on criteria, decoys and data; some are empty."""
+    """Return the rows on criteria, controls and data; some are empty."""
     setup, data = result.setup, result.data
     return [
         ("rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
-        ("decoys", _decoys(result)),
+        ("controls", _controls(result)),
         ("left out", data.left_out),
+        ("empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
         ("columns", data.guessed),
         ("tier", setup.tier),
     ]
 
 
-def _decoys(result: RunResult) -> str:
-    """Return the results of the decoys; empty without any."""
-    tried = result.counts.decoys
-    if tried is None:
+def _controls(result: RunResult) -> str:
+    """Return what each judge made of its controls; empty if none were wanted."""
+    if not result.setup.controlled:
         return ""
-    answers = count(tried.won + tried.tied + tried.lost, "empty or constant answer")
-    if result.job == "estimate":
-        return f"{tried.won:,} of {answers} were rated over one half, {tried.tied:,} at it"
-    return f"{tried.won:,} of {answers} beat a real one, {tried.tied:,} tied"
+    judges = zip_longest(result.setup.judges, result.counts.controls)
+    return "; ".join(_of_controls(name, tally) for name, tally in judges)
+
+
+def _of_controls(judge: str, tally: ControlTally | None) -> str:
+    if tally is None:
+        return f"none for {judge}, which is no model"
+    found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
+    found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
+    return f"{judge} {CONTROLS[tally.end]} ({found})"

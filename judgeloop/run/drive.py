@@ -11,22 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from judgeloop.core.outcomes import Finished
+from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Estimator, Further, Judge, Selector, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
-from judgeloop.engine.loop import decoys_of, drive
+from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
+from judgeloop.settings.run_settings import ContestSettings, RunSettings
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -52,8 +54,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         tokens_a_minute=config.tpm,
         timeout_s=None if by_hand else config.judge_timeout,
         deadline_s=config.deadline,
-        decoys=config.decoys,
-        decoy_texts=prepared.inputs.decoy_texts,
+        controls=prepared.inputs.controls,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
     )
@@ -141,19 +142,38 @@ async def planned(
     left_p: int | None,
     *,
     first: tuple[Judge, ...] = (),
+    controls: Sequence[ControlTally | None] = (),
 ) -> Plan:
     """Return the plan for further `judgments`, given with what they assume.
 
-    `queries` are all that may be asked, and `left_p` is the rest of the budget. The decoys that are
-    left come before them, and so do the same queries to the judges in `first`. Asks no judge.
+    `queries` are all that may be asked, and `left_p` is the rest of the budget. Before them come the
+    rest of the controls, of which `controls` are known, and the same queries to the judges in
+    `first`. Asks no judge.
     """
     every, judges = list(queries), prepared.judges
-    beside = await _quotes_left(prepared, terms, decoys_of(prepared.pool, terms), judges)
+    beside, perhaps = [
+        await _quotes_left(prepared, terms, _controls_left(terms, controls, *numbers), judges)
+        for numbers in ((0, USUAL), (USUAL, MOST))
+    ]
     if first:
         beside += await _quotes_left(prepared, terms, every, first)
     quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
     likely, assumed = judgments
-    return priced(likely, quotes=quotes, beside=beside, left_p=left_p, assumed=assumed)
+    return priced(
+        likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
+    )
+
+
+def _controls_left(
+    terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int
+) -> list[Query]:
+    """Return the controls `begin` to `end` of each judge whose test is not over, without known ones."""
+    return [
+        query
+        for queries, tally in zip(terms.controls, known, strict=True)
+        if tally is not None and tally.end is None
+        for query in queries[max(begin, tally.asked) : end]
+    ]
 
 
 async def _quotes_left(
@@ -209,6 +229,8 @@ def setup_of(
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=config.require_winner,
+        controlled=config.controlled,
+        fail_on_warning=config.fail_on_warning,
         old_prices=old_prices(judges, today()),
         prices=price_sentence(judges),
         tier=_tiers(judges),
@@ -228,6 +250,7 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
         guessed=prepared.inputs.guessed,
         repeated=_repeated(pool),
         empty=_empty(pool),
+        usual_empty=_usual_empty(prepared.config, pool),
     )
 
 
@@ -242,6 +265,13 @@ def _repeated(pool: Pool) -> dict[str, int]:
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
     counts = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     return {name: count for name, count in counts.items() if count >= many}
+
+
+def _usual_empty(config: RunSettings, pool: Pool) -> int:
+    """Return on how many items the baseline's output has no text; 0 without a baseline."""
+    if not isinstance(config, ContestSettings):
+        return 0
+    return pool.count_empty(pool.systems.index(config.trusted(pool.systems)))
 
 
 def _empty(pool: Pool) -> dict[str, int]:

@@ -101,13 +101,13 @@ class DryRun:
 
 
 def _decided(plan: Plan) -> str:
-    """Return that no judgment is left to ask for, and what the decoys still cost."""
+    """Return that no judgment is left to ask for, and what the controls still cost."""
     if plan.calls.worst == 0:
         return "No calls are needed: known verdicts or identical outputs already decide."
     calls = count(plan.calls.worst, "call")
     return (
         "Known verdicts or identical outputs already decide. "
-        f"The decoys still need {calls}, about {show_usd(plan.cost_p.expected)}."
+        f"The controls still need {calls} at most, about {show_usd(plan.cost_p.expected)}."
     )
 
 

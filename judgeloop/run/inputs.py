@@ -1,4 +1,4 @@
-"""Reads and checks the inputs that all questions share: systems joined on items, judges, decoys.
+"""Reads and checks the inputs that all questions share: systems joined on items, judges, controls.
 
 Reads the files that the settings name, or the tables in memory that stand for them, and returns an
 `Inputs`. Errors in files and settings are reported here, before the first call; nothing is asked or
@@ -13,7 +13,8 @@ from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.engine import decoys
+from judgeloop.core.records import Query
+from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
@@ -27,7 +28,7 @@ from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
-from judgeloop.settings.run_settings import JudgeSettings, RunSettings
+from judgeloop.settings.run_settings import ContestSettings, JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
 
 ROW_IN_MEMORY = "row"  # what messages call a row of a table in memory
@@ -89,7 +90,7 @@ def _wrong(names: Sequence[str], problem: str) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
+    """The joined pool, the judges, the limits and the controls of a run, all checked.
 
     `population` is the size of the population that the result is about; None if that is the pool
     alone.
@@ -102,7 +103,7 @@ class Inputs:
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
-    decoy_texts: tuple[str, ...]
+    controls: tuple[tuple[Query, ...], ...] = ()
     population: int | None = None
     asked_anew: str = ""
     guessed: str = ""
@@ -181,7 +182,7 @@ def read_inputs(
         joined,
         judges,
         limits,
-        _decoy_texts(config, given),
+        _controls(config, joined.pool, judges),
         _population(config, judges),
         given.asked_anew,
         guesses_text(guesses),
@@ -279,11 +280,6 @@ def checked_judge(
             f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`. To run without any "
             "limit of money: `budget=none`"
         )
-    if config.decoys and not (judge.blind and judge.order_matters):
-        raise InputError(
-            f"`decoys` test how a model or a person reads answers, and `judge={spec}` reads none so; "
-            "leave them out"
-        )
     return judge
 
 
@@ -346,15 +342,41 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         )
 
 
-def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
-    """Return the texts of the decoys: judgeloop's own, or the distinct outputs of a file."""
-    if config.decoy_outputs is None:
-        return decoys.TEXTS
-    if not config.decoys:
-        raise InputError("`decoy_outputs`: say how many decoys to try with `decoys`")
-    unit, rows = given.open(config.decoy_outputs)
-    found = outputs_of(rows, config.decoy_outputs, unit=unit).rows
-    return tuple(dict.fromkeys(located.row.output for located in found))
+def _controls(
+    config: RunSettings, pool: Pool, judges: tuple[Judge, ...]
+) -> tuple[tuple[Query, ...], ...]:
+    """Return the controls of each judge, () for a judge that is no model; () if none are wanted.
+
+    Raises:
+        InputError: they cannot be made, or no judge is a model.
+    """
+    from judgeloop.providers.prices import Metered
+
+    if not isinstance(config, ContestSettings) or not config.controlled:
+        return ()
+    models = [isinstance(judge, Metered) for judge in judges]
+    if config.controls and not any(models):
+        raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
+    trusted = config.trusted(pool.systems)
+    outputs = zip(pool.items, pool.outputs[pool.systems.index(trusted)], strict=True)
+    answers = {
+        trusted: [(item, output) for item, output in outputs if not is_short(output)],
+        "the references": [(item, item.reference) for item in pool.items if item.reference],
+    }
+    for source, answered in answers.items():
+        drawn = [
+            control_queries(source, answered, judge.identity, number, config.max_item_bytes)
+            if model
+            else ()
+            for number, (judge, model) in enumerate(zip(judges, models, strict=True))
+        ]
+        if [bool(queries) for queries in drawn] == models:
+            return tuple(drawn)
+    raise InputError(
+        f"`controls`: a judge is tested with answers to different questions, and there are not "
+        f"{FEWEST_ITEMS} of {trusted} that are long enough and differ, nor references. Give the items "
+        "references, or set `controls=off`"
+    )
 
 
 def check_winner(config: RunSettings, pool: Pool) -> None:

@@ -83,11 +83,13 @@ def priced(
     left_p: int | None,
     assumed: str | None,
     beside: Quotes = (),
+    perhaps: Quotes = (),
 ) -> Plan:
     """Return the plan for further `judgments`.
 
     `quotes` holds the quotes of every query that may be asked, and `beside` those of queries that
-    are asked first, in any case (decoys, a proxy). The low and expected cases use the mean number
+    are asked first, in any case (controls, a proxy), and `perhaps` those that only the worst case
+    has. The low and expected cases use the mean number
     of calls, at likely costs. The worst case has all judgments that the limit allows, on the
     queries with the most calls and the highest worst-case costs. Retries are not included.
     `left_p`, the rest of the budget, bounds no figure: it only gives `affordable`.
@@ -101,13 +103,14 @@ def priced(
     reserved_p = round(sum(asked) / len(asked)) if asked else 0
     extra_calls = sum(map(len, beside))
     extra_p = sum(call.likely_cost_p for calls in beside for call in calls)
-    worst_p = sum(dearest[:most]) + sum(call.cost_p for calls in beside for call in calls)
+    most_beside = [call for calls in (*beside, *perhaps) for call in calls]
+    worst_p = sum(dearest[:most]) + sum(call.cost_p for call in most_beside)
     return Plan(
         judgments=judgments,
         calls=Range(
             round(judgments.low * calls_each) + extra_calls,
             round(judgments.expected * calls_each) + extra_calls,
-            sum(calls_of[:most]) + extra_calls,
+            sum(calls_of[:most]) + len(most_beside),
         ),
         cost_p=Range(
             round(judgments.low * likely_p) + extra_p,

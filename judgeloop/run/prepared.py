@@ -127,7 +127,6 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     """
     pool = inputs.pool
     content |= {
-        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
         "population": inputs.population,
     }
     return digest(

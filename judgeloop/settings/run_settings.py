@@ -210,21 +210,15 @@ class RunSettings(JudgeSettings):
             file_only=True,
         ),
     ] = 0.05
-    decoys: Annotated[
-        int,
-        Ge(0),
-        run_setting("Number of decoys: empty or constant answers.", JUDGE, file_only=True),
-    ] = 0
-    decoy_outputs: Annotated[
-        Path | None,
+    fail_on_warning: Annotated[
+        bool,
         Setting(
-            "File of decoys to use in place of judgeloop's own.",
-            JUDGE,
-            Part.CONTENT,
-            Inside,
-            file_only=True,
+            "Exit with code 5 in place of 0 if the result has a warning.",
+            STOPPING,
+            Part.REPORT,
+            Found,
         ),
-    ] = None
+    ] = False
     deadline: Annotated[
         float | None,
         Parse(seconds, DURATION_FORM),
@@ -313,6 +307,11 @@ class RunSettings(JudgeSettings):
         return None
 
     @property
+    def controlled(self) -> bool:
+        """Whether judges that are models are tested by controls."""
+        return False
+
+    @property
     def population(self) -> Population:
         """The items that the decision is about, unless one order of two leaves more to chance."""
         return Population.THESE_ITEMS
@@ -342,7 +341,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger, self.decoy_outputs]
+        given = [*self.output_files, self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
 
@@ -376,6 +375,31 @@ class ContestSettings(RunSettings):
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
+    controls: Annotated[
+        str | None,
+        one_of(("on", "off")),
+        Setting(
+            "Test first whether each judge tells an answer from one to another question: on or off. "
+            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
+            JUDGE,
+            Part.REPORT,
+            Found,
+        ),
+    ] = None
+
+    @property
+    def gated(self) -> bool:
+        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
+        return False
+
+    @property
+    def controlled(self) -> bool:
+        """Whether judges that are models are tested by controls."""
+        return self.gated if self.controls is None else self.controls == "on"
+
+    def trusted(self, systems: tuple[str, ...]) -> str:
+        """Return the system whose outputs controls show: the baseline."""
+        return self.against(systems) or systems[self.require_winner == systems[0]]
 
     @property
     def rates(self) -> bool:

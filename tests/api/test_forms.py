@@ -104,7 +104,7 @@ def test_rows_without_a_model_are_named_by_their_parameter(rows):
     assert result.setup.systems == ("first", "second")
 
 
-def test_items_and_decoys_may_be_in_memory_too(rows):
+def test_items_may_be_in_memory_too(rows):
     items = [{key: row[key] for key in ("id", "prompt", "reference")} for row in rows["terse"]]
     outputs = [
         [{key: row[key] for key in ("id", "output", "model")} for row in rows[name]]
@@ -116,11 +116,7 @@ def test_items_and_decoys_may_be_in_memory_too(rows):
         judge=lambda *, prompt, reference, first, second: (
             "A" if reference in {None, first} and prompt.startswith("Question") else "B"
         ),
-        decoys=2,
-        decoy_outputs=[{"id": "d", "prompt": "-", "output": "I cannot say."}],
     )
-    assert result.counts.decoys is not None
-    assert result.counts.decoys.asked == 2
     assert result.winner is not None
 
 

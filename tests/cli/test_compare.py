@@ -82,7 +82,7 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     result = judgeloop(*recorded)
     assert result.exit_code == 0, result.output
     first_line, second_line, third_line, *_ = result.stdout.splitlines()
-    assert first_line == "good-model is better than poor-model on these 30 items."
+    assert first_line == "good-model is better than poor-model on items like these 30."
     assert re.match(
         r"Judged by replay:\w+\.csv: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.",
         second_line,
@@ -90,7 +90,10 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     assert third_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
-        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00",
+        (
+            "judgeloop: compare: good-model and poor-model, 30 items, judged by replay:verdicts.csv, "
+            "at most 30 judgments and $5.00"
+        ),
     ]
 
 
@@ -108,8 +111,8 @@ def test_json_is_one_object_and_nothing_else(recorded):
     outcome = json.loads(result.stdout)
     assert not result.stderr
     assert outcome["winner"] == "good-model"
-    assert (outcome["about"], outcome["items"]) == ("items", 30)
-    assert outcome["headline"] == "good-model is better than poor-model on these 30 items."
+    assert (outcome["about"], outcome["items"]) == ("like-these", 30)
+    assert outcome["headline"] == "good-model is better than poor-model on items like these 30."
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
     assert outcome["rule"] == "sequential"
@@ -126,7 +129,7 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     result = judgeloop(*limited)
     assert result.exit_code == 3
     assert unwrapped(result.stdout).startswith(
-        "No winner yet between good-model and poor-model on these 30 items: the maximum number of judgments is reached."
+        "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
         r"About \d+ more judgments \(about \$0\.\d+\) would probably be enough\.", result.stdout
@@ -223,19 +226,6 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         assert min(1, forecast["budget_pays_for"]) == min(1, judged) == pays
 
 
-def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_server):
-    arguments = ["compare", *live(chat_server, *files[:2])]
-    judgeloop(*arguments)
-    more = [*arguments, "JUDGELOOP_DECOYS=3"]
-    text = unwrapped(judgeloop(*more, "--dry-run").stdout)
-    calls = json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]
-    assert f"already decide. The decoys still need {calls['worst']} calls, about $" in text
-    made = json.loads(judgeloop(*more, "--json").stdout)["attempts"]
-    assert 0 < made <= calls["worst"] == calls["low"]
-    assert unwrapped(judgeloop(*more, "--dry-run").stdout).startswith("No calls are needed")
-    assert json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]["worst"] == 0
-
-
 def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server):
     arguments = live(chat_server, *files[:2])
     arguments[arguments.index(chat_server.url)] = chat_server.root
@@ -284,7 +274,6 @@ def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server
         (["JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", "8"], "JUDGELOOP_MIN_JUDGMENTS"),
         (["--give-up", "1"], "--give-up: "),
         (["--deadline=-3m"], "--deadline"),
-        (["JUDGELOOP_DECOY_OUTPUTS=first.jsonl"], "say how many decoys to try with JUDGELOOP_DECOYS"),
         (["--near-tie", "0.1"], "it applies to --rule anytime"),
         (["--represent", "minilm"], "has no effect with --selector random and --rule sequential; it applies to"),
         (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a rule that does not need uniform draws"),
@@ -351,7 +340,7 @@ def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, cha
     command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]
     done = judgeloop(*command, "--deadline", "0.2s")
     assert done.exit_code == 3, done.stderr
-    assert "on these 30 items: the deadline has passed." in unwrapped(done.stdout)
+    assert "on items like these 30: the deadline has passed." in unwrapped(done.stdout)
     assert "The deadline of 0.2 s is reached." in done.stdout
     assert "Rerun the command to resume." in done.stdout
     assert judgeloop(*command).exit_code == 0
@@ -375,6 +364,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named(recorded, flags,
 def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     scores = [[0.5, 1.0, 0.0][i % 3 if i < 3 else 0] for i in range(30)]
     arguments = [*judged(scores), "--rule", "anytime", "--risk", "0.2", "--near-tie", "0.3"]
+    arguments += ["--about", "items"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(
@@ -389,7 +379,12 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(ju
 
 
 def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged):
-    arguments = [*judged([i % 2 for i in range(30)]), "JUDGELOOP_MIN_JUDGMENTS=30"]
+    arguments = [
+        *judged([i % 2 for i in range(30)]),
+        "JUDGELOOP_MIN_JUDGMENTS=30",
+        "--about",
+        "items",
+    ]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     said = "good-model and poor-model are level on these 30 items. Judged by replay:scores.csv: all 30 items."

@@ -313,13 +313,6 @@ def test_few_items_have_an_answer(drawing, outputs, selector, items):
     assert (result["judged"], result["stop_reason"]) == (items, "all_judged")
 
 
-def test_decoys_are_rated_alone(drawing):
-    command = [*drawing, "--max-judgments", 20, "JUDGELOOP_DECOYS=6"]
-    assert result_of(*command)["decoys"] == {"won": 0, "tied": 0, "lost": 6, "abstained": 0}
-    text = judgeloop(*command).stdout
-    assert "0 of 6 empty or constant answers were rated over one half" in text
-
-
 def test_a_dry_run_says_what_it_assumes(drawing, server):
     done = judgeloop(*drawing, "--half-width", "0.1", "--dry-run")
     assert "scores of 0 and 1, as many of each" in done.stdout

@@ -13,7 +13,7 @@ from judgeloop.cli.files import (
     write_run,
 )
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, StopReason, Tally
 from judgeloop.core.part import plain
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.report.labels import render_csv
@@ -49,19 +49,21 @@ def test_the_json_has_the_exit_code(result, code):
     assert strict_json(render_json(result))["exit_code"] == result.exit_code == code
 
 
-def test_a_panels_votes_its_agreement_and_decoys_are_in_the_json():
+def test_a_panels_votes_its_agreement_and_controls_are_in_the_json():
     votes = [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.0, None, 0.0)]
     labels = tuple(
         Label(Choice(n, None), Verdict(three[0], votes=three)) for n, three in enumerate(votes)
     )
     result = make_result(
         judge="a/1 + b/2 + c/3", vote="mean", labels=labels, judge_models=(("1",), (), ("3", "4")),
-        decoys=DecoyTally(1, 2, 3, 4),
+        controls=(ControlTally(1, 2, 3, 4, Control.FAILED), None, None),
     )  # fmt: skip
     fields = strict_json(render_json(result))
     assert fields["agreement"] == {"name": "Fleiss' kappa", "value": 1.0, "items": 2}
     assert fields["judge_models"] == [["1"], [], ["3", "4"]]
-    assert fields["decoys"] == {"won": 1, "tied": 2, "lost": 3, "abstained": 4}
+    first, *others = fields["controls"]
+    assert first == {"right": 1, "tied": 2, "wrong": 3, "abstained": 4, "end": "failed"}
+    assert others == [None, None]
     assert [row.votes for row in result.labels] == votes
 
 

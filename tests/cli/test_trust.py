@@ -57,7 +57,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('prompt = "../prompt.md"', "outside"),
         ('items = "/etc/passwd"', "outside"),
         ('history = "../past.csv"', "outside"),
-        ('decoy-outputs = "/etc/passwd"', "outside"),
         ('ledger = "../ledger.sqlite"', "outside"),
         ('run-dir = "/tmp/elsewhere"', "outside"),
         ('cache-dir = "../cache"', "outside"),

@@ -7,7 +7,7 @@ from string import Formatter
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.core.outcomes import DecoyTally, StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.report.notes import TEXTS, Note, NoteCode
 
 RESULTS = [
@@ -16,7 +16,6 @@ RESULTS = [
         empty={"large": 12},
         old_prices={"openai/m": 95},
         asked_anew="a lambda",
-        decoys=DecoyTally(3, 1, 4, 0),
         tally=Tally(items=20, wins=(0, 1), ties=9, flips=9, both=10),
     ),
     undecided(),

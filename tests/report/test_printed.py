@@ -8,7 +8,7 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.naming import page_as_flags
-from judgeloop.core.outcomes import DecoyTally, Population, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import Control, ControlTally, Population, StopKind, StopReason, Tally
 from judgeloop.report.page import render
 
 PAGES = {
@@ -31,7 +31,8 @@ PAGES = {
         judge="openai/m + human",
         vote="majority",
         judge_models=(("m-2025",), ()),
-        decoys=DecoyTally(3, 1, 4, 0),
+        controlled=True,
+        controls=(ControlTally(12, 1, 0, 0, Control.PASSED), None),
         repeated={"small": 40},
         empty={"small": 1, "large": 12},
         old_prices={"openai/m": 95},

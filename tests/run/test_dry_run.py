@@ -69,10 +69,10 @@ def test_what_the_ledger_decides_is_shown_as_the_decision():
     decided = make_result()
     first, rest = said(PLAN, decided).split("\n\n", 1)
     assert "already decide" in first
-    assert "decoys" in first
+    assert "controls" in first
     assert rest.startswith(decided.page.headline)
     nothing = said(replace(PLAN, calls=Range(0, 0, 0)), decided)
-    assert "decoys" not in nothing.partition("\n\n")[0]
+    assert "controls" not in nothing.partition("\n\n")[0]
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():

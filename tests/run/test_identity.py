@@ -46,11 +46,11 @@ OTHER: dict[str, dict[str, Any]] = {
     "rubric": {"rubric": "Which is true?"},
     "items": {"items": "items.jsonl"},
     "names": {"names": ("a", "another")},
-    "require_winner": {"require_winner": "a"},
+    "require_winner": {"require_winner": "a", "controls": "off"},
+    "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
     "audit_share": {"order": "audited", "audit_share": 0.3},
-    "decoy_outputs": {"decoys": 1, "decoy_outputs": "decoys.jsonl"},
     "deadline": {"deadline": 60.0},
     "rpm": {"rpm": 5},
     "tpm": {"tpm": 5000},
@@ -61,7 +61,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "first": {"first": "c.jsonl"},
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
-    "not_worse": {"not_worse": 0.3},
+    "not_worse": {"not_worse": 0.3, "controls": "off"},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
     "represent": {"selector": "diffuse", "represent": "minilm"},
@@ -122,7 +122,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("a", "b", "c", "d"):
         rows(f"{name}.jsonl", f"Answer of {name}:")
     rows("short.jsonl", "Answer of b:", 7)
-    rows("decoys.jsonl", "No", 2)
     other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
     (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')

@@ -73,7 +73,7 @@ def test_values_are_read_as_a_command_line_gives_them():
     [
         ("vote", "loudest"),
         ("verdict", "prose"),
-        ("decoys", -1),
+        ("controls", "maybe"),
         ("rpm", 0),
         ("tpm", 0),
         ("judge_timeout", 0),

@@ -28,6 +28,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
+from judgeloop.methods.stats.controls import MOST
 
 REPEAT = "python benchmarks/simulate.py --seed {seed}"
 TURNS = (
@@ -44,6 +45,7 @@ LATEST = {
     **dict.fromkeys(STATEMENTS, 400),
     **dict.fromkeys(CALLS, 60),
 }
+CONTROLS = (tuple(replace(make_pool().query(n), alone=0) for n in range(MOST)),)
 SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -101,7 +103,7 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
         calls_a_minute=rng.choice([None, None, 30]),
         timeout_s=30.0,
         deadline_s=rng.choice([None, None, rng.uniform(0.1, 200.0)]),
-        decoys=rng.choice([0, 0, 2]),
+        controls=rng.choice([(), (), CONTROLS]),
     )
     return Job(terms.run_id, terms, judges, rng.random() < 0.05, rng.randint(0, 9))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from judgeloop.core.outcomes import (
-    DecoyTally,
+    ControlTally,
     Estimate,
     Finished,
     Outcome,
@@ -52,7 +52,7 @@ def make_result(
     labels: tuple[Label, ...] | None = None,
     spend: Spend = SPEND,
     judge_models: tuple[tuple[str, ...], ...] | None = None,
-    decoys: DecoyTally | None = None,
+    controls: tuple[ControlTally | None, ...] = (),
     more_judgments: int | None = None,
     asked: int | None = None,
     stronger: bool | None = None,
@@ -65,7 +65,8 @@ def make_result(
     """
     if "judge" in changes:
         changes["judges"] = tuple(changes.pop("judge").split(" + "))
-    of_data = {name: changes.pop(name) for name in DataNotes.names() if name in changes}
+    names = (*DataNotes.names(), "usual_empty")
+    of_data = {name: changes.pop(name) for name in names if name in changes}
     options = {name: changes.pop(name) for name in CompareOptions.names() if name in changes}
     setup = replace(SETUP, **changes)
     tally = tally or Tally(items=100, wins=(1, 8), ties=1, both=9 if setup.order == "both" else 0)
@@ -84,7 +85,7 @@ def make_result(
             outcome,
             spend,
             models=((),) * len(setup.judges) if judge_models is None else judge_models,
-            decoys=decoys,
+            controls=controls,
         ),
         setup,
         CompareOptions(**options),

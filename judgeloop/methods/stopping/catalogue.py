@@ -38,12 +38,12 @@ class RuleRow:
     """One stopping rule of one question.
 
     `makes` is `module:function` in `judgeloop.methods.stopping`; the function takes `Ingredients`.
-    `guaranteed` is True if the stated risk is proved for random draws. `needs_even_draws` is True
-    if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
-    if past comparisons choose the threshold. `recorded` is True if it goes with recorded scores
-    alone, which are all known at once: such a rule is not replayed. `takes` names the settings that
-    only this rule reads. `asked_by` names the setting that asks this rule's question; the rule is
-    then not named by itself, and not replayed. `help` completes "NAME: ".
+    `guaranteed` is True if the stated risk is proved, for draws in which every item not drawn yet is
+    equally likely to be next, and only for these. `by_past` is True if past comparisons choose the
+    threshold. `recorded` is True if it goes with recorded scores alone, which are all known at once:
+    such a rule is not replayed. `takes` names the settings that only this rule reads. `asked_by`
+    names the setting that asks this rule's question; the rule is then not named by itself, and not
+    replayed. `help` completes "NAME: ".
     """
 
     question: str
@@ -51,7 +51,6 @@ class RuleRow:
     makes: str
     help: str
     guaranteed: bool = False
-    needs_even_draws: bool = False
     by_past: bool = False
     recorded: bool = False
     takes: frozenset[str] = frozenset()
@@ -69,12 +68,12 @@ class RuleRow:
 RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare", "sequential", "sequential:made_of", "guaranteed, within the limit of judgments",
-        guaranteed=True, needs_even_draws=True,
+        guaranteed=True,
     ),
     RuleRow(
         "compare", "anytime", "anytime:made_of",
         "guaranteed, without a limit, with bounds for the gap",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie"}),
+        guaranteed=True, takes=frozenset({"near_tie"}),
     ),
     RuleRow(
         "compare", "calibrated", "calibrated:made_of",
@@ -93,16 +92,16 @@ RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare", "within-gap", "by_table:within_gap",
         "guaranteed, within the limit of judgments, up to a gap that does not matter",
-        guaranteed=True, needs_even_draws=True, asked_by="min_gap",
+        guaranteed=True, asked_by="min_gap",
     ),
     RuleRow(
         "compare", "not-worse", "by_table:not_worse_by",
         "guaranteed, within the limit of judgments",
-        guaranteed=True, needs_even_draws=True, asked_by="not_worse",
+        guaranteed=True, asked_by="not_worse",
     ),
     RuleRow(
         "select", "separated", "best_of_many:separated", "guaranteed, once no other system can be better",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"min_gap"}),
+        guaranteed=True, takes=frozenset({"min_gap"}),
     ),
     RuleRow(
         "select", "fixed-budget", "best_of_many:fixed_budget",
@@ -141,13 +140,13 @@ def rules_asked_by(question: str) -> dict[str, RuleRow]:
 def default_rule(question: str, draws: Draws) -> str:
     """Return the name of the default rule for a selector with these draws.
 
-    For even draws it is the question's first rule. Otherwise it is the first rule that needs
-    neither even draws nor past comparisons.
+    For even draws it is the question's first rule. Otherwise it is the first rule that proves
+    nothing, and needs no past comparisons.
 
     Raises:
         KeyError: the question has no rule for these draws.
     """
     for row in rules_of(question):
-        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past or row.recorded):
+        if draws is Draws.EVEN or not (row.guaranteed or row.by_past):
             return row.name
     raise KeyError(question)

@@ -112,11 +112,12 @@ class CompareConfig(ContestSettings):
         str,
         one_of(tuple(Population)),
         run_setting(
-            "What the decision is about: items (these alone), or like-these (these are a random sample "
-            "of them). like-these takes a guaranteed rule and selector=random.",
+            "What the decision is about: like-these (these items are a random sample of them), or items "
+            f"(these alone). Default: {Population.ITEMS_LIKE_THESE} for a guaranteed rule with "
+            f"selector=random; {Population.THESE_ITEMS} for the others, which prove nothing more.",
             STOPPING,
         ),
-    ] = Population.THESE_ITEMS.value
+    ] = Population.ITEMS_LIKE_THESE.value
     near_tie: Annotated[
         float | None,
         Gt(0),
@@ -163,20 +164,27 @@ class CompareConfig(ContestSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing selector, rule and limit to suit each other and the question."""
+        """Choose a missing selector, rule, limit and population to suit each other and the question."""
         values = super().completed(_with_limit(values))
         selector, rule = values.get("selector"), values.get("rule")
         if rule is None and has_recorded(values.get("judge")):
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
+        proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
         if selector is None:
-            even = (
-                rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).needs_even_draws
-            )
-            selector = SELECTORS[0] if even else PREFERRING
+            selector = SELECTORS[0] if proved else PREFERRING
         asked = any(values.get(setting) is not None for setting in ASKED)
         if rule is None and selector in SELECTORS and not asked:
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
-        return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
+            proved = rule_row(QUESTION, rule).guaranteed
+        picked = selector in SELECTORS and not _is_even(str(selector))
+        about = {} if proved and not picked else {"about": Population.THESE_ITEMS.value}
+        chosen = {"selector": selector} | ({} if rule is None else {"rule": rule})
+        return about | values | chosen
+
+    @property
+    def gated(self) -> bool:
+        """Whether the exit code says whether a condition holds."""
+        return self.require_winner is not None or self.not_worse is not None
 
     @property
     def recorded(self) -> bool:
@@ -185,14 +193,13 @@ class CompareConfig(ContestSettings):
 
     @property
     def population(self) -> Population:
-        """What the decision is about; recorded scores are about items like these."""
-        like_these = self.rule_row.recorded
-        return Population.ITEMS_LIKE_THESE if like_these else Population(self.about)
+        """What the decision is about."""
+        return Population(self.about)
 
     @property
     def proves(self) -> bool:
         """Whether the rule's promise holds for the draws of the selector."""
-        return self.rule_row.guaranteed and self.selector_row.draws is Draws.EVEN
+        return self.rule_row.guaranteed and _is_even(self.selector)
 
     @property
     def selector_row(self) -> SelectorRow:
@@ -231,6 +238,11 @@ class CompareConfig(ContestSettings):
     def looks_back(self) -> bool:
         """Whether the selector or the rule uses earlier comparisons."""
         return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def _is_even(selector: str) -> bool:
+    """Return whether each item not drawn yet is equally likely to be next."""
+    return selector_row(QUESTION, selector).draws is Draws.EVEN
 
 
 def _with_limit(values: dict[str, object]) -> dict[str, object]:

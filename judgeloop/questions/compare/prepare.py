@@ -178,7 +178,7 @@ def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
     scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
     judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
     # The items are a sample: the test is about items like these.
-    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), (), population=UNLIMITED)
+    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), population=UNLIMITED)
     return Comparison(
         config,
         inputs,

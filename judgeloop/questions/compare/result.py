@@ -16,7 +16,7 @@ from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
-from judgeloop.methods.stats.proportions import p_value, share_interval
+from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import label_rows
@@ -89,7 +89,7 @@ class Result(RunResult):
     """
 
     HIDDEN = RunResult.HIDDEN | {"stronger"}
-    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "p_value_beyond")
+    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin")
 
     job: ClassVar[str] = "compare"
 
@@ -144,20 +144,6 @@ class Result(RunResult):
         return asked and lead > self.counts.abstentions
 
     @property
-    def p_value_beyond(self) -> float | None:
-        """The p-value of the lead on other items like these, by a sign test; null if not known.
-
-        Defined only for a winner on these items from uniform draws. Optional stopping biases it
-        down: a large value is a warning, a small one means nothing.
-        """
-        if self.recorded is not None:
-            return self.risk
-        preferred = self.gap_biased or self.gap_weighted
-        if self.winner is None or self.setup.sampled or preferred:
-            return None
-        return p_value(*self.wins.values())
-
-    @property
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
         counts, order = self.counts, self.setup.order
@@ -202,22 +188,11 @@ class Result(RunResult):
         return self.winner is None and self.stop_reason not in ANSWERS
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return warnings: only ties, or a lead that may be chance on other items."""
-        return () if self.recorded else (*self._all_ties(), *self._on_others())
-
-    def _all_ties(self) -> tuple[Note, ...]:
-        if self.judged < FEWEST_TIES or self.ties < self.judged:
+        """Return a warning if all verdicts are ties."""
+        if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return ()
         same = self.identical == self.judged
         return (note(NoteCode.ALL_IDENTICAL if same else NoteCode.ALL_TIES, judged=self.judged),)
-
-    def _on_others(self) -> tuple[Note, ...]:
-        beyond = self.p_value_beyond
-        early = self.judged < self.items / 2  # more judgments may show a lead that holds on others
-        if beyond is None or beyond <= self.setup.risk_threshold or early:
-            return ()
-        most, least = sorted(self.wins.values(), reverse=True)
-        return (note(NoteCode.CHANCE_ON_OTHERS, most=most, least=least, p_value=beyond),)
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

@@ -84,7 +84,9 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         known = outcome.asked + len(outcome.further)
         judgments = replace(judgments[0], worst=len(pool) - known), judgments[1]
     queries = map(pool.query, range(len(pool)))
-    plan = await planned(comparison, terms, queries, judgments, finished.spend.left_p)
+    plan = await planned(
+        comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
+    )
     equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
     groups = foreseen(comparison.groups, outcome.estimate.tally)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
@@ -99,7 +101,7 @@ def _compared(
         session,
         lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
     )
-    return Finished(outcome, Spend(), models=((),), decoys=None)
+    return Finished(outcome, Spend(), models=((),))
 
 
 def _session(comparison: Comparison) -> Session[Tally]:

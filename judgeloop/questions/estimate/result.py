@@ -61,7 +61,7 @@ class Estimated(RunResult):
     LEFT_OUT = frozenset(
         {
             *("winner", "leader", "risk", "flips", "both_orders", "flip_rate", "flip_interval"),
-            *("agreement", "required_winner", "order", "instead"),
+            *("agreement", "required_winner", "order", "instead", "controls", "controlled"),
         }
     )
     COMPUTED = ("decided", "reach", *RunResult.COMPUTED)
@@ -109,10 +109,10 @@ class Estimated(RunResult):
         return "reached" if self.interval[0] >= required else "missed"
 
     @property
-    def exit_code(self) -> int:
+    def answer_code(self) -> int:
         """The exit code of the run, which also says whether a required score is reached."""
         # A dataclass with slots is a new class, so `super()` without arguments fails.
-        ended = super(Estimated, self).exit_code
+        ended = super(Estimated, self).answer_code
         if self.shown is None or ended not in {0, EXIT_UNDECIDED}:
             return ended
         return {"reached": 0, "missed": EXIT_OTHER_WON, "open": EXIT_UNDECIDED}[self.shown]

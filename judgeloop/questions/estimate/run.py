@@ -145,7 +145,7 @@ async def _ask_proxy(
     return await drive_session(
         session,
         estimation,
-        replace(terms, decoys=0),
+        terms,
         judges=(estimation.proxy,),
         interruption=interruption,
     )

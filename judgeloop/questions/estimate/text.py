@@ -42,7 +42,7 @@ def headline(result: Estimated) -> str:
         "missed": f"FAILED: a score of {required} was required, and {score}",
         "open": f"{_decision(result)}; whether it reaches {required} is open",
     }
-    return f"{said[result.shown]}."
+    return sentences.required_first(f"{said[result.shown]}.", result)
 
 
 def _decision(result: Estimated) -> str:

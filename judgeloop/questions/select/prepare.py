@@ -85,7 +85,7 @@ def _check_settings(config: SelectConfig) -> None:
             "each system except the baseline; allow at least that many"
         )
     draws = config.selector_row.draws
-    if config.rule_row.needs_even_draws and draws is not Draws.EVEN:
+    if config.rule_row.guaranteed and draws is not Draws.EVEN:
         picks = draws is Draws.PICKED
         does = "picks queries" if picks else "leaves systems out without a stated risk"
         raise InputError(

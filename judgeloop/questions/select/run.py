@@ -62,7 +62,9 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     queries = (
         pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
     )
-    plan = await planned(selection, terms, queries, judgments, finished.spend.left_p)
+    plan = await planned(
+        selection, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
+    )
     return plan, _result(selection, given, finished)
 
 

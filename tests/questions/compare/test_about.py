@@ -25,14 +25,10 @@ def asked(tmp_path, monkeypatch, first_right, *more):
     return commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
 
 
-def test_by_default_a_decision_is_about_these_items(tmp_path, monkeypatch):
+def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(
+    tmp_path, monkeypatch
+):
     done = asked(tmp_path, monkeypatch, 7)
-    assert done.exit_code == 0
-    assert done.stdout.startswith("a is better than b on these 10 items.")
-
-
-def test_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path, monkeypatch):
-    done = asked(tmp_path, monkeypatch, 7, "--about", "like-these")
     assert done.exit_code == 3
     assert done.stdout.startswith(
         "No winner yet. a is ahead on these 10 items; for items like these"
@@ -42,14 +38,38 @@ def test_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path,
     assert "the chance of a decision is even" in said
 
 
+def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 6, "--about", "items", "--risk", "0.01")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("a is better than b on these 10 items.")
+    assert "Stated risk: 0 (all items are judged)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ("--rule", "tie-aware"),
+        ("--rule", "calibrated"),
+        ("--selector", "decisive"),
+        ("--selector", "diffuse"),
+    ],
+)
+def test_without_a_proof_a_decision_is_about_these_items(what, tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 9, *what)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("a is better than b on these 10 items.")
+    values = json.loads(asked(tmp_path, monkeypatch, 9, *what, "--json").stdout)
+    assert values["about"] == "items"
+
+
 def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
-    done = asked(tmp_path, monkeypatch, 10, "--about", "like-these")
+    done = asked(tmp_path, monkeypatch, 10)
     assert done.exit_code == 0
     assert done.stdout.startswith("a is better than b on items like these 10.")
 
 
 def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):
-    values = json.loads(asked(tmp_path, monkeypatch, 7, "--about", "like-these", "--json").stdout)
+    values = json.loads(asked(tmp_path, monkeypatch, 7, "--json").stdout)
     assert (values["about"], values["winner"], values["leader"]) == ("like-these", None, "a")
     assert values["more_items"] > 0
     assert values["more_items_likely"] is None or values["more_items_likely"] > values["more_items"]
@@ -57,7 +77,7 @@ def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path
 
 
 def test_level_systems_are_promised_nothing(tmp_path, monkeypatch):
-    done = asked(tmp_path, monkeypatch, 5, "--about", "like-these")
+    done = asked(tmp_path, monkeypatch, 5)
     assert done.exit_code == 3
     assert "No number of items promises a decision." in done.stdout
 
@@ -72,7 +92,7 @@ def test_without_a_proof_nothing_is_said_about_items_like_these(what, tmp_path, 
 
 
 def test_giving_up_is_possible_although_the_limit_covers_all_items(tmp_path, monkeypatch):
-    more = ("--about", "like-these", "--give-up", "0.9", "--risk", "0.001")
+    more = ("--give-up", "0.9", "--risk", "0.001")
     monkeypatch.chdir(tmp_path)
     both = files(tmp_path, 6, both_wrong=30)
     done = commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
@@ -84,7 +104,6 @@ def test_giving_up_is_possible_although_the_limit_covers_all_items(tmp_path, mon
 
 @pytest.mark.parametrize("question", ["--not-worse", "--min-gap"])
 def test_a_question_about_a_gap_is_asked_of_items_like_these(question, tmp_path, monkeypatch):
-    more = ("--about", "like-these", question, "0.3")
-    done = asked(tmp_path, monkeypatch, 0, *more)
+    done = asked(tmp_path, monkeypatch, 0, question, "0.3")
     assert "on items like these 10" in " ".join(done.stdout.split()), done.output
     assert done.exit_code == 0

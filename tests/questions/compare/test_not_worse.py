@@ -51,7 +51,7 @@ def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
     done = asked(old, new)
     assert done.exit_code == 0, done.output
     assert words(done).startswith(
-        "new is not worse than old by 20 points or more on these 100 items."
+        "new is not worse than old by 20 points or more on items like these 100."
     )
     assert "(guaranteed), of passing new where it is worse by 20 points or more" in words(done)
     assert "a system that is worse by 20 points or more ever passes" in words(done)
@@ -64,7 +64,9 @@ def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, 
     narrow = ("--not-worse", "0.02")
     done = asked(old, new, about=narrow)
     assert done.exit_code == 0, done.output
-    assert words(done).startswith("new is better than old on these 100 items, and so not worse by")
+    assert words(done).startswith(
+        "new is better than old on items like these 100, and so not worse by"
+    )
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("not_worse", True)
 
@@ -90,7 +92,7 @@ def test_worse_by_more_than_the_margin_is_said_where_it_is_shown(old, new):
 @pytest.mark.parametrize("new", [0], indirect=True)
 @pytest.mark.parametrize("items", [20, 100])
 def test_without_an_answer_the_risk_of_passing_now_is_said(old, new, items):
-    done = asked(old, new, "--max-judgments", items, "--risk", "0.0001")
+    done = asked(old, new, "--max-judgments", items, "--risk", "0.0001", "--about", "items")
     assert done.exit_code == (0 if items == ITEMS else 3)
     if items < ITEMS:
         said = "No answer yet: it is not shown that new is worse than old on these 100 items, nor"
@@ -182,7 +184,7 @@ def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, ne
     narrow = ("--min-gap", "0.01")
     done = asked(old, new, "--require-winner", "new", about=narrow)
     assert done.exit_code == 0, done.output
-    assert words(done).startswith("new is better than old on these 100 items.")
+    assert words(done).startswith("new is better than old on items like these 100.")
     assert asked(old, new, "--require-winner", "old", about=narrow).exit_code == 5
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("better", True)
@@ -192,7 +194,7 @@ def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, ne
 def test_at_the_limit_the_risk_of_naming_the_leader_is_said(old, new):
     done = asked(old, new, "--max-judgments", "30", about=("--min-gap", "0.02"))
     assert done.exit_code == 3
-    assert words(done).startswith("No winner yet between old and new on these 100 items")
+    assert words(done).startswith("No winner yet between old and new on items like these 100")
     assert "Naming old now would be wrong with a chance of at most 0." in words(done)
     assert ", if new is better by 2 points or more." in words(done)
     assert "A higher --max-judgments, or more items, make another run" in words(done)

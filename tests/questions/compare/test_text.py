@@ -8,7 +8,15 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.core.outcomes import DecoyTally, Population, Spend, StopKind, StopReason, Tally
+from judgeloop.core.outcomes import (
+    Control,
+    ControlTally,
+    Population,
+    Spend,
+    StopKind,
+    StopReason,
+    Tally,
+)
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
 from judgeloop.report.notes import NoteCode
@@ -268,17 +276,46 @@ def test_a_panel_is_named_with_its_agreement():
 
 
 @pytest.mark.parametrize(
-    ("decoys", "fooled"),
+    ("tally", "words"),
     [
-        (DecoyTally(0, 0, 8, 0), False),
-        (DecoyTally(1, 2, 5, 3), False),
-        (DecoyTally(2, 1, 5, 0), True),
+        (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m tells an answer from one to another"),
+        (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m does not tell an answer from one to"),
+        (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
+        (
+            ControlTally(3, 0, 0, 0),
+            "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)",
+        ),
+        (None, "none for openai/m, which is no model"),
     ],
 )
-def test_decoys_above_a_quarter_of_the_points_are_warned_about(decoys, fooled):
-    result = make_result(decoys=decoys)
-    assert f"{decoys.won} of 8 " in detail(result, "decoys")
-    assert (NoteCode.DECOYS_PREFERRED in codes(result.warnings)) == fooled
+def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
+    result = make_result(judge="openai/m", controlled=True, controls=(tally,))
+    assert words in detail(result, "controls")
+    assert not [name for name, _ in make_result().page.details if name == "controls"]
+
+
+def test_a_judge_without_passed_controls_has_no_result_and_code_4():
+    stop = StopReason(StopKind.CONTROLS, "openai/m does not tell an answer from one to another")
+    result = make_result(winner=None, stop=stop)
+    assert (result.exit_code, result.failed) == (4, True)
+    assert result.page.headline.startswith("NO RESULT: openai/m does not tell")
+    assert codes(result.advice) == [NoteCode.OTHER_JUDGE]
+
+
+@pytest.mark.parametrize(("warned", "code"), [({}, 0), ({"repeated": {"small": 40}}, 5)])
+def test_a_warning_makes_a_passed_gate_fail_if_that_is_asked(warned, code):
+    result = make_result(required_winner="large", fail_on_warning=True, **warned)
+    assert result.exit_code == code
+    assert result.page.headline.startswith("FAILED: there is a warning. large is") == (code == 5)
+    assert make_result(required_winner="large", **warned).exit_code == 0
+    assert undecided(required_winner="large", fail_on_warning=True, **warned).exit_code == 3
+
+
+@pytest.mark.parametrize(("candidate", "warned"), [(3, False), (4, True)])
+def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warned):
+    result = make_result(empty={"small": 3, "large": candidate}, usual_empty=3)
+    assert (NoteCode.OUTPUTS_EMPTY in codes(result.warnings)) == warned
+    assert detail(result, "empty") == f"3 of small, {candidate} of large"
 
 
 @pytest.mark.parametrize(
@@ -365,34 +402,6 @@ def test_sound_data_and_judges_are_not_warned_about(changes):
     assert not make_result(**changes).warnings
 
 
-@pytest.mark.parametrize(
-    ("wins", "winner", "changes", "chance"),
-    [
-        ((31, 28), 0, {}, 0.795),
-        ((23, 27), 1, {}, 0.672),
-        ((40, 15), 0, {}, None),  # p = 0.001
-        ((31, 28), None, {}, None),  # there is no winner
-        ((8, 4), 0, {}, None),  # early: further judgments may tell
-        (
-            (31, 28),
-            0,
-            {"order": "random", "about": Population.ITEMS_LIKE_THESE},
-            None,
-        ),  # about items like these
-    ],
-)
-def test_a_lead_that_may_be_chance_on_other_items_is_warned_about(wins, winner, changes, chance):
-    found = make_result(tally=Tally(items=60, wins=wins), winner=winner, **changes).warnings
-    told = [one for one in found if one.code is NoteCode.CHANCE_ON_OTHERS]
-    assert [one.values["p_value"] for one in told] == ([] if chance is None else [pytest.approx(chance, abs=1e-3)])  # fmt: skip
-
-
-def test_draws_that_prefer_items_say_nothing_of_others():
-    level = Tally(items=60, wins=(31, 28))
-    assert make_result(tally=level, winner=0).p_value_beyond == pytest.approx(0.795, abs=1e-3)
-    assert make_result(tally=replace(level, picked=True), winner=0).p_value_beyond is None
-
-
 def test_where_every_item_is_judged_no_other_risk_is_stated_as_the_end():
     every = make_result(tally=Tally(items=10, wins=(1, 8), ties=1), stop=risk_met(0.0004, 0.1))
     assert "risk" not in note(every, HEADING_STOP)
@@ -408,7 +417,7 @@ def test_large_numbers_have_separators():
     tally = Tally(items=60000, wins=(22816, 27000), ties=4315, both=40000, flips=1315)
     result = make_result(
         tally=tally, labels=(), asked=55131, spend=replace(SPEND, remembered=49891),
-        decoys=DecoyTally(1000, 2000, 3000, 0), repeated={"small": 41000},
+        repeated={"small": 41000}, empty={"small": 41000},
     )  # fmt: skip
     shown = " ".join([*result.page.summary, *(text for _, text in result.page.details)])
     assert not re.findall(r"(?<![\d.])\d{4,}", shown.replace("0123abcd", ""))

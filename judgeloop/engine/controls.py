@@ -1,0 +1,125 @@
+"""Controls: a judge is shown a question with its own answer and the answer to another question.
+
+Draws the controls of a judge, asks them before the run begins, and says which judges do not pass.
+`methods/stats/controls.py` has the test, and what it proves. Each judge of a panel is tested by
+itself. The draw follows the judge and the answers, not the run or its seed: the same judge gets the
+same controls, whose verdicts the ledger remembers. Controls count against the budget, and never
+enter a decision.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
+from judgeloop.core.records import Answer, Item, JudgeIdentity, Query, Verdict
+from judgeloop.core.verdict_key import digest
+from judgeloop.engine.asks import size_of
+from judgeloop.engine.batch import Oracle
+from judgeloop.methods.stats.controls import MOST, counted, fewest_left
+
+NAME = "judgeloop's control"  # the system that the answer to another question is from
+FEWEST_ITEMS = 10
+# An answer with fewer characters and fewer words may be right for another question, too.
+SHORT_CHARACTERS, SHORT_WORDS = 20, 4
+TRIES = 200  # for a pair of questions whose answers differ
+NOT_PASSED = {
+    Control.FAILED: "{0} does not tell an answer from one to another question ({1} of {2} controls "
+    "right)",
+    Control.NOT_SHOWN: "it was not shown in {2} controls that {0} tells an answer from one to another "
+    "question ({1} right)",
+}
+
+
+def is_short(answer: str) -> bool:
+    """Return whether an answer is so short that it may be right for another question, too.
+
+    >>> is_short("yes"), is_short("It is in Peru."), is_short("42")
+    (True, False, True)
+    """
+    return len(answer.strip()) < SHORT_CHARACTERS and len(answer.split()) < SHORT_WORDS
+
+
+def control_queries(
+    source: str,
+    answered: Iterable[tuple[Item, str]],
+    identity: JudgeIdentity,
+    number: int,
+    most_bytes: int,
+) -> tuple[Query, ...]:
+    """Return the controls of judge `number` from the items and their answers of `source`.
+
+    `most_bytes` is the most that the texts of a control may take.
+
+    Pairs of items are drawn with replacement from those whose prompts and whose answers differ; two
+    coins say whose question is asked and which answer stands first. () if there are too few.
+    """
+    # By content, so that ids and the order of a file change nothing.
+    texts = {
+        (item.prompt, item.reference or "", answer): item
+        for item, answer in answered
+        if 2 * size_of(Query(item, (source,), (answer,))) <= most_bytes
+    }
+    kept = sorted(texts.items(), key=lambda one: one[0])
+    by = [identity.provider, identity.model, dict(identity.parameters)]
+    rng = np.random.default_rng(int(digest([by, [key for key, _ in kept]]), 16))
+    queries: list[Query] = []
+    for _ in range(MOST * TRIES if len(kept) >= FEWEST_ITEMS else 0):
+        (own, item), (other, _) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
+        if not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
+            continue
+        systems, outputs = (source, NAME), (own[2], other[2])
+        if rng.integers(2):
+            systems, outputs = systems[::-1], outputs[::-1]
+        queries.append(Query(item, systems, outputs, alone=number))
+        if len(queries) == MOST:
+            return tuple(queries)
+    return ()
+
+
+def _differ(one: str, other: str) -> bool:
+    """Return whether neither text contains the other, whatever the case and the spaces."""
+    first, second = (" ".join(text.casefold().split()) for text in (one, other))
+    return first not in second and second not in first
+
+
+async def shown(
+    oracle: Oracle, controls: Sequence[Sequence[Query]]
+) -> tuple[ControlTally | None, ...]:
+    """Ask the controls of each judge until its test ends, and halt the run if one does not pass.
+
+    None for a judge without controls. The controls that are asked at once follow from the results
+    so far, not from the pace.
+    """
+    results: list[list[int | None]] = [[] for _ in controls]
+    tallies = [counted(own) for own in results]
+    while not oracle.state.is_over():
+        asked = [
+            query
+            for queries, tally in zip(controls, tallies, strict=True)
+            for query in queries[tally.asked : tally.asked + fewest_left(tally)]
+        ]
+        if not asked:
+            break
+        for query, answer in zip(asked, await oracle.answers(asked, counted=False), strict=False):
+            assert query.alone is not None, "a control is for one judge"
+            results[query.alone].append(_result(query, answer))
+        tallies = [counted(own) for own in results]
+    names = [judge.identity.name for judge in oracle.judges]
+    failures = [
+        NOT_PASSED[tally.end].format(name, tally.right, tally.asked)
+        for name, tally in zip(names, tallies, strict=False)
+        if tally.end in NOT_PASSED
+    ]
+    if failures:
+        oracle.state.halt(StopReason(StopKind.CONTROLS, "; ".join(failures)))
+    return tuple(
+        tally if queries else None for queries, tally in zip(controls, tallies, strict=True)
+    )
+
+
+def _result(query: Query, answer: Answer) -> int | None:
+    """Return 1 if the question's own answer was preferred, -1 the other, 0 a tie; None without."""
+    if not isinstance(answer, Verdict):
+        return None
+    return -answer.preference if query.systems[0] == NAME else answer.preference

@@ -1,0 +1,119 @@
+"""The test of a judge by controls: whether it tells an answer from one to another question.
+
+Takes results of controls (1: the question's own answer was preferred, -1: the other one, 0: a tie,
+None: no verdict) and counts them up to the end of the test; computes the chances of each end. Draws
+no control and asks no judge (`engine/controls.py`).
+
+A control is an unordered pair of questions, drawn at random with their answers from one source. A
+fair coin says whose question is asked, and a fair coin which answer stands first. x is the result.
+Two bets run side by side (Ville 1939: a nonnegative martingale from 1 reaches 20 with at most 1/20):
+
+- Passed: the product of 1.4, 0.8 and 0.2 for right, tie and wrong reaches 20. These are
+  1 + c (x - g) / (1 + g) with c = 0.8 and g = 1/3, whose mean is at most 1 where E x <= 1/3. So a
+  judge with E x <= 1/3 ever passes with a probability of at most 0.05.
+- Failed: the product of 0.75, 2 and 3.25 reaches 20. These are 1 + b (h - x) / (1 - h) with b = 0.25
+  and h = 0.8. So a judge with E x >= 0.8 ever fails with a probability of at most 0.05.
+
+A missing verdict counts as wrong in the first and as right in the second, so that it helps neither.
+
+*Blind judges.* A judge whose verdict depends on the two texts and their order alone (always A, a
+tie, a coin, the longer or the shorter text, a style) has E x = 0, whatever rule drew the pair: given
+the texts and their order, the coin for the question is independent of the verdict, and turns its
+sign. Without that coin a judge that likes short answers would pass against a long foil.
+
+*Why 1/3.* Let a candidate equal the baseline, but on a share s of the items answer another question.
+Then its gap is -s E x. A test that lets it pass as "not worse by M" with a risk a where its gap is -M
+or below, together with the controls, passes it with at most max(0.05, a) if s > 3 M: if E x <= 1/3
+the controls stop it, and else s E x > M, so the test does. All conditions must hold, so the risk is
+the largest, not the sum. A bound of 0 in place of 1/3 would let a judge pass that dilutes M tenfold.
+
+One call in an order by coin has the mean P(both right) - P(both wrong) of both orders if there are no
+ties. What is proved is that the judge reads which question an answer is to; not that it sees quality.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from judgeloop.core.outcomes import Control, ControlTally
+
+ENOUGH = 20.0  # the inverse of either risk
+MOST = 40  # controls of one judge
+USUAL = 13  # controls that a judge takes which is right in 95 %
+NO_CONTROLS = ControlTally()
+
+
+class Chances(NamedTuple):
+    """The probabilities of the ends of the test, and the expected number of controls."""
+
+    passed: float
+    failed: float
+    not_shown: float
+    calls: float
+
+
+def end_of(right: int, tied: int, wrong: int, abstained: int = 0) -> Control | None:
+    """Return how the test has ended after these results; None if it goes on.
+
+    >>> end_of(9, 0, 0), end_of(8, 0, 0), end_of(0, 5, 0)
+    (<Control.PASSED: 'passed'>, None, <Control.FAILED: 'failed'>)
+    """
+    if 1.4**right * 0.8**tied * 0.2 ** (wrong + abstained) >= ENOUGH:
+        return Control.PASSED
+    if 0.75 ** (right + abstained) * 2.0**tied * 3.25**wrong >= ENOUGH:
+        return Control.FAILED
+    return Control.NOT_SHOWN if right + tied + wrong + abstained >= MOST else None
+
+
+def counted(results: Sequence[int | None]) -> ControlTally:
+    """Count `results` in their order; what follows the end of the test does not count."""
+    tally = NO_CONTROLS
+    for result in results:
+        tally = _with(tally, result)
+        if tally.end is not None:
+            break
+    return tally
+
+
+def fewest_left(tally: ControlTally) -> int:
+    """Return how many controls may be asked at once, so that no judge that passes is asked too many.
+
+    These are the fewest right answers after which the test ends; 0 if it has ended.
+
+    >>> fewest_left(NO_CONTROLS), fewest_left(counted([1, 1, -1]))
+    (9, 12)
+    """
+    number = 0
+    while tally.end is None:
+        tally, number = _with(tally, 1), number + 1
+    return number
+
+
+def chances(right: float, tied: float = 0.0) -> Chances:
+    """Return the exact chances of a judge that is right, or says tie, with these probabilities.
+
+    >>> [round(chance, 4) for chance in chances(0.5)]  # a judge that is blind to the question
+    [0.0023, 0.9976, 0.0001, 7.9943]
+    """
+    found = dict.fromkeys(Control, 0.0)
+    calls, alive = 0.0, {NO_CONTROLS: 1.0}
+    shares = {1: right, 0: tied, -1: max(0.0, 1 - right - tied)}
+    while alive:
+        after: dict[ControlTally, float] = {}
+        for tally, chance in alive.items():
+            for result, share in shares.items():
+                then, of_it = _with(tally, result), chance * share
+                if then.end is None:
+                    after[then] = after.get(then, 0.0) + of_it
+                else:
+                    found[then.end] += of_it
+                    calls += of_it * then.asked
+        alive = after
+    passed, failed, not_shown = (found[end] for end in Control)
+    return Chances(passed, failed, not_shown, calls)
+
+
+def _with(tally: ControlTally, result: int | None) -> ControlTally:
+    right, tied = tally.right + (result == 1), tally.tied + (result == 0)
+    wrong, abstained = tally.wrong + (result == -1), tally.abstained + (result is None)
+    end = end_of(right, tied, wrong, abstained)
+    return ControlTally(right, tied, wrong, abstained, end)

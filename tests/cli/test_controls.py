@@ -1,0 +1,202 @@
+"""A judge that cannot tell never passes a gate: the command line against servers on loopback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.chat_server import ChatServer, candidates, used, verdict
+from support.commandline import judged_by, judgeloop
+from support.text import unwrapped
+
+WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
+
+
+def write(name, output, items=60):
+    """Outputs on items whose prompts name their subject; `output` makes one of the subject."""
+    subjects = [f"{WORDS[n % len(WORDS)]} {n:02}" for n in range(items)]
+    rows = [
+        {"id": f"q{n}", "prompt": f"Tell me about the {subject}.", "output": output(subject)}
+        for n, subject in enumerate(subjects)
+    ]
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(autouse=True)
+def files():
+    write("old.jsonl", lambda subject: f"The {subject} is old and well known to all.")
+    write("new.jsonl", lambda subject: f"The {subject} is new, and much the same.")
+    write("empty.jsonl", lambda subject: "")
+
+
+def reads(request):
+    """Prefers the answer that names the subject of the question."""
+    shown = candidates(request)
+    subject = shown["task"].removeprefix("Tell me about the ").removesuffix(".")
+    first, second = (subject in shown[name] for name in ("answer_A", "answer_B"))
+    return "tie" if first == second else ("A" if first else "B")
+
+
+def tosses(request):
+    """Tosses a coin, the same for the same request."""
+    shown = candidates(request)
+    return "AB"[sum(map(ord, shown["answer_A"] + shown["answer_B"][:9])) // 7 % 2]
+
+
+def longer(request):
+    first, second = (len(candidates(request)[name]) for name in ("answer_A", "answer_B"))
+    return "tie" if first == second else ("A" if first > second else "B")
+
+
+JUDGES = {
+    "always A": lambda request: "A",
+    "always B": lambda request: "B",
+    "always a tie": lambda request: "tie",
+    "a coin": tosses,
+    "the longer": longer,
+}
+
+
+@pytest.fixture
+def judge():
+    """Makes a server whose judge answers by a function of the request."""
+    servers = []
+
+    def made(answer):
+        servers.append(ChatServer(lambda request, n: verdict(answer(request), usage=used(request))))
+        return servers[-1]
+
+    yield made
+    for server in servers:
+        server.close()
+
+
+def compare(server, *more, candidate="new.jsonl"):
+    return judgeloop("compare", "old.jsonl", candidate, *judged_by(server), *more)
+
+
+GATES = [["--not-worse", "5%"], ["--require-winner", "new"]]
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["not worse", "winner"])
+@pytest.mark.parametrize("answer", JUDGES.values(), ids=JUDGES)
+def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, answer, gate):
+    server = judge(answer)
+    done = compare(server, *gate, "-o", "verdict.xml", "-o", "verdict.md", "-o", "verdict.html")
+    assert done.exit_code == 4, done.output
+    assert len(server.requests) <= 40
+    said = "openai/judge does not tell an answer from one to another question"
+    assert f"no result: {said}" in unwrapped(done.stderr)
+    assert "--controls off" in unwrapped(done.stderr)
+    suite = ET.parse("verdict.xml").getroot()
+    assert (suite.get("errors"), suite.find("testcase/error").get("type")) == ("1", "exit code 4")
+    for name in ("verdict.md", "verdict.html"):
+        assert said in Path(name).read_text()
+
+
+@pytest.mark.parametrize("answer", [*JUDGES.values(), reads], ids=[*JUDGES, "one that reads"])
+def test_a_candidate_with_only_empty_outputs_never_passes_not_worse(judge, answer):
+    done = compare(judge(answer), "--not-worse", "5%", candidate="empty.jsonl")
+    assert done.exit_code == (5 if answer is reads else 4), done.output
+
+
+def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
+    server = judge(reads)
+    first = compare(server, "--not-worse", "20%", "--json", "--seed", 1)
+    found = json.loads(first.stdout)
+    assert found["controls"] == [
+        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed"}
+    ]
+    assert (first.exit_code, found["controlled"]) == (0, True)
+    asked = len(server.requests)
+    again = compare(server, "--not-worse", "20%", "--seed", 2)
+    assert "openai/judge tells an answer from one to another question (9 right" in unwrapped(
+        again.stdout
+    )
+    assert len(server.requests) <= asked + 60, "ties take one call, and no control is asked again"
+
+
+def test_the_forecast_counts_the_controls_until_they_are_known(judge):
+    server = judge(reads)
+
+    def calls(*more):
+        done = compare(server, "--not-worse", "20%", "--dry-run", "--json", *more)
+        return json.loads(done.stdout)["calls"]
+
+    without = calls("--controls", "off")
+    assert {name: number - without[name] for name, number in calls().items()} == {
+        "low": 13, "expected": 13, "worst": 40,
+    }  # fmt: skip
+    compare(server, "--not-worse", "20%")
+    assert calls()["worst"] <= without["worst"]
+
+
+def test_controls_are_on_only_for_a_gate_unless_asked_for(judge):
+    server = judge(JUDGES["always A"])
+    assert compare(server).exit_code in {0, 3}
+    assert compare(server, "--controls", "on").exit_code == 4
+    assert compare(server, "--not-worse", "5%", "--controls", "off").exit_code in {0, 3}
+
+
+@pytest.mark.parametrize(
+    "output", [lambda subject: "yes", lambda subject: "It is not known to anyone."]
+)
+def test_without_answers_that_differ_nothing_is_asked(judge, output):
+    for name in ("old.jsonl", "new.jsonl"):
+        write(name, output)
+    server = judge(reads)
+    done = compare(server, "--not-worse", "5%")
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "Give the items references, or set --controls off" in unwrapped(done.stderr)
+
+
+def test_short_answers_are_tested_with_their_references(judge):
+    write("old.jsonl", lambda subject: "yes")
+    write("new.jsonl", lambda subject: "yes")
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["reference"] = row["prompt"].removeprefix("Tell me about the ").removesuffix(".")
+        del row["output"]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = judge(reads)
+    done = compare(server, "--not-worse", "20%", "--items", "items.jsonl")
+    assert done.exit_code == 0, done.output
+    assert all(
+        candidates(request)["reference"] in candidates(request)["task"]
+        for request in server.requests
+    )
+
+
+def test_the_required_winner_does_not_choose_its_own_controls(judge):
+    server = judge(JUDGES["always A"])
+    compare(server, "--require-winner", "old")
+    shown = [candidates(request) for request in server.requests]
+    assert all("much the same" in one["answer_A"] + one["answer_B"] for one in shown)
+
+
+def test_a_metric_has_no_controls_and_the_result_says_so():
+    for name in ("old.jsonl", "new.jsonl"):
+        rows = [json.loads(line) for line in Path(name).read_text().splitlines()]
+        with_reference = [row | {"reference": row["prompt"]} for row in rows]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in with_reference))
+    metric = ["compare", "old.jsonl", "new.jsonl", "--judge", "metric:rouge2"]
+    done = judgeloop(*metric, "--not-worse", "5%")
+    assert "none for metric:rouge2, which is no model" in unwrapped(done.stdout)
+    refused = judgeloop(*metric, "--controls", "on")
+    assert refused.exit_code == 2
+    assert "--controls on is for judges that are models, and none is" in unwrapped(refused.stderr)
+
+
+def test_a_warning_fails_the_pipeline_where_that_is_asked(judge):
+    write("old.jsonl", lambda subject: f"The {subject} is old and well known to all.", items=30)
+    write("new.jsonl", lambda subject: f"The {subject} is new, and much the same.", items=30)
+    gate = ["--not-worse", "30%", "-o", "verdict.xml"]
+    assert compare(judge(reads), *gate).exit_code == 0
+    done = compare(judge(reads), *gate, "--fail-on-warning")
+    assert done.exit_code == 5
+    assert done.stdout.startswith("FAILED: there is a warning.")
+    case = ET.parse("verdict.xml").getroot().find("testcase")
+    assert case.find("failure").get("type") == "warning"
+    assert "only 30 items" in case.findtext("system-err")

@@ -1,0 +1,72 @@
+"""The JUnit file of a command that has no result: it says so, and touches nobody else's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+from support.outputs import write_good_and_poor
+
+from judgeloop.cli.app import app
+
+COMMAND = ["compare", "a.jsonl", "b.jsonl", "--judge"]
+
+
+@pytest.fixture(autouse=True)
+def two_systems():
+    write_good_and_poor(Path(), 12)
+
+
+def invoked(*arguments):
+    return CliRunner().invoke(app, [*arguments, "-o", "result.xml"])
+
+
+def error():
+    """What the file's only test says of itself, with its exit code."""
+    (found,) = ET.parse("result.xml").iter("error")
+    return found.get("message"), found.get("type")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("compare", "a.jsonl", "nope.jsonl", "--judge", "human"), "nope.jsonl: there is no such"),
+        ((*COMMAND, "human", "--risk", "7%5"), "--risk: expected"),
+        ((*COMMAND, "human", "--config", "bad.toml"), "bad.toml"),
+    ],
+)
+def test_a_refused_command_is_an_error_in_the_junit_file(arguments, says):
+    Path("bad.toml").write_text("[compare]\nno-such-key = 1\n")
+    assert invoked(*arguments).exit_code == 2
+    message, kind = error()
+    assert message.startswith(says)
+    assert kind == "exit code 2"
+
+
+def test_during_a_run_the_file_says_that_it_did_not_finish_and_then_the_result():
+    Path("watching.py").write_text(
+        "from pathlib import Path\n\n\n"
+        "def judge(first, second):\n"
+        "    Path('seen.xml').write_text(Path('result.xml').read_text())\n"
+        "    return 1.0\n"
+    )
+    command = [*COMMAND, "python:watching:judge", "--allow-plugins"]
+    for night in range(2):  # yesterday's result does not stand while today's command runs
+        Path("seen.xml").unlink(missing_ok=True)
+        assert invoked(*command, "--ledger", f"{night}.sqlite").exit_code == 0
+        assert "judgeloop did not finish" in Path("seen.xml").read_text()
+        assert not list(ET.parse("result.xml").iter("error"))
+
+
+@pytest.mark.parametrize("theirs", ["<testsuite name='theirs'/>", ""])
+def test_a_file_of_others_is_left_as_it_is_by_a_command_without_a_result(theirs):
+    Path("result.xml").write_text(theirs)
+    assert invoked("compare", "a.jsonl", "nope.jsonl", "--judge", "human").exit_code == 2
+    assert Path("result.xml").read_text() == theirs
+
+
+def test_a_dry_run_writes_no_junit_file():
+    assert invoked(*COMMAND, "human", "--dry-run").exit_code == 2
+    assert not Path("result.xml").exists()

@@ -1,0 +1,247 @@
+"""Controls: how they are drawn; asked first, paid for, remembered, and never in the decision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.driving import AT_ONCE, run, script_from
+from support.pools import make_pool, scores
+
+from judgeloop.core.outcomes import Control, ControlTally, StopKind
+from judgeloop.core.records import Item, JudgeIdentity, Verdict
+from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.methods.stats.controls import MOST
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+JUDGE = JudgeIdentity("scripted", "scripted")
+WORDS = (
+    "apple",
+    "brick",
+    "cloud",
+    "drum",
+    "eagle",
+    "fern",
+    "glove",
+    "harp",
+    "iron",
+    "jade",
+    "kite",
+)
+
+
+def answered(count=30):
+    """Items whose answers name them, so that an answer tells which question it is to."""
+    return [
+        (Item(f"i{n}", f"What is a {w}?", f"reference {w}"), f"It is a {w} of some kind, {w}.")
+        for n, w in enumerate(f"{WORDS[n % len(WORDS)]}-{n:02}" for n in range(count))
+    ]
+
+
+def drawn(items=None, judge=JUDGE, number=0, most_bytes=10_000):
+    rows = answered() if items is None else items
+    return control_queries("base", rows, judge, number, most_bytes)
+
+
+def test_a_control_shows_a_question_its_own_answer_and_another_ones():
+    rows = dict(answered())
+    queries = drawn()
+    assert len(queries) == MOST
+    for query in queries:
+        own, other = sorted(
+            query.outputs, key=lambda text: query.systems[query.outputs.index(text)] == NAME
+        )
+        assert rows[query.item] == own
+        assert other in rows.values()
+        assert set(query.systems) == {"base", NAME}
+        assert query.item.reference
+    sides = [query.systems[0] == NAME for query in queries]
+    assert 8 < sum(sides) < 32
+
+
+def test_controls_follow_the_judge_and_the_texts_alone():
+    rows = answered()
+    renamed = [(replace(item, id=f"x{item.id}"), text) for item, text in reversed(rows)]
+    texts = [query.outputs for query in drawn(rows)]
+    assert [query.outputs for query in drawn(renamed)] == texts
+    assert [query.outputs for query in drawn(judge=JudgeIdentity("scripted", "2"))] != texts
+    changed = [*rows[:-1], (rows[-1][0], "Another answer than before.")]
+    assert [query.outputs for query in drawn(changed)] != texts
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        answered(FEWEST_ITEMS - 1),
+        [(item, "I cannot answer that question.") for item, _ in answered()],
+        [(item, "So it is" + ", and so it is" * n) for n, (item, _) in enumerate(answered())],
+        [(replace(item, prompt="Who  AM i?" if n % 2 else "who am i?"), text)
+         for n, (item, text) in enumerate(answered())],
+    ],
+    ids=["few", "the same answer", "answers that contain each other", "one question"],
+)  # fmt: skip
+def test_items_that_do_not_differ_make_no_controls(rows):
+    assert drawn(rows) == ()
+
+
+def test_items_too_large_for_a_call_make_no_controls():
+    assert drawn(most_bytes=100) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("", True),
+        ("  yes ", True),
+        ("1,234", True),
+        ("Paris is in France", False),
+        ("x" * 20, False),
+    ],
+)
+def test_a_short_answer_has_few_characters_and_few_words(text, short):
+    assert is_short(text) == short
+
+
+def sound(call):
+    """Knows whose answer it reads, in controls and else."""
+    if NAME in call.systems:
+        return Verdict(float(call.systems[1] == NAME))
+    return Verdict(float(call.systems[0] == "a"))
+
+
+def terms(**more):
+    return Terms("run", policy=AT_ONCE, controls=(drawn(),), **more)
+
+
+def test_controls_are_asked_first_paid_for_and_never_in_the_decision():
+    judge = ScriptedJudge(sound, cost_p=3)
+    finished = run(judge, terms=terms())
+    assert [NAME in call.systems for call in judge.calls] == [True] * 9 + [False] * 10
+    assert finished.controls == (ControlTally(right=9, end=Control.PASSED),)
+    assert finished.spend.charged_p == 3 * len(judge.calls)
+    assert finished.outcome.asked == 5
+
+
+@pytest.mark.parametrize("selector", ["random", "diffuse"])
+def test_a_run_draws_the_same_items_with_controls_as_without(selector):
+    script = script_from(scores(40, 3))
+    judge = ScriptedJudge(lambda call: sound(call) if NAME in call.systems else script(call))
+    one, other = (
+        run(judge, selector=selector, terms=these) for these in (terms(), Terms("run", policy=AT_ONCE))
+    )  # fmt: skip
+    assert one.outcome == other.outcome
+    assert other.controls == ()
+
+
+BLIND = {
+    "always A": lambda call: Verdict(1.0),
+    "always B": lambda call: Verdict(0.0),
+    "always a tie": lambda call: Verdict(0.5),
+    "the longer": lambda call: Verdict(float(len(call.outputs[0]) > len(call.outputs[1]))),
+    "the first in the alphabet": lambda call: Verdict(float(call.outputs[0] < call.outputs[1])),
+}
+
+
+@pytest.mark.parametrize("script", BLIND.values(), ids=BLIND)
+def test_a_judge_blind_to_the_question_is_asked_nothing_else(script):
+    judge = ScriptedJudge(script, cost_p=3)
+    finished = run(judge, terms=terms())
+    assert finished.outcome.stop.kind is StopKind.CONTROLS
+    assert "scripted does not tell an answer from one to another" in finished.outcome.stop.sentence
+    assert finished.outcome.asked == 0
+    assert all(NAME in call.systems for call in judge.calls)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("script", BLIND.values(), ids=BLIND)
+def test_judges_blind_to_the_question_pass_in_2_of_1000(script):
+    """500 draws each: more than 6 passes at a chance of 0.0023 have a probability below 0.001."""
+    rows, passed = answered(), 0
+    for number in range(500):
+        product = 1.0
+        for query in drawn(rows, JudgeIdentity("blind", str(number))):
+            first_is_own = query.systems[1] == NAME
+            won = script(query).preference * (1 if first_is_own else -1)
+            product *= {1: 1.4, 0: 0.8, -1: 0.2}[won]
+            passed += product >= 20
+            if product >= 20:
+                break
+    assert passed <= 6
+
+
+def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
+    place = {query.outputs: n for n, query in enumerate(drawn())}
+    judge = ScriptedJudge(
+        lambda call: Verdict(float((call.systems[1] == NAME) != (place[call.outputs] % 6 == 5)))
+    )
+    finished = run(judge, terms=terms())
+    (tally,) = finished.controls
+    assert (tally.end, tally.asked) == (Control.NOT_SHOWN, MOST)
+    assert finished.outcome.stop.sentence.startswith(
+        "it was not shown in 40 controls that scripted"
+    )
+
+
+def test_each_judge_of_a_panel_is_tested_by_itself():
+    judges = [
+        ScriptedJudge(sound, model="sound"),
+        ScriptedJudge(sound, model="untested"),
+        ScriptedJudge(BLIND["always A"], model="blind"),
+    ]
+    controls = (drawn(), (), drawn(number=2))
+    finished = run(judges, terms=Terms("run", policy=AT_ONCE, controls=controls))
+    one, none, other = finished.controls
+    assert (one.end, none, other.end) == (Control.PASSED, None, Control.FAILED)
+    assert finished.outcome.stop.sentence.startswith("scripted/blind does not tell")
+    assert not judges[1].calls
+
+
+def test_the_second_run_pays_for_no_control(tmp_path):
+    ledger = str(tmp_path / "ledger.sqlite")
+    first, again = (ScriptedJudge(sound, cost_p=3) for _ in range(2))
+    one = run(first, terms=terms(), ledger=ledger)
+    other = run(again, terms=replace(terms(seed=7), run_id="another night"), ledger=ledger)
+    assert other.controls == one.controls
+    assert not [call for call in again.calls if NAME in call.systems]
+
+
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_the_pace_changes_no_control(concurrency):
+    wrong = {query.item.prompt for query in drawn()[4:7]}
+    judge = ScriptedJudge(
+        lambda call: (
+            Verdict(float((call.systems[1] == NAME) != (call.item.prompt in wrong)))
+            if NAME in call.systems
+            else sound(call)
+        )
+    )
+    finished = run(judge, terms=terms(concurrency=concurrency))
+    assert finished.controls == run(judge, terms=terms()).controls
+
+
+def test_controls_that_the_budget_does_not_cover_halt_the_run():
+    judge = ScriptedJudge(sound, cost_p=3)
+    finished = run(judge, terms=terms(budget_p=20, concurrency=1))
+    assert finished.outcome.stop.kind is StopKind.BUDGET
+    assert finished.outcome.asked == 0
+    assert finished.controls == (ControlTally(right=6),)
+    assert finished.spend.charged_p == 18
+
+
+def test_offline_the_ledger_alone_says_who_passed(tmp_path):
+    ledger = str(tmp_path / "ledger.sqlite")
+    judge = ScriptedJudge(BLIND["always A"])
+    unknown = run(judge, terms=terms(offline=True), ledger=ledger)
+    assert (unknown.outcome.stop.kind, unknown.controls) == (StopKind.DRY_RUN, (ControlTally(),))
+    run(judge, terms=terms(), ledger=ledger)
+    asked = len(judge.calls)
+    known = run(judge, terms=terms(offline=True), ledger=ledger)
+    assert known.outcome.stop.kind is StopKind.CONTROLS
+    assert len(judge.calls) == asked
+
+
+def test_a_pool_of_the_tests_is_not_tested_unless_asked():
+    assert run(ScriptedJudge(sound), pool=make_pool()).controls == ()

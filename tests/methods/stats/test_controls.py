@@ -1,0 +1,74 @@
+"""The test of a judge by controls: its exact chances, its bounds, and what counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judgeloop.core.outcomes import Control
+from judgeloop.methods.stats.controls import MOST, USUAL, chances, counted, fewest_left
+
+TABLE = {
+    "never wrong": ((1.0, 0.0), (1.0, 0.0, 0.0, 9.0)),
+    "95 % right": ((0.95, 0.0), (0.993, 0.002, 0.006, 12.7)),
+    "90 % right, else tie": ((0.9, 0.1), (1.0, 0.0, 0.0, 11.1)),
+    "90 % right": ((0.9, 0.0), (0.883, 0.029, 0.088, 18.4)),
+    "80 % right, else tie": ((0.8, 0.2), (0.980, 0.020, 0.0, 13.7)),
+    "80 % right": ((0.8, 0.0), (0.355, 0.379, 0.266, 24.0)),
+    "60 % right": ((0.6, 0.0), (0.014, 0.979, 0.007, 11.5)),
+    "blind to the question": ((0.5, 0.0), (0.0023, 0.9976, 0.0001, 8.0)),
+    "always a tie": ((0.0, 1.0), (0.0, 1.0, 0.0, 5.0)),
+}
+
+
+@pytest.mark.parametrize(("judge", "figures"), TABLE.values(), ids=TABLE)
+def test_the_chances_of_a_judge_are_those_of_the_page(judge, figures):
+    found = chances(*judge)
+    assert found[:3] == pytest.approx(figures[:3], abs=6e-4)
+    assert found.calls == pytest.approx(figures[3], abs=0.06)
+    assert sum(found[:3]) == pytest.approx(1)
+
+
+def shares(mean):
+    """Chances of right and tie with right - wrong = `mean`, from few ties to as many as possible."""
+    return [((1 + mean - tied) / 2, tied) for tied in np.linspace(0, 1 - mean, 12)]
+
+
+def test_a_judge_right_in_two_thirds_passes_with_5_per_cent_at_most():
+    passes = [chances(*one).passed for one in shares(1 / 3)]
+    assert 0.03 < max(passes) <= 0.05
+
+
+def test_a_judge_right_in_nine_tenths_fails_with_5_per_cent_at_most():
+    fails = [chances(*one).failed for one in shares(0.8)]
+    assert 0.02 < max(fails) <= 0.05
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("judge", [(0.5, 0.0), (0.8, 0.0), (0.6, 0.4)])
+def test_seeded_judges_end_as_often_as_computed(judge):
+    right, tied = judge
+    rng = np.random.default_rng(32)
+    draws = rng.choice([1, 0, -1], size=(2000, MOST), p=[right, tied, 1 - right - tied])
+    ends = [counted(own).end for own in draws.tolist()]
+    for end, chance in zip(Control, chances(*judge), strict=False):
+        off = 4 * np.sqrt(chance * (1 - chance) / len(ends)) + 1 / len(ends)
+        assert ends.count(end) / len(ends) == pytest.approx(chance, abs=off)
+
+
+def test_what_follows_the_end_does_not_count():
+    tally = counted([1] * 9 + [-1] * 9)
+    assert (tally.right, tally.wrong, tally.end) == (9, 0, Control.PASSED)
+    assert fewest_left(tally) == 0
+
+
+def test_a_missing_verdict_helps_neither_to_pass_nor_to_fail():
+    assert counted([None] * MOST).end is Control.NOT_SHOWN
+    assert counted([1] * 9 + [None]).end is Control.PASSED
+    assert counted([None, *[1] * 9]).end is None
+    assert counted([-1] * 3).end is Control.FAILED
+    assert counted([None, None, -1, -1, -1]).end is None
+
+
+def test_the_usual_number_is_that_of_a_judge_right_in_95_per_cent():
+    assert round(chances(0.95).calls) == USUAL
