@@ -81,7 +81,7 @@ class Tally:
 class Estimate(Generic[T_co]):
     """The counts of the labels and the stated risk of naming their leader the winner.
 
-    `interval` holds bounds for the gap over all items, if the stopping rule computes them.
+    `interval` holds bounds for what is estimated over all items, if the stopping rule computes them.
     """
 
     tally: T_co

@@ -109,7 +109,7 @@ class StoppingRule(Protocol[T_contra]):
         """Return the same rule for another limit on the number of judgments."""
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Return bounds for the gap over all items, first system minus second.
+        """Return bounds for what the labels estimate over all items.
 
         None if the rule computes no bounds.
         """

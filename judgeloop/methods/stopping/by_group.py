@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Abstention, Choice, Label
-from judgeloop.methods.stats.betting import interval_of_bounds
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending
-from judgeloop.methods.stopping.anytime import BetPair
-from judgeloop.methods.stopping.rule import scores_for
+from judgeloop.methods.stopping.anytime import BetPair, gap_bounds
 
 # What is spent of a level after a share of a group's items is that share to this power. A group is
 # small, so that most groups are named late or not at all: ½, as for all items, finds fewer.
@@ -238,8 +236,7 @@ class ByGroup(Generic[G]):
             preferences=tuple(preferences),
         )
         population = UNLIMITED if self.sampled else items
-        scores = scores_for(tally, 0), scores_for(tally, 1)
-        low, high = interval_of_bounds(*scores, population, float(self.levels[0]))
+        low, high = gap_bounds(tally, population, float(self.levels[0])) or (-1.0, 1.0)
         if better is None:
             left = float(self.levels[min(rejected, len(self.levels) - 1)])
             return Finding(None, (min(low, 0.0), max(high, 0.0)), _more(tally, left))
