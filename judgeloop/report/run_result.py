@@ -39,6 +39,7 @@ CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
 }
@@ -46,7 +47,12 @@ CUT_SHORT = {
 
 # Of several conditions the first of these exit codes is that of the command.
 FIRST = (EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, 0)
-JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
+JUDGE_FAILED = {
+    StopKind.JUDGE_FAILED,
+    StopKind.SYSTEM_FAILED,
+    StopKind.ABSTENTIONS,
+    StopKind.CONTROLS,
+}
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 
 
