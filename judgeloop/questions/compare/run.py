@@ -23,7 +23,7 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.by_table import ByTable
+from judgeloop.methods.stopping.by_table import ByTable, WithinGap
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.plan import (
     judgments_to_decide,
@@ -147,11 +147,14 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
+    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
     ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.recorded is None and not ended:
-        unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
         more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
         items = by_table.items_to_decide(tally) if sampled else None
+    elif isinstance(by_table, WithinGap) and not stronger:
+        more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
     result = result_of(
         finished,
         _setup(comparison),
@@ -161,7 +164,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more_judgments=more,
         more_items=items,
         scores=comparison.recorded and comparison.recorded.scores,
-        stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
+        stronger=stronger,
     )
     return replace(result, page=page(result))
 
