@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_REMEMBERED = 64 * 2**20  # bytes of steps, kept by pattern of decisive draws
-SHAPE = 0.5  # exponent of the spending function
+SHAPE = 0.5  # exponent of the spending function, if no other is given
 # In units of the root of the limit: a balanced walk gets farther with a probability under 1e-13.
 FARTHEST = 8
 
@@ -44,8 +44,8 @@ class Spending:
 
     The population has `items` items: as many wins as losses, and ties. At most `limit` of them are
     drawn, at random without replacement. By draw t, no more of each probability in `levels` is
-    spent than levels · (t / limit)^½: Lan & DeMets (1989), "Group sequential procedures: calendar
-    versus information time". The square root was the best of several shapes on recorded verdicts
+    spent than levels · (t / limit)^shape: Lan & DeMets (1989), "Group sequential procedures: calendar
+    versus information time". A `shape` of ½ was the best of several on recorded verdicts
     (docs/results).
 
     The distance |wins - losses| after k decisive draws moves away from 0 with probability ½ -
@@ -75,6 +75,7 @@ class Spending:
     limit: int
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
+    shape: float = SHAPE
     _steps: dict[bytes, _Step] = field(default_factory=dict, repr=False)
     _remembered: int = 0  # bytes
 
@@ -148,7 +149,7 @@ class Spending:
 
         `alive` has the shape (..., levels, distances), the others (..., levels).
         """
-        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - spent
+        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** self.shape) - spent
         # The probability of each distance or a larger one.
         beyond = np.cumsum(alive[..., ::-1], axis=-1)[..., ::-1]
         crossing = beyond <= allowed[..., None]
