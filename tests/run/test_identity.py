@@ -98,6 +98,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "outputs": {"outputs": "c.jsonl"},
         "names": {"names": ("another",)},
         "prompt": {"prompt": "rating.md"},
+        "system": {
+            "outputs": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
 }
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself

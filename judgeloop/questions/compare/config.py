@@ -40,6 +40,7 @@ from judgeloop.settings.shared import (
     Inside,
     LiveSystems,
     MinGap,
+    Missing,
     Represent,
     Vectors,
     run_setting,
@@ -74,15 +75,7 @@ class CompareConfig(ContestSettings):
         Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
     system: LiveSystems = ()
-    missing: Annotated[
-        str,
-        one_of(MISSING),
-        run_setting(
-            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-            ITEMS,
-            file_only=True,
-        ),
-    ] = MISSING[0]
+    missing: Missing = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
