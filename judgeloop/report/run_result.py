@@ -224,9 +224,9 @@ class RunResult(Part):
 
     @property
     def advice(self) -> tuple[Note, ...]:
-        """What would bring a decision; none if there is one."""
+        """What would bring a decision, or a stronger one."""
         if not self.open:
-            return ()
+            return self.to_claim_more()
         if self.stop_reason in CUT_SHORT:
             return (note(CUT_SHORT[self.stop_reason]),)
         return (*self.to_decide(), *self._budget_enough())
@@ -238,6 +238,10 @@ class RunResult(Part):
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
+        return ()
+
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return what would bring a stronger claim than the decision."""
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:

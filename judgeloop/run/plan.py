@@ -62,8 +62,8 @@ class Plan:
     outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
     no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
     ties, if that is asked. `groups` are those that are tested, the largest first. `outputs` and
-    `outputs_cost_p` are the part of `calls` and of `cost_p` for the outputs of systems that answer live;
-    None without any.
+    `outputs_cost_p` are the part of `calls` and of `cost_p` for the outputs of systems that answer
+    live; None without any.
     """
 
     judgments: Range

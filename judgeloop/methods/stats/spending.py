@@ -60,6 +60,15 @@ class Spending:
     draws are decisive. So the walk is the simple random walk, to which the formula tends as M
     grows. That is the walk of items drawn from such a population, each shown in the order that a
     fair coin says.
+
+    The boundary of that walk holds for the items of the pool, too, if these are the population and
+    the pool has at least `limit` of them. Let W wins be no more than M - W losses. After k decisive
+    draws with a lead of s, the next one is a win with probability (W - (k + s)/2) / (M - k), at most
+    ½ - s / 2(M - k). The lead can be coupled to stay at or below the walk with just that probability,
+    clipped to [0, 1], which is symmetric, for an odd M as well. So the lead crosses first to the
+    wrong side with at most half of the probability that the distance of that walk crosses. And this
+    distance moves away with probability ½ - distance / 2(M - k), at most ½: it can be coupled never to be
+    farther than that of the simple walk, as two distances of the same parity differ by 2 or not at all.
     """
 
     items: int

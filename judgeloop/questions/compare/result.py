@@ -259,6 +259,13 @@ class Result(RunResult):
             *([note(NoteCode.RAISE_LIMIT)] if limited else []),
         )
 
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return how many judgments would show that a system named within the gap is better."""
+        if self.claim != "better_or_within" or self.more_judgments is None:
+            return ()
+        more, usd = self.more_judgments, self.more_usd
+        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
+
     def _more_items(self) -> Note:
         """Return how many further items would decide about items like these."""
         if self.more_items is None:

@@ -24,7 +24,7 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.by_table import ByTable
+from judgeloop.methods.stopping.by_table import ByTable, WithinGap
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.plan import (
     foreseen,
@@ -157,11 +157,14 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
+    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
     ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.recorded is None and not ended:
-        unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
         more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
         items = by_table.items_to_decide(tally) if sampled else None
+    elif isinstance(by_table, WithinGap) and not stronger:
+        more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
     result = result_of(
@@ -175,7 +178,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         before=_asked_before(comparison),
         findings=None if groups is None else groups.findings(),
         scores=comparison.recorded and comparison.recorded.scores,
-        stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
+        stronger=stronger,
     )
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)

@@ -31,6 +31,7 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.report.words import count, sentence, shortened
 
+THESE_TOO = "It holds for these items, too."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -284,9 +285,16 @@ def _risk_means(result: Result) -> tuple[str, str]:
     if result.recorded is not None:
         return "What the p-value means", WHAT_P_MEANS
     if result.setup.guarantee and not result.whole:
-        return HEADING_RISK, promise(result, result.setup.guarantee)
+        both = f" {THESE_TOO}" if _holds_for_both(result) else ""
+        return HEADING_RISK, promise(result, result.setup.guarantee) + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _holds_for_both(result: Result) -> bool:
+    """Whether a promise about items like these is one about these items (`methods/stats/spending.py`)."""
+    setup = result.setup
+    return setup.rule == "sequential" and setup.sampled and not setup.one_order
 
 
 def _votes(result: Result) -> str:
