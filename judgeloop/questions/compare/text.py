@@ -185,6 +185,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("selector", _selector(result)),
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
+        ("asked", _asked(result)),
         *shared(result),
     )
 
@@ -200,6 +201,18 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
         )
     means = ", ".join(f"{mean:.3f} for {visible(name)}" for name, mean in scores.means.items())
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
+
+
+def _asked(result: Result) -> str:
+    """Return how often this was asked, and what the risks add up to; empty for the first time."""
+    if result.comparison == 1 or result.wrong_expected is None:
+        return ""
+    first, wrong = visible(result.setup.systems[0]), result.wrong_expected
+    return (
+        f"comparison {result.comparison:,} with {first} on these items by this judge in the ledger; over all "
+        f"{result.comparison:,}, at most {wrong:.4g} wrong names are expected, if no candidate was made with these "
+        "items' verdicts"
+    )
 
 
 def _other_way(result: Result) -> str:
