@@ -47,12 +47,17 @@ class Planned:
         return [ask.key for ask in self.asks]
 
 
-def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
-    """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
+def plan_for(
+    query: Query, judges: Sequence[Judge], terms: Terms, *, audited: bool = False
+) -> Planned:
+    """Return the calls that answer `query`, or none if it is larger than `terms` allow.
+
+    `audited` says whether to ask the other order, too, where some items are audited.
+    """
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
         return Planned(query, (), Abstention(f"larger than {most:,} bytes (`max_item_bytes`)"))
-    return Planned(query, asks_for(query, judges, terms))
+    return Planned(query, asks_for(query, judges, terms, audited=audited))
 
 
 def size_of(query: Query) -> int:
@@ -61,7 +66,9 @@ def size_of(query: Query) -> int:
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
-def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, ...]:
+def asks_for(
+    query: Query, judges: Sequence[Judge], terms: Terms, *, audited: bool = False
+) -> tuple[Ask, ...]:
     """Return the calls that answer `query`: for each judge, in each order of presentation.
 
     A blind judge is not asked about two identical outputs.
@@ -78,7 +85,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
             terms.order if query.alone is None else Order.FIXED,
             terms.seed,
             order_matters=judge.order_matters,
-            audit_share=terms.audit_share,
+            audited=audited,
         )
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)

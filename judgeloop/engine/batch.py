@@ -22,6 +22,7 @@ from judgeloop.engine.attempts import Attempts, NotAskedError
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, first_of
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 Sending = asyncio.Task[Answer | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
@@ -37,6 +38,7 @@ class Oracle:
         self.judges = judges
         self.ledger = ledger
         self.state = state
+        self.audited = 0  # verdicts so far that were asked in both orders
         self.accounts = Accounts(judges, ledger, state)
         self.attempts = [
             Attempts(
@@ -53,7 +55,9 @@ class Oracle:
 
         If they are `counted`, observers are told the number of answers so far.
         """
-        return await Batch(self, queries, counted=counted).run()
+        found = await Batch(self, queries, counted=counted).run()
+        self.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
+        return found
 
 
 @final
@@ -67,6 +71,8 @@ class Batch:
         self._accounts = oracle.accounts
         self._queries = queries
         self._counted = counted
+        # How many of the first queries are audited, so that the batch makes none too many.
+        self._audits = FEWEST_BOTH - oracle.audited
         self._plans: list[Planned] = []  # of the first queries, in the order asked
         # By key: a verdict from the ledger, or a call of this batch.
         self._known: dict[str, Sending | Verdict] = {}
@@ -133,7 +139,11 @@ class Batch:
     async def _plan(self, queries: Sequence[Query]) -> None:
         """Plan the next queries, and look up their verdicts in the ledger."""
         judges, terms = self._oracle.judges, self._state.terms
-        plans = [plan_for(query, judges, terms) for query in queries]
+        begin = len(self._plans)
+        plans = [
+            plan_for(query, judges, terms, audited=begin + number < self._audits)
+            for number, query in enumerate(queries)
+        ]
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             self._known.update(await self._oracle.ledger.verdicts(sorted(unknown)))

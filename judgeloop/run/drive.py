@@ -22,6 +22,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
@@ -44,7 +45,6 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
-        audit_share=config.audit_share,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
@@ -151,11 +151,20 @@ async def planned(
     ]
     if first:
         beside += await _quotes_left(prepared, terms, every, first)
-    quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
     likely, assumed = judgments
+    beside += _audits(terms, every[: likely.worst], judges)
+    quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
     return priced(
         likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
     )
+
+
+def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
+    """Return quotes of the calls that audit the first decisive items, if some are audited."""
+    if terms.order is not Order.AUDITED:
+        return []
+    plans = [plan_for(query, judges, terms, audited=True) for query in queries[:FEWEST_BOTH]]
+    return _quoted(judges, ([ask for ask in each.asks if ask.after] for each in plans))
 
 
 def _controls_left(
