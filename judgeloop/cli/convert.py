@@ -22,6 +22,7 @@ from judgeloop.formats.columns import (
     PROMPT,
     Map,
     RowReader,
+    along_paths,
     candidates_of,
     parse_map,
 )
@@ -33,6 +34,8 @@ from judgeloop.report.words import count
 from judgeloop.settings import shared
 from judgeloop.settings.setting import Part, Setting
 from judgeloop.settings.validation import Configuration
+
+WRITTEN = (".jsonl", ".ndjson")  # endings of what is written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +81,8 @@ def _convert(*, output: Path, **given: Any) -> None:
         config = ConvertConfig.of(**given)
         if output.resolve() == config.source.resolve():
             raise InputError(f"-o {output}: expected another file than the one to convert")
+        if output.suffix not in WRITTEN:
+            raise InputError(f"-o {output}: expected a file ending in {' or '.join(WRITTEN)}")
         if not output.absolute().parent.is_dir() or output.is_dir():
             raise InputError(f"-o {output}: expected a file in an existing folder")
         found = converted(config)
@@ -106,7 +111,7 @@ def converted(config: ConvertConfig) -> Converted:
     """
     mapped = parse_map(config.map)
     found, every = open_rows(config.source)
-    rows = list(_of_system(config, every, mapped, found.unit))
+    rows = list(_of_system(config, along_paths(every, mapped), mapped, found.unit))
     if not any(row.failed or _answers(row, mapped) for row in rows):
         items = items_of(rows, config.source, mapped=mapped, unit=found.unit)
         return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)

@@ -6,10 +6,11 @@ setting `map` overrides both. `RowReader` reads the fields of one row as texts, 
 which row and which column is wrong; `rows.py` makes records of the texts.
 """
 
+import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -64,7 +65,19 @@ BARE_REPLY = (
     "rows with the item's 'id' or 'prompt', and the text of the reply as 'output'"
 )
 Messages = Sequence[Mapping[str, Any]]
+_ABSENT = object()
 T = TypeVar("T")
+
+
+class MissingFieldError(DataError):
+    """No column of a row is known to hold a field that every row needs.
+
+    `problem` says so without the remedy: who knows several files has a better one.
+    """
+
+    def __init__(self, path: Path, row: Row, unit: str, problem: str, remedy: str) -> None:
+        super().__init__(path, f"{problem}; {remedy}", line=row.line, unit=unit)
+        self.problem = str(DataError(path, problem, line=row.line, unit=unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +182,38 @@ def parse_map(value: object) -> dict[str, tuple[str, ...]]:
             raise ValueError(f"expected one column for each field; {field!r} has two")
         found[field] = columns
     return found
+
+
+def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
+    """Yield rows, each with a field for every dotted path of a map that leads to a value in it.
+
+    `output.text` is the field `text` of the object `output`, or of the JSON text there;
+    `choices.0` is the first entry of a list. A column that has the whole name is taken as it is.
+    """
+    paths = [name for columns in mapped.values() for name in columns if "." in name]
+    for row in rows:
+        new = {path: _along(row.fields, path) for path in paths if path not in row.fields}
+        found = {path: value for path, value in new.items() if value is not _ABSENT}
+        yield replace(row, fields={**row.fields, **found}) if found else row
+
+
+def _along(fields: Mapping[str, Any], path: str) -> Any:
+    """Return the value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
+    value: Any = fields
+    for part in path.split("."):
+        value = opened(value)
+        if isinstance(value, list):
+            value = {str(number): entry for number, entry in enumerate(value)}
+        value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value
+
+
+def opened(value: object) -> object:
+    """Return the object or list that a JSON text holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 def map_text(value: object) -> str | None:
@@ -334,8 +379,12 @@ class RowReader:
         """Return the error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
             return self._error(BARE_REPLY)
-        return self._error(
-            f"the field {field!r} is missing; {remedy(field, self.row.fields, self.candidates)}"
+        return MissingFieldError(
+            self.path,
+            self.row,
+            self.unit,
+            f"the field {field!r} is missing",
+            remedy(field, self.row.fields, self.candidates),
         )
 
     def _wrong(self, name: str, value: object) -> DataError:

@@ -14,7 +14,15 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
+from judgeloop.formats.columns import (
+    MODEL,
+    OUTPUT,
+    Map,
+    RowReader,
+    along_paths,
+    candidates_of,
+    found_text,
+)
 from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
@@ -73,6 +81,7 @@ def read_recorded(
         DataError: there are no scores, or several scorers or epochs of which none is chosen, or a
             score is not in [0, 1], or an item appears twice.
     """
+    opened = along_paths(opened, mapped)
     rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
     scores = [_scores(row, scorer) for row in rows]
     scorer = _only_scorer(path, scores, scorer, rows)

@@ -22,6 +22,7 @@ from judgeloop.formats.columns import (
     Candidates,
     Map,
     RowReader,
+    along_paths,
     candidates_of,
     guesses_of,
     is_plain,
@@ -149,7 +150,7 @@ def outputs_of(
     """
     found: list[Located[OutputRow]] = []
     seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
-    every = iter(one_epoch(rows, path, unit, epoch))
+    every = along_paths(one_epoch(rows, path, unit, epoch), mapped)
     for row in every:
         candidates, plain = seen.of(row)
         parsed = _plain(row.fields) if plain and not row.failed else None
@@ -177,7 +178,7 @@ def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str
         DataError: a row is wrong or has no prompt.
     """
     found, seen = [], _Seen(mapped)
-    for row in rows:
+    for row in along_paths(rows, mapped):
         reader = RowReader(path, row, seen.of(row)[0], unit)
         item = ItemRow(*reader.item())
         if item.prompt is None:
@@ -192,7 +193,8 @@ def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line")
     Raises:
         DataError: a field is missing or wrong; names the line and the field.
     """
-    return _parsed(RowReader(path, row, candidates_of(row.fields, mapped), unit))
+    (whole,) = along_paths([row], mapped)
+    return _parsed(RowReader(path, whole, candidates_of(whole.fields, mapped), unit))
 
 
 def _parsed(reader: RowReader) -> OutputRow:

@@ -17,6 +17,18 @@ from judgeloop.formats.tables import Row, read_bytes, rows_in, text_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
+# Files that are often taken for data, by their first bytes.
+FOREIGN = {
+    b"SQLite format 3\0": "a SQLite database",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
+    b"ARROW1": "an Arrow file",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "a workbook of old Excel",
+}
 
 
 @dataclass
@@ -95,6 +107,11 @@ def open_source(path: Path) -> Source:
 
     Raises:
         InputError: the file does not exist or cannot be read.
-        DataError: it is compressed and too large.
+        DataError: it is compressed and too large, or no text and of no known format.
     """
-    return Source(path, read_bytes(path))
+    data = read_bytes(path)
+    if what := next((name for first, name in FOREIGN.items() if data.startswith(first)), None):
+        raise DataError(path, f"this is {what}; expected JSON lines, JSON, CSV or Parquet")
+    if b"\0" in data[:2]:
+        raise DataError(path, "this seems to be UTF-16 without its mark; save the file as UTF-8")
+    return Source(path, data)

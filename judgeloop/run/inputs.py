@@ -7,6 +7,7 @@ spent. The question's own `prepare.py` reads what only this question needs.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
@@ -17,10 +18,18 @@ from judgeloop.core.records import Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import Map, check_map, guesses_text, parse_map
+from judgeloop.formats.columns import (
+    Map,
+    MissingFieldError,
+    along_paths,
+    check_map,
+    guesses_text,
+    parse_map,
+)
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
+from judgeloop.formats.suggest import suggested_map
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
@@ -149,9 +158,12 @@ def read_inputs(
         )
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
-    outputs = [
-        _outputs(given, path, mapped, config, name) for path, name in named_files(config, given)
-    ]
+    try:
+        outputs = [
+            _outputs(given, path, mapped, config, name) for path, name in named_files(config, given)
+        ]
+    except MissingFieldError as error:
+        raise _with_columns(error, config, mapped, given) from None
     items = _items(given, config.items, mapped) if config.items else None
     if mapped:
         found = [file.columns for file in outputs]
@@ -212,6 +224,28 @@ def _outputs(
         allow_failed=config.allow_partial,
         name=name,
         epoch=config.epoch,
+    )
+
+
+def _with_columns(
+    error: MissingFieldError, config: RunSettings, mapped: Map, given: Given
+) -> InputError:
+    """Return an error about a missing field, with the columns to name if the files tell them."""
+    try:
+        tables = [
+            [row.fields for row in along_paths(given.open(path)[1], mapped)]
+            for path in config.output_files
+        ]
+        if config.items is None:
+            check_map(mapped, chain.from_iterable(tables))
+    except InputError as other:
+        return other if mapped else error
+    found = suggested_map(tables)
+    if len(tables) == 1 or not found:
+        return error
+    return InputError(
+        f"{error.problem}; say which columns they are, for example `map={found}` (the output is the "
+        "longest text that differs between the files)"
     )
 
 

@@ -50,7 +50,7 @@ def test_during_a_run_the_file_says_that_it_did_not_finish_and_then_the_result()
         "from pathlib import Path\n\n\n"
         "def judge(first, second):\n"
         "    Path('seen.xml').write_text(Path('result.xml').read_text())\n"
-        "    return 1.0\n"
+        "    return float('good' in first)\n"
     )
     command = [*COMMAND, "python:watching:judge", "--allow-plugins"]
     for night in range(2):  # yesterday's result does not stand while today's command runs

@@ -105,7 +105,7 @@ def test_values_are_read_as_a_command_line_gives_them():
     ],
 )
 def test_a_value_out_of_range_is_refused_naming_the_setting_and_the_value(name, value):
-    with pytest.raises(InputError, match=f"^`{name}`: .*found {re.escape(repr(value))}$"):
+    with pytest.raises(InputError, match=f"^`{name}`: .*found {re.escape(repr(value))}($|; )"):
         config(**{name: value})
 
 

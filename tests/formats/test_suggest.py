@@ -1,0 +1,102 @@
+"""Which columns the message of an error proposes, and dotted paths to texts within objects."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.core.errors import DataError
+from judgeloop.formats.rows import read_outputs
+from judgeloop.formats.source import FOREIGN, open_source
+from judgeloop.formats.suggest import suggested_map
+
+NAMES = ("june", "july")
+
+
+def compare(ending, *arguments):
+    files = [f"{name}{ending}" for name in NAMES]
+    return CliRunner().invoke(app, ["compare", *files, "--judge", "human", *arguments])
+
+
+def write_tickets():
+    for name in NAMES:
+        with Path(f"{name}.csv").open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["Ticket #", "Kundenfrage", "Antwort (Modell)"])
+            lines.writerows([n, f"Wie geht {n}?", f"So geht {n}, sagt {name}."] for n in range(9))
+
+
+def test_a_missing_field_names_all_columns_as_they_are_to_be_typed():
+    write_tickets()
+    done = compare(".csv")
+    assert done.exit_code == 2
+    assert (
+        "say which columns they are, for example "
+        "--map 'id=Ticket #,prompt=Kundenfrage,output=Antwort (Modell)'"
+    ) in done.stderr
+
+
+def test_the_proposed_map_reads_the_files():
+    write_tickets()
+    proposed = "id=Ticket #,prompt=Kundenfrage,output=Antwort (Modell)"
+    done = CliRunner().invoke(
+        app,
+        ["compare", "june.csv", "july.csv", "--judge", "openai/gpt-4.1", "--map", proposed, "--dry-run"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+
+
+def write_traces(text):
+    """Observations as tracing tools export them: objects, or JSON as text."""
+    for name in NAMES:
+        rows = [
+            {"id": n, "input": {"question": f"Q{n}?"}, "outputs": text({"output": f"{name} {n}"})}
+            for n in range(9)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@pytest.mark.parametrize("text", [dict, json.dumps])
+def test_a_dotted_path_leads_into_an_object_or_json_text(text):
+    write_traces(text)
+    mapped = {"prompt": ("input.question",), "output": ("outputs.output",)}
+    found = read_outputs(Path("july.jsonl"), mapped)
+    assert (found.rows[3].row.prompt, found.rows[3].row.output) == ("Q3?", "july 3")
+    assert "--map prompt=input.question,output=outputs.output" in compare(".jsonl").stderr
+
+
+def test_a_dotted_path_leads_into_a_list_and_a_whole_name_goes_first():
+    row = {"a.b": "whole", "a": {"b": "part"}, "choices": [{"text": "first"}], "prompt": "p"}
+    Path("a.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    for path, text in [("a.b", "whole"), ("choices.0.text", "first")]:
+        found = read_outputs(Path("a.jsonl"), {"output": (path,), "prompt": ("prompt",)})
+        assert found.rows[0].row.output == text
+
+
+def test_a_path_that_leads_nowhere_is_named():
+    write_traces(dict)
+    done = compare(".jsonl", "--map", "prompt=input.question,output=outputs.text")
+    assert "--map output=outputs.text: no file has the column 'outputs.text'" in done.stderr
+
+
+@pytest.mark.parametrize("tables", [[], [[], []], [[{"a": "x"}]], [[{"a,b": "x"}], [{"a,b": "y"}]]])
+def test_nothing_is_proposed_that_cannot_be_told_or_typed(tables):
+    assert suggested_map(tables) == ""
+
+
+@pytest.mark.parametrize("first", FOREIGN)
+def test_a_file_that_is_no_text_is_named_by_its_first_bytes(first):
+    Path("x").write_bytes(first + b"\0\1\2")
+    with pytest.raises(DataError, match=FOREIGN[first]):
+        open_source(Path("x"))
+
+
+def test_utf_16_without_its_mark_is_named():
+    Path("x").write_bytes("id,output\n1,y\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match="UTF-16"):
+        open_source(Path("x"))
