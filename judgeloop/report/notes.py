@@ -35,6 +35,7 @@ class NoteCode(enum.StrEnum):
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
     TOO_FEW_JUDGED = "too_few_judged"
+    ITEMS_WANTED = "items_wanted"
     MORE_ITEMS = "more_items"
     NO_MORE_ITEMS = "no_more_items"
     MANY_MORE_ITEMS = "many_more_items"
@@ -73,6 +74,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
+    NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably be enough.",
     NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
     "four in five. That is a second test.",
     NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "

@@ -47,7 +47,8 @@ class Plan:
     without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`,
     after the calls that are made in any case have cost about `beside_p`.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
-    outputs are identical, or too large. `equal` says what happens to an equal system, by the share of
+    outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
+    no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
     ties, if that is asked.
     """
 
@@ -60,6 +61,7 @@ class Plan:
     beside_p: int = 0
     questions: int = 0
     unasked: int = 0
+    stays_open: str = ""
     equal: tuple[EqualSystem, ...] = ()
 
 

@@ -106,6 +106,19 @@ def check_idle_settings(
         )
 
 
+def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -> None:
+    """Refuse a result about items like these where `what` the settings name speaks of these items alone.
+
+    Raises:
+        InputError: nothing that is said of other items holds; the message says what to do `instead`.
+    """
+    if config.about == Population.ITEMS_LIKE_THESE and not proves:
+        raise InputError(
+            f"`about={config.about}`: {what} speaks of these items alone; use {instead}, or leave `about` "
+            "out"
+        )
+
+
 def _named(row: SelectorRow | RuleRow) -> str:
     return f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"
 

@@ -196,6 +196,15 @@ class RunSettings(JudgeSettings):
             common=True,
         ),
     ] = 0.1
+    about: Annotated[
+        str,
+        one_of(tuple(Population)),
+        run_setting(
+            "What the result is about: items (these alone), or like-these (these are a random sample of "
+            "them). like-these takes random draws and a guaranteed rule.",
+            STOPPING,
+        ),
+    ] = Population.THESE_ITEMS.value
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
     max_abstentions: Annotated[
@@ -306,8 +315,8 @@ class RunSettings(JudgeSettings):
 
     @property
     def population(self) -> Population:
-        """The items that the decision is about, unless one order of two leaves more to chance."""
-        return Population.THESE_ITEMS
+        """The items that the result is about, unless one order of two leaves more to chance."""
+        return Population(self.about)
 
     @property
     def rates(self) -> bool:

@@ -328,3 +328,38 @@ def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(ser
     assert 20 <= result["judged"] < 50
     low, high = result["interval"]
     assert low < TRUTH < high
+
+
+def test_of_items_like_these_a_score_is_never_exact(drawing):
+    result = judgeloop(*drawing, "--about", "like-these")
+    assert result.exit_code == 0, result.output
+    first = result.stdout.splitlines()[0]
+    assert re.fullmatch(
+        r"mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first
+    )
+    assert "exact" not in result.stdout
+    about = result_of(*drawing, "--about", "like-these")
+    these = result_of(*drawing)
+    assert (about["about"], these["about"]) == ("like-these", "items")
+    assert about["mean"] == pytest.approx(these["mean"])
+    assert about["interval"][0] < about["mean"] < about["interval"][1]
+    assert these["interval"][0] == these["interval"][1]
+
+
+@pytest.mark.parametrize("kind", ["approximate", "anytime"])
+def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
+    command = [*drawing, "--about", "like-these", "--half-width", "0.03", "--interval", kind]
+    forecast = unwrapped(judgeloop(*command, "--dry-run").stdout)
+    assert "for items like these, an interval of --half-width 0.03 probably takes" in forecast
+    result = judgeloop(*command)
+    assert result.exit_code == 3
+    assert re.search(
+        r"About [\d,]+ more items like these would probably be enough", unwrapped(result.stdout)
+    )
+
+
+@pytest.mark.parametrize("more", [["--selector", "stratified"], ["--proxy", "metric:exact"]])
+def test_what_speaks_of_these_items_alone_is_refused_for_others(more, drawing):
+    result = judgeloop(*drawing, "--about", "like-these", *more)
+    assert result.exit_code == 2
+    assert "speaks of these items alone; use --selector random" in unwrapped(result.stderr)

@@ -316,3 +316,52 @@ def test_only_a_race_chooses_its_baseline(systems, chat_server):
     result = judgeloop(*command)
     assert result.exit_code == 2
     assert "--selector confidence needs a --baseline" in result.stderr
+
+
+def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, chat_server):
+    command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
+    first, *rest = judgeloop(*command).stdout.splitlines()
+    assert first.startswith("best: no system is more than ")
+    assert first.endswith(" points better, of 5 systems on items like these 40.")
+    assert "verdicts on items like these" in " ".join(rest)
+    outcome = outcome_of(judgeloop(*command, "--json"))
+    assert (outcome["about"], outcome["winner"]) == ("like-these", "best")
+    assert 0 < outcome["gap"] <= 0.5
+
+
+def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server):
+    command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.01")
+    strict = [*command, "--risk", "0.0001"]
+    result = judgeloop(*strict)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("No winner yet among 5 systems on items like these 40:")
+    assert re.search(r"best: no system is more than [\d.]+ points better\.", result.stdout)
+    outcome = outcome_of(judgeloop(*strict, "--json"))
+    assert outcome["stop_reason"] == "pool_exhausted"
+
+
+@pytest.mark.parametrize("more", [["--selector", "credible"], ["--rule", "fixed-budget"]])
+def test_who_speaks_of_these_items_alone_is_refused_for_others(more, systems, chat_server):
+    more = [*more, "--selector", "random"] if "--rule" in more else more
+    result = judgeloop(*live(chat_server, systems, "--about", "like-these", *more))
+    assert result.exit_code == 2
+    assert "speaks of these items alone; use --selector race" in unwrapped(result.stderr)
+
+
+@pytest.mark.parametrize("gap", [[], ["--min-gap", "0.05"]])
+def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
+    gap, systems, chat_server, tmp_path
+):
+    copies = []
+    for number in range(4):
+        copy = tmp_path / f"more{number}.jsonl"
+        text = systems[1].read_text().replace('"model": "able"', f'"model": "more{number}"')
+        copy.write_text(text.replace('able"', f'able {number}"'))
+        copies.append(copy)
+    command = live(chat_server, [*systems, *copies], "--about", "like-these", *gap)
+    forecast = unwrapped(judgeloop(*command, "--dry-run").stdout)
+    said = "for items like these, a search among 9 systems names one only if it is clearly ahead"
+    assert said in forecast
+    assert "after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
+    assert chat_server.requests == []
+    assert (said in unwrapped(judgeloop(*command).stderr)) == (not gap)

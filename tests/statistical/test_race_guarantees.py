@@ -8,6 +8,8 @@ import pytest
 from support.promises import check_risk
 from support.selectors import oracle
 
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -42,15 +44,15 @@ def pool(systems, items, gap, rng, *, mean=0.6, ties=0.0, alike=False):
     return np.vstack([*mixed, np.full(items, 0.5)])
 
 
-def outcome_of(scores, seed, *, risk, gap=0.0, selector="race"):
+def outcome_of(scores, seed, *, risk, gap=0.0, selector="race", sampled=False):
     """One whole run."""
     systems, items = scores.shape
     pairs = tuple((one, systems - 1) for one in range(systems - 1))
-    racing = Racing(systems, systems - 1, risk, gap)
+    racing = Racing(systems, systems - 1, risk, gap, sampled)
     session = Session(
         items=items,
         selector=racing if selector == "race" else Random(pairs),
-        estimator=WinRates(systems, systems - 1, risk),
+        estimator=WinRates(systems, systems - 1, risk, sampled, gap),
         rule=Separated(risk, gap),
         limits=Limits(1, systems * items, 1.0),
         rng=np.random.default_rng(seed),
@@ -98,6 +100,42 @@ def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, 
     named = sum(outcome.winner in wrong for outcome in found)
     check_risk(f"{title}, wrongly named", named, SESSIONS, risk, capsys)
     assert all(outcome.winner is not None for outcome in found)
+
+
+@pytest.mark.parametrize(
+    ("systems", "gap", "alike"),
+    [pytest.param(4, 0.05, False, marks=pytest.mark.quick), (9, 0.05, True), (9, 0.2, False)],
+)
+def test_of_items_like_these_one_too_far_behind_is_named_with_at_most_the_risk(
+    systems, gap, alike, capsys
+):
+    """In pairs and by levels; the one best system is just more than the gap ahead of all others."""
+    rng, risk, named, open_ = np.random.default_rng([systems, alike]), 0.2, 0, 0
+    rates = np.array([0.7] + [0.7 - gap / 2 - 0.001] * (systems - 2))
+    for seed in range(SESSIONS):
+        draws = rng.random((1 if alike else systems - 1, 150))
+        scores = np.vstack([(draws < rates[:, None]).astype(float), np.full(150, 0.5)])
+        outcome = outcome_of(scores, seed, risk=risk, gap=gap, sampled=True)
+        named, open_ = named + (outcome.winner not in {None, 0}), open_ + (outcome.winner is None)
+        assert outcome.stop.kind is not StopKind.ALL_JUDGED
+    title = f"items like these, m {systems}, gap {gap}, {open_} open"
+    check_risk(f"{title}, wrongly named", named, SESSIONS, risk, capsys)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05])
+def test_in_pairs_every_gap_of_every_system_holds_at_once_with_at_most_the_risk(gap, capsys):
+    """The gaps of all systems, after every item, for items without end."""
+    rng, risk, failed, systems = np.random.default_rng(7), 0.2, 0, 4
+    rates = np.array([0.62, 0.6, 0.5, 0.45])
+    true = 2 * (rates.max() - rates)
+    for _ in range(SESSIONS):
+        levels, ever = start(systems + 1, systems, risk, UNLIMITED, 60, gap=gap), False
+        for _ in range(15):
+            rows = [dict(enumerate((rng.random(systems) < rates).astype(float))) for _ in range(4)]
+            levels = levels.after(rows)
+            ever |= any(levels.gap_of(one) < true[one] - 1e-9 for one in range(systems))
+        failed += ever
+    check_risk(f"all gaps at any time, gap {gap}", failed, SESSIONS, risk, capsys)
 
 
 @pytest.mark.parametrize("systems", [4, 9])

@@ -14,8 +14,17 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.records import Label, Verdict
+from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
 from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
-from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, stratified, with_proxy
+from judgeloop.methods.stats.strata import (
+    Counts,
+    Floats,
+    Moments,
+    Strata,
+    of_sample,
+    stratified,
+    with_proxy,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +32,8 @@ class Ratings:
     """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
 
     `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
-    is a cheap guess at the score of every item, or None.
+    is a cheap guess at the score of every item, or None. With `sampled`, the mean is that of the
+    population of which the items, in one stratum, are a sample.
     """
 
     strata: Strata
@@ -31,6 +41,7 @@ class Ratings:
     scores: Floats
     drawn: bool = True
     proxy: Floats | None = None
+    sampled: bool = False
 
     @property
     def items(self) -> int:
@@ -76,6 +87,8 @@ class Ratings:
         return self._estimated(self.positions, np.nan_to_num(self.scores, nan=score))
 
     def _estimated(self, positions: Counts, scores: Floats) -> Moments:
+        if self.sampled:
+            return of_sample(scores)
         if self.proxy is None:
             return stratified(self.strata, positions, scores)
         return with_proxy(self.strata, positions, scores, self.proxy)
@@ -86,11 +99,13 @@ class Ratings:
 class MeanScore:
     """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
 
-    `methods/stats/strata.py` estimates the mean from them.
+    `methods/stats/strata.py` estimates the mean from them. With `sampled`, it is the mean of the
+    population of which the items are a sample (`Ratings`).
     """
 
     strata: Strata
     proxy: Floats | None = None
+    sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:
         """Collect `labels` over a pool of `items`.
@@ -102,7 +117,8 @@ class MeanScore:
             raise ValueError(
                 f"expected strata of {items} items, found strata of {len(self.strata.labels)}"
             )
-        none = Ratings(self.strata, np.zeros(0, dtype=np.int64), np.zeros(0), proxy=self.proxy)
+        positions = np.zeros(0, dtype=np.int64)
+        none = Ratings(self.strata, positions, np.zeros(0), proxy=self.proxy, sampled=self.sampled)
         return self.extended(none, labels)
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
@@ -129,6 +145,8 @@ class MeanScore:
                 StopKind.POOL_EXHAUSTED,
                 f"every item was asked about, but {tally.abstentions:,} of {tally.items:,} got no score",
             )
+        if self.sampled:
+            return SAMPLE_JUDGED
         return StopReason(
             StopKind.ALL_JUDGED,
             f"{every_one(tally.items)} is judged, so nothing is left to chance",

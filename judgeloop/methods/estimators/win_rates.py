@@ -152,14 +152,15 @@ class WinRates:
     """Wins, ties and losses of `systems` systems against system number `baseline`.
 
     Without a `baseline`, it is the one of the labels, and the items that chose it are not in the pool
-    (`scouted_items`). `risk` is that of the bounds; None for none. With `sampled`, the pool
-    is a sample of the population that the result is about (`Preferences`).
+    (`scouted_items`). `risk` is that of the bounds, None for none, and `gap` the one that the race ends
+    at. With `sampled`, the pool is a sample of the population that the result is about (`Preferences`).
     """
 
     systems: int
     baseline: int | None
     risk: float | None = None
     sampled: bool = False
+    gap: float = 0.0
 
     def tally(self, labels: Sequence[Label], items: int) -> Standings:
         """Count `labels` over a pool of `items`."""
@@ -168,7 +169,7 @@ class WinRates:
         baseline = labels[0].choice.systems[1] if labels else self.baseline or 0
         if self.risk is not None:
             population = UNLIMITED if self.sampled else items
-            levels = start(self.systems, baseline, self.risk, population, items)
+            levels = start(self.systems, baseline, self.risk, population, items, gap=self.gap)
         return self.extended(Standings(items, baseline, none, none, none, none, levels), labels)
 
     def extended(self, tally: Standings, labels: Sequence[Label]) -> Standings:

@@ -82,12 +82,12 @@ class Racing:
         wanted = {} if state.waiting else state.levels.wanted(self.gap)
         if not wanted:
             return None, state
-        judged, items = state.levels.judged.tolist(), len(state.order)
+        first, items = state.levels.places.tolist(), len(state.order)
         against = state.levels.baseline
         places = sorted(
             (at, system)
             for system, count in wanted.items()
-            for at in range(judged[system], judged[system] + count)
+            for at in range(first[system], first[system] + count)
         )
         choices = (
             Choice(int(state.order[at]), 1.0 / (items - at), (system, against))
@@ -111,7 +111,7 @@ class Racing:
 
     def _levels(self, baseline: int, items: int) -> Levels:
         population = UNLIMITED if self.sampled else items
-        return start(self.systems, baseline, self.risk, population, items)
+        return start(self.systems, baseline, self.risk, population, items, gap=self.gap)
 
     def _scout(self, state: RaceState) -> tuple[Step | None, RaceState]:
         """Return the comparisons of all systems with one of them; None while they are awaited.

@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE
 from judgeloop.methods.stats.betting import BETS, bound, log_wealth
 from judgeloop.methods.stats.racing import Flags, Floats, Race
@@ -33,6 +34,9 @@ PAIRS_SHARE = 0.75
 LOWER_SHARE, LOWER_SHARE_SHORT = 0.05, 0.4
 # A leader is one with a high rate so far, if few scores are known of it: (sum + 3) / (number + 3.2).
 PRIOR_SUM, PRIOR_NUMBER = 3.0, 3.2
+# Of items like these, levels alone take fewer calls from this gap on (docs/results). No leader's level is
+# ever known there, so that pairs tell more about a smaller gap.
+LEVELS_FROM = 0.1
 FIRST = 2  # items on which every system is asked at first
 AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
 CALLS_AT_ONCE = 8  # at least so many calls are made at a time of the leader, or of few systems
@@ -149,9 +153,13 @@ class Levels:
     max(0, max of U_s over s ≠ a, - L_a) below the highest, and the best is a, or among the systems with
     U_s ≥ L_a. So h may be chosen afterwards, and a run that is cut off has its own h.
 
-    Among at most `FEW` systems, all are asked on the same items, and `pairs` rules some out at a risk of
-    its own, which is a part of `risk` (`Race`): a system that is ruled out is not in the way. Whichever
-    of all bounds fails, the probabilities add up to at most `risk`.
+    Among at most `FEW` systems, and for items without end up to a gap of `LEVELS_FROM`, all are asked on the
+    same items, and `pairs` shows of some that they are not more than the gap ahead of the leader, at a risk
+    of its own, which is a part of `risk` (`Race`, theorem 2): such a system is not in the way. Whichever of
+    all bounds fails, the probabilities add up to at most `risk`.
+
+    Of items like these, `pool` are a sample of a population without end. The mean t of the next score is then
+    the level itself, whatever was drawn before, and the proof is the same; but no total is ever known.
 
     To ask whose upper bound is in the way is LUCB (Kalyanakrishnan et al. 2012), with fewer unions.
     """
@@ -187,6 +195,13 @@ class Levels:
         return np.array([min(level.judged, self.pool) for level in self.each])
 
     @property
+    def places(self) -> NDArray[np.int64]:
+        """The place in the order of the items at which each system is asked next; `pool` for none."""
+        if self.pairs is None:
+            return self.judged
+        return np.where(self.judged < self.pool, self.pairs.drawn, self.pool)
+
+    @property
     def uppers(self) -> Floats:
         """The upper bounds by system; minus infinity for a system that is ruled out in pairs."""
         uppers = np.array([level.upper for level in self.each])
@@ -219,16 +234,19 @@ class Levels:
     def gap_of(self, system: int) -> float:
         """Return by how much the best may be ahead of a system, which may be chosen afterwards."""
         lower = self.each[system].lower(self.lower_risk)
-        return max(0.0, 2 * (self._highest_rival(system) - lower) / self.items)
+        gaps: Floats = 2 * (self.uppers - lower) / self.items
+        if self.pairs is not None:
+            gaps = np.minimum(gaps, self.pairs.gaps(system, self.pairs_risk))
+        gaps[system] = 0.0
+        return max(0.0, float(gaps.max()))
 
     def within(self, gap: float) -> bool:
         """Whether no system is more than `gap` better than the leader."""
         leader = self.leader
         if leader is None:
             return False
-        return self.each[leader].reaches(
-            self._highest_rival(leader) - self._zone(gap), self.lower_risk
-        )
+        highest = float(self._in_the_way_of(leader).max())
+        return self.each[leader].reaches(highest - self._zone(gap), self.lower_risk)
 
     @property
     def in_question(self) -> Flags:
@@ -244,19 +262,22 @@ class Levels:
         At first these are all. Then they are the systems whose upper bound is more than `gap` above the
         leader's hope, and if there is none, the leader; among few systems, all that are not ruled out.
         """
-        judged, uppers, leader = self.judged, self.uppers, self.leader
-        left = self.pool - judged
-        counts = np.minimum(np.maximum(1, judged // AT_ONCE), left)
+        judged, leader = self.judged, self.leader
+        left = self.pool - self.places
+        counts = np.minimum(np.maximum(1, self.places // AT_ONCE), left)
         if leader is None or (judged < min(FIRST, self.pool)).any():
             asked, counts = judged == judged.min(), np.ones_like(judged)
         elif self.pairs is not None:
-            asked = np.isfinite(uppers)
+            # Who sleeps may come back if the items have no end; else the place in the order matters.
+            fresh = self.items == UNLIMITED
+            asked = np.isfinite(self._in_the_way_of(leader) if fresh else self.uppers)
+            asked[leader] = True
             others = max(1, int((asked & (left > 0)).sum()))
             counts = np.minimum(np.maximum(counts, CALLS_AT_ONCE // others), left)
         else:
             level = self.each[leader]
             aim = level.hope if left[leader] else level.lower(self.lower_risk)
-            asked = uppers - self._zone(gap) > aim + ROUNDING
+            asked = self.uppers - self._zone(gap) > aim + ROUNDING
             asked[leader] = False
             if not (asked & (left > 0)).any():
                 asked = np.arange(len(judged)) == leader
@@ -266,26 +287,31 @@ class Levels:
     def _zone(self, gap: float) -> float:
         return gap / 2 * self.items
 
-    def _highest_rival(self, of: int) -> float:
+    def _in_the_way_of(self, leader: int) -> Floats:
+        """Return the upper bounds of the others; minus infinity where pairs show enough of the gap."""
         uppers = self.uppers
-        uppers[of] = -math.inf
-        return float(uppers.max())
+        uppers[leader] = -math.inf
+        if self.pairs is not None:
+            uppers[self.pairs.not_ahead(leader, self.pairs_risk)] = -math.inf
+        return uppers
 
 
-def start(systems: int, baseline: int, risk: float, items: int, pool: int) -> Levels:
-    """Return the levels of `systems` before the first score.
+def start(
+    systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0
+) -> Levels:
+    """Return the levels of `systems` before the first score, for a race to a `gap`.
 
     The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.
     """
     others = systems - 2  # beside the best and the baseline
-    few = 0 < others <= FEW - 2
-    alone = risk * (1 - PAIRS_SHARE) if few else risk
-    share = LOWER_SHARE if pool == items and not few else LOWER_SHARE_SHORT
+    in_pairs = others > 0 and (others <= FEW - 2 or (pool < items and gap < LEVELS_FROM))
+    alone = risk * (1 - PAIRS_SHARE) if in_pairs else risk
+    share = LOWER_SHARE if pool == items and not in_pairs else LOWER_SHARE_SHORT
     upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)
     totals = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
     fresh = Level(items, upper, totals, np.ones((len(totals), len(BETS))), float(items))
     half = items * TIE
     known = Level(items, upper, totals[:0], fresh.wealth[:0], half, items, half, half)
     each = tuple(known if system == baseline else fresh for system in range(systems))
-    pairs = begun(items, systems) if few else None
+    pairs = begun(items, systems, gap) if in_pairs else None
     return Levels(each, baseline, pool, lower, pairs, risk * PAIRS_SHARE)

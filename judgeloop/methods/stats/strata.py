@@ -122,6 +122,17 @@ def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
     )
 
 
+def of_sample(scores: Floats) -> Moments:
+    """Estimate the mean of the population that `scores`, shape (judged,), are a random sample of.
+
+    The population has no end, so there is no finite population correction.
+    """
+    judged = len(scores)
+    if judged < FEWEST:
+        return Moments(float(scores[0]), math.nan, math.nan) if judged else UNKNOWN
+    return Moments(float(scores.mean()), float(scores.var(ddof=1)) / judged, judged - 1.0)
+
+
 def _apart(
     strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]
 ) -> _Part:

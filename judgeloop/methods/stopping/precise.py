@@ -11,6 +11,7 @@ from typing import Self, final
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import mean_intervals
 from judgeloop.methods.stats.betting import interval_of_bounds
@@ -38,6 +39,11 @@ class Precise:
 
     Abstentions widen both: they count as 0 for the lower bound, as 1 for the upper. `first_look` is
     the number of items at which the width is checked first.
+
+    With `sampled`, the items are a random sample, and the mean is that of the population without end
+    that they are drawn from. The bets are then against a mean that stays the same from draw to draw
+    (Waudby-Smith & Ramdas 2024, theorem 3), the interval has no finite population correction, and it is
+    no point once all items are judged.
     """
 
     threshold: float
@@ -46,6 +52,7 @@ class Precise:
     any_look: bool = False
     first_look: int = 20
     guaranteed: bool = False
+    sampled: bool = False
     name: str = "precise"
     needs_draws: bool = False
 
@@ -54,10 +61,18 @@ class Precise:
         """What is promised about the interval; None if it is an approximation."""
         if not self.guaranteed:
             return None
-        return (
-            "with random draws from all items, the chance that the interval ever misses their mean "
-            f"score is {at_most(self.threshold)}, however often it is computed"
-        )
+        missed = "with random draws from all items, the chance that the interval ever misses their mean score"
+        if self.sampled:
+            missed = (
+                "if the items are a random sample of items like these, the chance that the interval ever "
+                "misses the mean score of all such items"
+            )
+        return f"{missed} is {at_most(self.threshold)}, however often it is computed"
+
+    @property
+    def population(self) -> int:
+        """Number of items of which the mean is wanted."""
+        return UNLIMITED if self.sampled else self.items
 
     @property
     def decides_at(self) -> frozenset[StopKind]:
@@ -86,7 +101,7 @@ class Precise:
             mean_intervals.interval_whenever if self.any_look else mean_intervals.interval_at_once
         )
         ends = [
-            find(tally.moments_with(score), tally.asked, self.items, self.threshold)
+            find(tally.moments_with(score), tally.asked, self.population, self.threshold)
             for score in (0.0, 1.0)
         ]
         if ends[0] is None or ends[1] is None:
@@ -100,7 +115,7 @@ class Precise:
         """
         least = 2 * np.nan_to_num(tally.scores, nan=0.0) - 1
         most = 2 * np.nan_to_num(tally.scores, nan=1.0) - 1
-        low, high = interval_of_bounds(least, -most, self.items, self.threshold / 2)
+        low, high = interval_of_bounds(least, -most, self.population, self.threshold / 2)
         return (low + 1) / 2, (high + 1) / 2
 
     def is_met(self, tally: Ratings) -> bool:

@@ -157,7 +157,8 @@ class CompareConfig(ContestSettings):
         """Choose a missing selector, rule, limit and population to suit each other and the question."""
         values = super().completed(_with_limit(values))
         selector, rule = values.get("selector"), values.get("rule")
-        if rule is None and has_recorded(values.get("judge")):
+        recorded = has_recorded(values.get("judge"))
+        if rule is None and recorded:
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
         proved = rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).guaranteed
         if selector is None:
@@ -167,7 +168,9 @@ class CompareConfig(ContestSettings):
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
             proved = rule_row(QUESTION, rule).guaranteed
         picked = selector in SELECTORS and not _is_even(str(selector))
-        about = {} if proved and not picked else {"about": Population.THESE_ITEMS.value}
+        about = (
+            {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
+        )
         chosen = {"selector": selector} | ({} if rule is None else {"rule": rule})
         return about | values | chosen
 
@@ -180,11 +183,6 @@ class CompareConfig(ContestSettings):
     def recorded(self) -> bool:
         """Whether recorded scores are compared."""
         return has_recorded(self.judge)
-
-    @property
-    def population(self) -> Population:
-        """What the decision is about."""
-        return Population(self.about)
 
     @property
     def proves(self) -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
@@ -45,7 +44,13 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
+from judgeloop.run.prepared import (
+    Prepared,
+    check_about,
+    check_idle_settings,
+    named_by_content,
+    run_id,
+)
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -120,7 +125,13 @@ def prepare(
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
     _check_gap(config)
-    _check_about(config)
+    proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
+    check_about(
+        config,
+        f"`rule={config.rule}` with `selector={config.selector}`",
+        proves=config.proves,
+        instead=f"the rules {alternatives(proved)} with `selector=random`",
+    )
     inputs = read_inputs(config, environment, offline=offline, given=given)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past)
@@ -277,21 +288,6 @@ def _check_selector(config: CompareConfig) -> None:
         raise InputError(
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
-        )
-
-
-def _check_about(config: CompareConfig) -> None:
-    """Refuse a population that nothing is proved for."""
-    if config.about == Population.ITEMS_LIKE_THESE and not config.proves:
-        proved = [
-            row.name
-            for row in rules_of(QUESTION)
-            if row.guaranteed and not (row.recorded or row.asked_by)
-        ]
-        raise InputError(
-            f"`about={config.about}`: `rule={config.rule}` with `selector={config.selector}` speaks of "
-            f"these items alone; use the rules {alternatives(proved)} with `selector=random`, or "
-            "leave `about` out"
         )
 
 

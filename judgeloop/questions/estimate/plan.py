@@ -27,10 +27,24 @@ def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range,
         return Range(most, most, most), None
     assumed = tally.asked < rule.first_look
     known = more_to_know(rule, tally)
-    enough = _enough(rule, tally.items, _assumed_spread(), 0) - tally.asked if assumed else known
+    enough = _enough(rule, _assumed_spread(), 0) - tally.asked if assumed else known
     expected = most if enough is None else max(0, min(most, enough))
     least = max(0, min(most, expected, rule.first_look - tally.asked))
     return Range(least, expected, most), ASSUMED if assumed else None
+
+
+def too_few(rule: Precise, tally: Ratings) -> str:
+    """Return the sentence that all items will probably not be enough; empty if they are."""
+    if rule.half_width is None or not rule.sampled:
+        return ""
+    known = more_to_know(rule, tally) if tally.asked >= rule.first_look else None
+    enough = _enough(rule, _assumed_spread(), 0) if known is None else tally.asked + known
+    if enough <= rule.items:
+        return ""
+    return (
+        f"for items like these, an interval of `half_width={rule.half_width:g}` probably takes "
+        f"{enough:,} items; there are {rule.items:,}."
+    )
 
 
 def more_to_know(rule: Precise, tally: Ratings) -> int | None:
@@ -41,31 +55,32 @@ def more_to_know(rule: Precise, tally: Ratings) -> int | None:
     moments = tally.moments
     if rule.half_width is None or tally.judged < 2 or math.isnan(moments.variance):  # noqa: PLR2004
         return None
-    left = 1 - tally.judged / tally.items
+    left = 1 - tally.judged / rule.population
     each = moments.variance * tally.judged / left if left > 0 else 0.0
-    return max(0, _enough(rule, tally.items, each, tally.asked) - tally.asked)
+    return max(0, _enough(rule, each, tally.asked) - tally.asked)
 
 
 def _assumed_spread() -> float:
     return ASSUMED_MEAN * (1 - ASSUMED_MEAN)
 
 
-def _enough(rule: Precise, items: int, each: float, asked: int) -> int:
+def _enough(rule: Precise, each: float, asked: int) -> int:
     """Return the fewest judgments above `asked` that make the interval narrow enough, by bisection.
 
-    `each` is the variance of a single score. At most `items` are returned.
+    `each` is the variance of a single score. At most the population's items are returned.
     """
-    low, high = asked, items
+    low, high = asked, rule.population
     while high - low > 1:
         middle = (low + high) // 2
-        if _half_width(rule, items, each, middle) <= (rule.half_width or 0.0):
+        if _half_width(rule, each, middle) <= (rule.half_width or 0.0):
             high = middle
         else:
             low = middle
     return high
 
 
-def _half_width(rule: Precise, items: int, each: float, judged: int) -> float:
+def _half_width(rule: Precise, each: float, judged: int) -> float:
+    items = rule.population
     find = interval_whenever if rule.any_look else interval_at_once
     variance = each / judged * (1 - judged / items)
     found = find(

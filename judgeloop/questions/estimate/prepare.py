@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.outcomes import Population
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import confidence_of
@@ -36,7 +37,13 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
-from judgeloop.run.prepared import Prepared, check_idle_settings, named_by_content, run_id
+from judgeloop.run.prepared import (
+    Prepared,
+    check_about,
+    check_idle_settings,
+    named_by_content,
+    run_id,
+)
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
@@ -127,6 +134,7 @@ def _rule(config: EstimateConfig, items: int) -> Precise:
         any_look=any_look,
         first_look=config.min_judgments,
         guaranteed=any_look and even and config.proxy is None,
+        sampled=config.population is Population.ITEMS_LIKE_THESE,
     )
 
 
@@ -154,6 +162,12 @@ def _check_settings(config: EstimateConfig) -> None:
         )
     if row.draws is Draws.PICKED:
         _refuse_intervals(config)
+    check_about(
+        config,
+        f"`proxy={config.proxy}`" if config.proxy else f"`selector={config.selector}`",
+        proves=row.draws is Draws.EVEN and config.proxy is None,
+        instead="`selector=random` without a `proxy`",
+    )
 
 
 def _check_layer(config: EstimateConfig) -> None:

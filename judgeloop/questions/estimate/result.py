@@ -90,6 +90,9 @@ class Estimated(RunResult):
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would do, after an end that did not cut the run short."""
+        more = (self.more_judgments or 0) - (self.items - self.asked)
+        if self.setup.sampled and more > 0:
+            return (note(NoteCode.ITEMS_WANTED, items=more),)
         if self.asked == self.items:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:

@@ -21,7 +21,7 @@ from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, EstimateConfig
-from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know
+from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know, too_few
 from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
@@ -64,6 +64,7 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
         ran.finished.spend.left_p,
         first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
     )
+    plan = replace(plan, stays_open=too_few(estimation.rule, outcome.estimate.tally))
     return plan, _result(estimation, ran)
 
 
@@ -108,7 +109,9 @@ async def _run(
 def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
     strata = strata_of(estimation.selector, len(estimation.pool))
     forecast = _forecast(estimation)
-    return MeanScore(strata, proxy) if forecast is None else ForecastMean(strata, forecast)
+    if forecast is not None:
+        return ForecastMean(strata, forecast)
+    return MeanScore(strata, proxy, sampled=estimation.sampled)
 
 
 def _forecast(estimation: Estimation) -> Forecast | None:

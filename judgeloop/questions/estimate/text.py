@@ -99,7 +99,7 @@ def _standing(result: Estimated) -> list[str]:
 
 
 def _judged(result: Estimated) -> str:
-    if result.judged == result.items:
+    if result.judged == result.items and not result.setup.sampled:
         return f"Judged by {sentences.judged_by(result)}: all {count(result.items, 'item')}, so the score is exact."
     return f"Judged by {sentences.judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
 
@@ -143,7 +143,10 @@ def details(result: Estimated) -> tuple[tuple[str, str], ...]:
 def _score(result: Estimated) -> str:
     if result.mean is None or result.sampled_mean is None:
         return "nothing has been judged"
-    text = f"{result.mean:.3f} for all {result.items:,} items; plain mean of the judged items {result.sampled_mean:.3f}"
+    every = "items like these" if result.setup.sampled else f"all {result.items:,} items"
+    text = (
+        f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
+    )
     if result.mean_biased:
         text += "; they were not drawn at random, so the error is unknown"
     silent = result.counts.abstentions
@@ -174,10 +177,11 @@ def _interval_means(result: Estimated) -> str:
     if result.setup.guarantee:
         return sentences.promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)
-    means = f"{often:g} % of such intervals contain the mean score of all items"
+    every = "items like these" if result.setup.sampled else "all items"
+    means = f"{often:g} % of such intervals contain the mean score of {every}"
     anytime = INTERVALS[result.options.interval_kind]
     looks = "however often you look" if anytime else "if you look once"
-    return f"About {means}, {looks}: measured, not proved. {sentences.ABOUT_THE_JUDGE}"
+    return f"About {means}, {looks}: measured, not proved. {sentences.about_the_judge(result)}"
 
 
 def _proxy(result: Estimated) -> str:

@@ -6,6 +6,7 @@ judge. Prices are added in `run/plan.py`.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,32 +22,60 @@ ASSUMED_RATES = (0.3, 0.7)
 ASSUMED_TIES = 0.3
 ASSUMED = "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)"
 LEAST_KNOWN = 5  # queries
+USUAL_GAP = 0.1  # of items like these, a race among many systems ends at this one
 MOST_FORESEEN = 10_000  # judgments; a forecast looks no further
 
 NewSession = Callable[[Limits], Session[Standings]]
 
 
+class Foreseen(NamedTuple):
+    """The range of further judgments, the assumption behind it, and whether the expected case names nobody.
+
+    The assumption is a sentence on the assumed answers, None if none are assumed.
+    """
+
+    judgments: Range
+    assumed: str | None
+    open: bool = False
+
+
 def judgments_to_name(
     outcome: Outcome[Standings], limits: Limits, new: NewSession, *, states_risk: bool, over: bool
-) -> tuple[Range, str | None]:
-    """Return the range of further judgments for a run at `outcome`, and the assumption behind it.
+) -> Foreseen:
+    """Return what is foreseen for a run at `outcome`.
 
     `new` makes a session of the run, `states_risk` says whether the rule ends it before its limit, and
-    `over` whether it has ended. The assumption is a sentence on the assumed answers, None if none are
-    assumed.
+    `over` whether it has ended.
     """
     tally, asked = outcome.estimate.tally, outcome.asked
     every = tally.items * (len(tally.wins) - 1)
     worst = 0 if over else max(0, min(limits.max_judgments, every) - asked)
     if not states_risk or not worst:
-        return Range(worst, worst, worst), None
+        return Foreseen(Range(worst, worst, worst), None)
     seen = Limits(limits.min_judgments, min(limits.max_judgments, asked + MOST_FORESEEN), 1.0)
-    low, expected = (
-        replay(new(seen), oracle).asked - asked
+    clearest, likely = (
+        replay(new(seen), oracle)
         for oracle in (_clearest(outcome), _imagined(outcome.labels, len(tally.wins)))
     )
+    expected = likely.asked - asked
     assumed = ASSUMED if tally.queries < LEAST_KNOWN else None
-    return Range(min(low, expected), expected, worst), assumed
+    judgments = Range(min(clearest.asked - asked, expected), expected, worst)
+    return Foreseen(judgments, assumed, likely.winner is None)
+
+
+def no_winner(judgments: int, systems: int, *, sampled: bool, gap: float) -> str:
+    """Return the sentence that a search of so many judgments will probably name no system.
+
+    >>> no_winner(41860, 53, sampled=True, gap=0.0)
+    'for items like these, a search among 53 systems names one only if it is clearly ahead, and else none, \
+after up to 41,860 judgments; with `min_gap=0.1` it ends far sooner'
+    """
+    where = "for items like these, " if sampled else ""
+    remedy = f"`min_gap={USUAL_GAP}`" if gap < USUAL_GAP else f"a `min_gap` above {gap:g}"
+    return (
+        f"{where}a search among {systems:,} systems names one only if it is clearly ahead, and else none, "
+        f"after up to {judgments:,} judgments; with {remedy} it ends far sooner"
+    )
 
 
 def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:

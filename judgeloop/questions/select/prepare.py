@@ -10,11 +10,13 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.stats.levels import FEW
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.questions.select.config import QUESTION, SelectConfig
+from judgeloop.questions.select.plan import no_winner
 from judgeloop.run.inputs import NOTHING_GIVEN, Given, read_inputs
-from judgeloop.run.prepared import Prepared, check_idle_settings, run_id
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2
@@ -35,6 +37,20 @@ class Selection(Prepared[SelectConfig]):
         """The comparisons of an item: of each system with the baseline, or with any if it is not known."""
         first = self.baseline or 0
         return [(number, first) for number in range(len(self.pool.systems)) if number != first]
+
+    @property
+    def names_none(self) -> str:
+        """Return that the search will probably name no system, and what it takes."""
+        every = len(self.pairs) * len(self.pool)
+        gap = self.config.min_gap or 0.0
+        most = min(every, self.limits.max_judgments)
+        return no_winner(most, len(self.pool.systems), sampled=self.sampled, gap=gap)
+
+    @property
+    def notice(self) -> str | None:
+        """What is said before anything is spent: that many systems stay open without a gap."""
+        close = self.sampled and not self.config.min_gap and len(self.pool.systems) > FEW
+        return self.names_none if close and self.rule.level is not None else None
 
 
 def prepare(
@@ -97,6 +113,12 @@ def _check_settings(config: SelectConfig) -> None:
             f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
             "none; with a limit, `rule=separated` names its leader and the gap"
         )
+    check_about(
+        config,
+        f"`rule={config.rule}` with `selector={config.selector}`",
+        proves=config.rule_row.guaranteed and draws is Draws.EVEN,
+        instead="`selector=race` or `selector=random` with `rule=separated`",
+    )
     if config.baseline is None and Need.RISK not in config.selector_row.needs:
         raise InputError(
             f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` "

@@ -52,7 +52,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     finished = await drive_session(_session(selection, given), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments = judgments_to_name(
+    foreseen = judgments_to_name(
         outcome,
         selection.limits,
         partial(_imagined, selection, given),
@@ -63,8 +63,10 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
     )
     plan = await planned(
-        selection, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
+        selection, terms, queries, foreseen[:2], finished.spend.left_p, controls=finished.controls
     )
+    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
+    plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
     return plan, _result(selection, given, finished)
 
 
@@ -103,7 +105,7 @@ def _session(selection: Selection, given: ForMany) -> Session[Standings]:
     systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
     estimator = WinRates(
-        systems, selection.baseline, selection.rule.level, sampled=selection.sampled
+        systems, selection.baseline, selection.rule.level, selection.sampled, given.gap
     )
     return session_of(selection, selector, estimator, selection.rule)
 

@@ -36,12 +36,14 @@ def test_it_is_met_once_no_other_system_can_be_better():
 
 def test_within_the_gap_a_leader_is_named_that_may_not_be_the_best():
     # Two systems that always win but for one tie: the second is half a point of sixty behind.
-    standings = tally([[0.5, 1.0, 1.0, 0.0]] * 26 + [[0.5, 1.0, 0.5, 0.0]], items=60)
+    rows = [[0.5, 1.0, 1.0, 0.0]] * 26 + [[0.5, 1.0, 0.5, 0.0]]
+    standings = tally(rows, items=60)
     low, high = Separated(RISK).interval(standings)
     assert low == 0 < high < 0.5
     assert not Separated(RISK).is_met(standings)
-    assert not Separated(RISK, high - 0.001).is_met(standings)
-    assert Separated(RISK, high + 0.001).is_met(standings)
+    for gap, met in ((high - 0.001, False), (high + 0.001, True)):
+        estimator = WinRates(4, BASELINE, RISK, gap=gap)
+        assert Separated(RISK, gap).is_met(estimator.tally(labels_of(rows), 60)) == met
 
 
 def test_before_the_first_query_nothing_is_stated():

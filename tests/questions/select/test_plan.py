@@ -72,7 +72,8 @@ def test_the_forecast_is_between_its_cases_and_near_what_happens(selector, seed,
     (cut, _), (end, _) = run(new, rows, 12)
     if cut.stop.kind is not StopKind.DRY_RUN:
         return
-    judgments, _ = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    judgments, _, stays_open = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    assert not stays_open
     assert 0 < judgments.low <= judgments.expected <= judgments.worst
     assert judgments.worst == ITEMS * (systems - 1) - cut.asked
     more = more_to_name(cut, new)
@@ -86,7 +87,7 @@ def test_with_whole_cycles_of_answers_the_forecast_comes_true():
     (cut, _), (end, _) = run(new, rows, 10)
     assert cut.asked == 20
     assert more_to_name(cut, new) == end.asked - cut.asked > 0
-    judgments, assumed = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    judgments, assumed, _ = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
     assert judgments.expected == end.asked - cut.asked
     assert assumed is None
 
@@ -95,7 +96,7 @@ def test_with_whole_cycles_of_answers_the_forecast_comes_true():
 def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(rounds):
     new = sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [1.0]], rounds)
-    first, assumed = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    first, assumed, _ = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
     assert assumed == ASSUMED
     assert judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)[0] == first
     assert 0 < first.low <= first.expected <= first.worst
@@ -113,14 +114,14 @@ def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
     limits, new = Limits(1, 50, 1.0), sessions(3, "fixed")
     (cut, _), _ = run(new, [[0.5], [1.0], [0.0]], 0, limits)
     found = judgments_to_name(cut, limits, new, states_risk=False, over=False)
-    assert found == (Range(50, 50, 50), None)
+    assert found == (Range(50, 50, 50), None, False)
     none = judgments_to_name(cut, limits, new, states_risk=True, over=True)
-    assert none == (Range(0, 0, 0), None)
+    assert none == (Range(0, 0, 0), None, False)
 
 
 def test_the_limit_of_judgments_cuts_every_case():
     limits, new = Limits(1, 14, 1.0), sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [0.9]], 4, limits)
-    judgments, _ = judgments_to_name(cut, limits, new, states_risk=True, over=False)
+    judgments, *_ = judgments_to_name(cut, limits, new, states_risk=True, over=False)
     assert judgments.worst == 14 - cut.asked
     assert judgments.expected <= judgments.worst
