@@ -4,7 +4,7 @@ Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve 
 (`admission.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.ledger import Reservation
@@ -31,15 +31,27 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputAsk:
+    """A call to a system for its output to an item, with the key of the output."""
+
+    system: str
+    call: Call
+    key: str
+    note: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """A query with all calls that answer it.
 
-    `unasked` is the answer to a query that no judge is asked; it has no calls.
+    `unasked` is the answer to a query that no judge is asked; it has no calls. `outputs` are the
+    calls for the outputs that the query lacks. What it takes to judge them is not known yet.
     """
 
     query: Query
     asks: tuple[Ask, ...]
-    unasked: Abstention | None = None
+    unasked: Answer | None = None
+    outputs: tuple[OutputAsk, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -47,17 +59,12 @@ class Planned:
         return [ask.key for ask in self.asks]
 
 
-def plan_for(
-    query: Query, judges: Sequence[Judge], terms: Terms, *, audited: bool = False
-) -> Planned:
-    """Return the calls that answer `query`, or none if it is larger than `terms` allow.
-
-    `audited` says whether to ask the other order, too, where some items are audited.
-    """
+def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
+    """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
         return Planned(query, (), Abstention(f"larger than {most:,} bytes (`max_item_bytes`)"))
-    return Planned(query, asks_for(query, judges, terms, audited=audited))
+    return Planned(query, asks_for(query, judges, terms))
 
 
 def size_of(query: Query) -> int:
@@ -66,9 +73,7 @@ def size_of(query: Query) -> int:
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
-def asks_for(
-    query: Query, judges: Sequence[Judge], terms: Terms, *, audited: bool = False
-) -> tuple[Ask, ...]:
+def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, ...]:
     """Return the calls that answer `query`: for each judge, in each order of presentation.
 
     A blind judge is not asked about two identical outputs.
@@ -85,7 +90,6 @@ def asks_for(
             terms.order if query.alone is None else Order.FIXED,
             terms.seed,
             order_matters=judge.order_matters,
-            audited=audited,
         )
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)

@@ -46,14 +46,11 @@ class Vote(enum.StrEnum):
     UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
 
 
-def calls_for(
-    query: Query, order: Order, seed: int, *, order_matters: bool, audited: bool = False
-) -> tuple[Call, ...]:
+def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
     """Return the calls that answer `query`, in the order made.
 
     There are two for both orders of a comparison, and for an audited item, else one. The second of
     two is made only if the answer to the first is not a tie or an abstention (`settles`).
-    `audited` says whether to audit the item, if the order says that some are.
     """
     straight = Call(query.item, query.systems, query.outputs)
     swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
@@ -64,7 +61,7 @@ def calls_for(
         shown_first = min(query.outputs) if _coin(seed, *texts) else max(query.outputs)
         return (straight, swapped) if query.outputs[0] == shown_first else (swapped, straight)
     drawn = (swapped, straight) if _coin(seed, query.item.id) else (straight, swapped)
-    return drawn if audited and order is Order.AUDITED else drawn[:1]
+    return drawn if query.audited and order is Order.AUDITED else drawn[:1]
 
 
 def settles(first: Answer) -> bool:

@@ -125,7 +125,7 @@ def test_an_audit_asks_the_order_drawn_and_of_audited_items_the_other():
     drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
     for audited in (False, True):
         asked = [
-            calls_for(query, Order.AUDITED, 0, order_matters=True, audited=audited)
+            calls_for(replace(query, audited=audited), Order.AUDITED, 0, order_matters=True)
             for query in queries
         ]
         assert [calls[:1] for calls in asked] == drawn
