@@ -7,6 +7,7 @@ none is left out. Returns `Strategy` records; asks no judge. `run.py` chooses th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +38,9 @@ from judgeloop.methods.stats.risk_control import Bounds, bounds_of, critical_val
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 REPETITIONS = 10
+# Number of pasts from which `decisive` learns in the replays; each takes as long as ten replays. The
+# past of a replay leaves out the replayed comparison, and of more comparisons a few others with it.
+MOST_PASTS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,12 @@ class Study:
 
     @cached_property
     def _foresight(self) -> Foresight:
-        return Foresight(self.past, self.found.shared)
+        pairs = [self.past.pairs[row] for row in self.found.rows]
+        # Without a shared system, pairs left out together would take most systems out of the past.
+        size = 1 if self.found.shared is None else math.ceil(len(pairs) / MOST_PASTS)
+        groups = [pairs[begin : begin + size] for begin in range(0, len(pairs), size)]
+        together = {pair: group for group in groups for pair in group}
+        return Foresight(self.past, self.found.shared, together)
 
     def _ended_by(self, row: RuleRow, drawn: Drawn) -> list[Ends]:
         """Return how the comparisons end with a rule, at each risk."""

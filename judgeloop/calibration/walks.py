@@ -8,11 +8,10 @@ Past preferences take the place of the judge's verdicts, so no judge is asked. T
 session also end these walks (`Rule.met_along_each`); a test checks that both agree.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -99,7 +98,6 @@ def _counted(rows: Sequence[int]) -> str:
     return f"{len(rows)} past comparison{'' if len(rows) == 1 else 's'}"
 
 
-THREADS = 2  # they take two thirds of the time of one; each copies the comparisons it weighs
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -159,20 +157,22 @@ def replayed(
 class Foresight:
     """What `past` says of the items for each of its pairs, as if that pair were new.
 
-    The past is taken without the new systems of the pair: all but `shared`. Each pair is computed
-    once.
+    The past is taken without the new systems of the pair: all but `shared`. The new systems of the
+    pairs `together` with a pair are left out, too, so that one past serves all of them. Each past is
+    computed once.
     """
 
     past: Past
     shared: str | None
-    _found: dict[Pair, Prospects | None] = field(default_factory=dict)
+    together: Mapping[Pair, Sequence[Pair]] = field(default_factory=dict)
+    _found: dict[frozenset[str], Prospects | None] = field(default_factory=dict)
 
     def __call__(self, pair: Pair) -> Prospects | None:
         """Return the prospects for `pair`; None if the past prefers no item."""
-        if pair not in self._found:
-            past = self._implied.without(*(name for name in pair if name != self.shared))
-            self._found[pair] = prospects_of(past, pair)
-        return self._found[pair]
+        new = frozenset(chain(*self.together.get(pair, [pair]))) - {self.shared}
+        if new not in self._found:
+            self._found[new] = prospects_of(self._implied.without(*new), pair)
+        return self._found[new]
 
     @cached_property
     def _implied(self) -> Past:
@@ -210,12 +210,12 @@ def draw(
     drawn = np.zeros(
         (len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8
     )
-    pairs = [past.pairs[row] for row in rows]
-    for at, foreseen in enumerate(_beside(foresee, pairs) if foresee else repeat(None, len(rows))):
-        positions = np.flatnonzero(past.known[rows[at]])
+    for at, row in enumerate(rows):
+        positions = np.flatnonzero(past.known[row])
+        foreseen = foresee and foresee(past.pairs[row])
         selector = decisive(foreseen and foreseen.at(positions))
         looks = min(drawn.shape[2], len(positions))
-        preferences = past.preferences[rows[at], positions]
+        preferences = past.preferences[row, positions]
         orders = selector.orders(preferences != 0, looks, repetitions, rng)
         drawn[at, :, :looks] = preferences[orders]
     known = past.known[rows]
@@ -225,15 +225,6 @@ def draw(
         np.repeat(known.sum(axis=1), repetitions),
         np.repeat(winners, repetitions),
     )
-
-
-def _beside(foresee: Foresee, pairs: Sequence[Pair]) -> Iterator[Prospects | None]:
-    """Yield what is foreseen for each pair; the next are computed in threads meanwhile."""
-    with ThreadPoolExecutor(THREADS) as pool:
-        try:
-            yield from pool.map(foresee, pairs)
-        finally:
-            pool.shutdown(cancel_futures=True)  # after an error nobody waits for the rest
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:

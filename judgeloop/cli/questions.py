@@ -102,7 +102,7 @@ class Asking:
         page = page_as_flags(result.page)
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
-        return replace(result, page=page, texts=texts)
+        return replace(result, page=page, texts=result.texts or texts)
 
     def invoked(
         self,

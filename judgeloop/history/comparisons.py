@@ -197,7 +197,8 @@ def _of_ledger(verdicts: verdict_columns.VerdictColumns, about: About) -> tuple[
 def _of_today(verdicts: verdict_columns.VerdictColumns, about: About) -> NDArray[np.bool_]:
     """Return which verdicts are about the very outputs that are compared now.
 
-    As history they would influence which items are drawn for their own comparison.
+    As history they would influence which items are drawn for their own comparison. What a live
+    system will give is not known yet: all verdicts on a system of its name may be about that.
     """
     places = [place_of(item) for item in about.items]
     first, second = (
@@ -213,4 +214,5 @@ def _of_today(verdicts: verdict_columns.VerdictColumns, about: About) -> NDArray
     found: NDArray[np.bool_] = (one == first) & (other == second) | (one == second) & (
         other == first
     )
-    return found
+    names = [verdicts.number(about.systems[number]) for number in about.live]
+    return found | np.isin(verdicts.systems, names).any(axis=1)

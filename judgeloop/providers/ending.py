@@ -218,4 +218,5 @@ def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
 def _wrong_key(endpoint: Endpoint) -> str:
     sent = endpoint.api_key != NO_KEY
     what = "the key is not accepted for this request" if sent else "no key was sent"
-    return f"{what} (a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY)"
+    names = endpoint.names
+    return f"{what} (a server set by `{names.base_url}` gets {names.key})"

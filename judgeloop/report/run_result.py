@@ -39,12 +39,18 @@ CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
 }
 
 
-JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
+JUDGE_FAILED = {
+    StopKind.JUDGE_FAILED,
+    StopKind.SYSTEM_FAILED,
+    StopKind.ABSTENTIONS,
+    StopKind.CONTROLS,
+}
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 
 

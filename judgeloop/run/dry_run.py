@@ -55,6 +55,7 @@ class DryRun:
             *unlikely_to_pass(plan.equal),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
             *([] if self.priced else ["The model has no known price."]),
+            *_outputs(plan),
             *_learned(result),
             *_data_and_price(result),
         ]
@@ -65,6 +66,8 @@ class DryRun:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
         plan, result = self.plan, self.result
         dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+        of = plan.outputs_cost_p
+        of_outputs = of and {name: float(to_usd(p)) for name, p in asdict(of).items()}
         setup, data = result.setup.to_json(say), result.data.to_json(say)
         kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
         return {
@@ -77,6 +80,8 @@ class DryRun:
             "answered_from_ledger": result.asked,
             "judgments": asdict(plan.judgments),
             "calls": asdict(plan.calls),
+            "outputs": None if plan.outputs is None else asdict(plan.outputs),
+            "usd_of_outputs": of_outputs if self.priced else None,
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
             "usd": dollars if self.priced else None,
@@ -119,6 +124,12 @@ def _table(plan: Plan) -> str:
         ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
         ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
     ]
+    if plan.outputs is not None and plan.outputs_cost_p is not None:
+        of = plan.outputs_cost_p
+        rows[2:2] = [
+            ("outputs", *_three(plan.outputs.low, plan.outputs.expected, plan.outputs.worst))
+        ]
+        rows.append(("of outputs", *map(show_usd, (of.low, of.expected, of.worst))))
     return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
 
@@ -166,6 +177,18 @@ def _basis(plan: Plan) -> str:
         basis = "that all allowed judgments are made, as this rule does"
     worst = "The worst case makes every allowed judgment at its maximum cost."
     return f"The expected case assumes {basis}. {worst}"
+
+
+def _outputs(plan: Plan) -> list[str]:
+    """Return what the forecast supposes of outputs that are not known; nothing without any."""
+    if plan.outputs is None or not plan.outputs.worst:
+        return []
+    return [
+        (
+            "How long the missing outputs will be is not known: the expected case supposes 400 tokens "
+            "each, the worst case the limit of tokens."
+        )
+    ]
 
 
 def _both_orders(result: RunResult) -> list[str]:

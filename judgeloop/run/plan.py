@@ -49,7 +49,8 @@ class Plan:
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
     no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
-    ties, if that is asked.
+    ties, if that is asked. `outputs` and `outputs_cost_p` are the part of `calls` and of
+    `cost_p` for the outputs of systems that answer live; None without any.
     """
 
     judgments: Range
@@ -63,6 +64,8 @@ class Plan:
     unasked: int = 0
     stays_open: str = ""
     equal: tuple[EqualSystem, ...] = ()
+    outputs: Range | None = None
+    outputs_cost_p: Range | None = None
 
 
 def priced(

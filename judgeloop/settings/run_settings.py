@@ -35,6 +35,7 @@ from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
     JUDGES,
+    MISSING,
     MONEY,
     OUTPUT,
     STOPPING,
@@ -62,6 +63,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
+from judgeloop.systems.catalogue import is_live
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
@@ -326,6 +328,21 @@ class RunSettings(JudgeSettings):
         return Population(self.about)
 
     @property
+    def takes_live(self) -> bool:
+        """Whether systems may answer live."""
+        return False
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """What the caller says of systems that answer live."""
+        return ()
+
+    @property
+    def missing(self) -> str:
+        """What an item is on which such a system fails by itself."""
+        return MISSING[0]
+
+    @property
     def rates(self) -> bool:
         """Whether judges rate a single output in each call, and do not compare two."""
         return True
@@ -350,7 +367,8 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        files = [path for path in self.output_files if not is_live(path)]
+        given = [*files, self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
 

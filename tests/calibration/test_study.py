@@ -15,7 +15,7 @@ from judgeloop.calibration.walks import Comparable, draw, walks
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import Past, past_of_scores
+from judgeloop.history.past import Past, past_of_scores, prospects_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
@@ -184,3 +184,22 @@ def test_standard_errors_are_over_comparisons():
     # Means 1, 2 and 6: their standard deviation is the root of 7, divided by that of 3.
     figure = studying._figure(np.array([1.0, 2.0, 6.0]))
     assert (figure.mean, figure.error) == (3, pytest.approx((7 / 3) ** 0.5))
+
+
+def test_of_many_comparisons_a_few_share_a_past_without_all_of_them(monkeypatch):
+    monkeypatch.setattr(studying, "MOST_PASTS", 3)
+    past = random_past(systems=9)
+    rows = [row for row, pair in enumerate(past.pairs) if "s0" in pair]
+    foresee = study_of(past, shared="s0", rows=rows)._foresight
+    found = [foresee(past.pairs[row]) for row in rows]
+    assert len({id(one) for one in found}) == 3
+    assert found[0] is found[1] is found[2] is not found[3]
+    alone = prospects_of(past.without("s1", "s2", "s3"), ("s0", "s1"))
+    np.testing.assert_array_equal(found[0].shares, alone.shares)
+
+
+def test_without_a_shared_system_each_comparison_has_its_own_past(monkeypatch):
+    monkeypatch.setattr(studying, "MOST_PASTS", 3)
+    past = random_past()
+    foresee = study_of(past)._foresight
+    assert len({id(foresee(pair)) for pair in past.pairs}) == len(past)

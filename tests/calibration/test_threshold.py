@@ -3,7 +3,6 @@ would have done the same."""
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 from math import inf
 
@@ -289,21 +288,3 @@ class TestCalibrate:
         even, weighted = (fared_at(one.walks, 0.1, one.bounds) for one in found)
         assert weighted.judgments == pytest.approx(5)
         assert even.judgments > 10
-
-    def test_after_an_interruption_nobody_waits_for_what_is_still_to_be_foreseen(self, monkeypatch):
-        past, foreseen = random_past(0, systems=20), []
-
-        def foresee(pair):
-            foreseen.append(pair)
-            time.sleep(0.02)
-
-        def interrupted(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(replaying, "decisive", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            replaying.draw(
-                past, all_of(past), limits=Limits(1, 5), foresee=foresee,
-                rng=np.random.default_rng(0), repetitions=1,
-            )  # fmt: skip
-        assert 1 <= len(foreseen) < len(past) == 190

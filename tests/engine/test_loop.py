@@ -15,7 +15,7 @@ from support.pools import make_pool, make_session, scores
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
-from judgeloop.engine import asks, batch
+from judgeloop.engine import asks, generating
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
@@ -170,7 +170,7 @@ def test_a_query_is_planned_shortly_before_it_is_admitted(monkeypatch):
         seen.append((len(planned), call.item.id in planned))
         return Verdict(1.0)
 
-    monkeypatch.setattr(batch, "plan_for", noted)
+    monkeypatch.setattr(generating, "plan_for", noted)
     outcome = run(
         ScriptedJudge(script, cost_p=1), limits=Limits(20, 20),
         terms=Terms("run", order=Order.FIXED, concurrency=2),

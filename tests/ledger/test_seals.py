@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 import random
 import shutil
 import zlib
@@ -15,7 +16,7 @@ from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.history.verdict_columns import remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
-from judgeloop.ledger.rows import KEY_VARIABLE
+from judgeloop.ledger.rows import KEY_VARIABLE, Sealer
 from judgeloop.ledger.sqlite import SqliteLedger
 
 KEY, OTHER = "k" * 32, "o" * 32
@@ -160,7 +161,7 @@ def resealed(path, seq):
         found = connection.execute("SELECT * FROM verdicts WHERE seq = ?", (seq,)).fetchone()
         *row, seal = found
         row[3] = 1 - row[3]
-        crc = zlib.crc32(ascii(("verdicts", *row)).encode()).to_bytes(4, "big")
+        crc = zlib.crc32(marshal.dumps(tuple(row), 2), zlib.crc32(b"verdicts")).to_bytes(4, "big")
         connection.execute(
             "UPDATE verdicts SET score = ?, seal = ? WHERE seq = ?", (row[3], crc + seal[4:], seq)
         )
@@ -243,6 +244,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "attempts": VERDICTS,
         "verdicts": VERDICTS,
         "texts": 1,
+        "outputs": 0,
     }
 
 
@@ -263,7 +265,7 @@ def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path)
     tamper(path, "UPDATE attempts SET judge = 'x' WHERE id = 4")
     target = tmp_path / "new.sqlite"
     found = salvage(path, target)
-    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1}
+    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1, "outputs": 0}
     assert inspect(target).problems == ()
     true = held(target)
     assert key(2) not in true
@@ -326,3 +328,9 @@ def test_a_row_without_a_checksum_is_listed_and_left_behind(path, tmp_path):
     assert salvage(path, tmp_path / "new.sqlite").left["verdicts"] == 1
     with pytest.raises(DamagedLedgerError, match="row 3 of the table verdicts"):
         remembered_verdicts(path, None, begin=False)
+
+
+def test_the_seal_of_a_row_is_the_same_in_every_version_of_python():
+    row = (7, None, "é", 0.5, "1", 1, 2**40)
+    assert Sealer("").seal("verdicts", row).hex() == "1e17feb9"
+    assert len({Sealer("").seal("verdicts", (value,)) for value in (1, 1.0, "1", None)}) == 4

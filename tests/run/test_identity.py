@@ -79,6 +79,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
+        "system": {
+            "first": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
     SelectConfig: {
         "selector": {"selector": "random"},

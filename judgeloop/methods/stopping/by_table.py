@@ -15,10 +15,9 @@ from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
-from judgeloop.methods.stopping.anytime import Bounded
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
-from judgeloop.methods.stopping.rule import scores_for
+from judgeloop.methods.stopping.rule import Rule, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
 
@@ -37,13 +36,14 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ByTable(Bounded):
+class ByTable(Rule):
     """A rule that follows the verdicts through an exactly calibrated table.
 
     `gap` is that of the question, and `limit` the most judgments. `items` is the number of items of
     the population, `core.pool.UNLIMITED` for items like these.
     """
 
+    items: int
     limit: int
     gap: float
     needs_draws: bool = True

@@ -29,19 +29,22 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Part, Setting, declared, described, one_of
+from judgeloop.settings.setting import Parse, Part, Setting, declared, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
+    MISSING,
     SELECTION,
     STOPPING,
     CallerOnly,
     Inside,
+    LiveSystems,
     MinGap,
     Represent,
     Vectors,
     run_setting,
 )
+from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = rules_asked_by(QUESTION)
@@ -56,8 +59,9 @@ class CompareConfig(ContestSettings):
 
     first: Annotated[
         Path,
+        Parse(source),
         Setting(
-            "Outputs of the first system: JSONL, CSV or JSON.",
+            "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
             ITEMS,
             Part.CONTENT,
             CallerOnly,
@@ -66,8 +70,19 @@ class CompareConfig(ContestSettings):
     ]
     second: Annotated[
         Path,
-        Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
+        Parse(source),
+        Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
+    system: LiveSystems = ()
+    missing: Annotated[
+        str,
+        one_of(MISSING),
+        run_setting(
+            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+            ITEMS,
+            file_only=True,
+        ),
+    ] = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
@@ -207,6 +222,11 @@ class CompareConfig(ContestSettings):
     def rule_row(self) -> RuleRow:
         """The rule's row in the catalogue: that of the question asked, or the rule that is named."""
         return self.gap_asked[0] if self.gap_asked else rule_row(QUESTION, self.rule)
+
+    @property
+    def takes_live(self) -> bool:
+        """Systems may answer live."""
+        return True
 
     @property
     def output_files(self) -> tuple[Path, ...]:

@@ -133,6 +133,7 @@ def prepare(
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
     inputs = read_inputs(config, environment, offline=offline, given=given)
+    _check_live(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past)
     history = None
@@ -288,6 +289,23 @@ def _check_selector(config: CompareConfig) -> None:
         raise InputError(
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
+        )
+
+
+def _check_live(config: CompareConfig, inputs: Inputs) -> None:
+    """Refuse what has to know the outputs before they are there."""
+    if not inputs.systems:
+        return
+    live = inputs.pool.systems[inputs.pool.live[0]]
+    if Need.OUTPUT_VECTORS in config.selector_row.needs:
+        raise InputError(
+            f"`selector={config.selector}` chooses by the outputs of all items, and {live} answers "
+            "live; use `selector=random`, or write its outputs to a file first"
+        )
+    if config.rule_row.by_past and len(inputs.systems) > 1:
+        raise InputError(
+            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs, and both "
+            "systems answer live; use another rule, or a file of outputs as the baseline"
         )
 
 

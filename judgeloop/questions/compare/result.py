@@ -10,12 +10,14 @@ from typing import ClassVar, Literal
 
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
+from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.report.groups import GroupRow, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -72,8 +74,6 @@ class Result(RunResult):
     - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
       items, negative if it contradicts the leader (without a leader: first system minus second).
       The interval is approximate, at 90 %
-    - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
-      second without a leader); each bound is wrong with at most the threshold's probability
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
@@ -83,8 +83,8 @@ class Result(RunResult):
       sign test; null if judges were asked
     """
 
-    HIDDEN = RunResult.HIDDEN | {"stronger"}
-    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin")
+    HIDDEN = RunResult.HIDDEN | {"stronger", "bounds"}
+    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "gap_interval")
 
     job: ClassVar[str] = "compare"
 
@@ -95,7 +95,7 @@ class Result(RunResult):
     gap: float | None
     gap_biased: bool
     gap_weighted: bool
-    gap_interval: tuple[float, float] | None
+    bounds: tuple[float, float] | None
     more_items: int | None = None
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
@@ -124,6 +124,27 @@ class Result(RunResult):
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
         return self.claim == "worse" and self.stronger is True
+
+    @property
+    def gap_interval(self) -> tuple[float, float] | None:
+        """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
+
+        Each is wrong with at most the threshold's probability, at any time at which a run may end. A
+        proved claim cuts off what it rules out: the claim and the bounds may be wrong apart from each
+        other.
+        """
+        if self.bounds is None or self.setup.guarantee is None:
+            return self.bounds
+        low, high = self.bounds
+        if self.claim == "not_worse":
+            margin = self.options.not_worse or 0.0
+            ahead = self.leader == self.setup.systems[1]
+            return (max(low, -margin), high) if ahead else (low, min(high, margin))
+        if self.winner is None:
+            return self.bounds
+        return max(
+            low, 0.0 if self.claim != "better_or_within" else -(self.options.min_gap or 0.0)
+        ), high
 
     @property
     def whole(self) -> bool:
@@ -236,6 +257,7 @@ def result_of(
     labels = label_rows(outcome.labels, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
+    bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
     return Result(
         setup=setup,
         options=options,
@@ -254,9 +276,7 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        gap_interval=_seen_from_the_leader(
-            tally, weighted.interval if weighted else outcome.estimate.interval
-        ),
+        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items),

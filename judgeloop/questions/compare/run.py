@@ -33,6 +33,7 @@ from judgeloop.questions.compare.plan import (
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
+from judgeloop.report.labels import Texts
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.represent.embed import embed
 from judgeloop.run.drive import (
@@ -132,10 +133,11 @@ def _prospects(comparison: Comparison) -> Prospects | None:
     """Return what the history says of the items, with the distances of the output lengths.
 
     The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
-    of those are not kept, so the rule could not be calibrated with distances.
+    of those are not kept, so the rule could not be calibrated with distances. They are not known
+    before a live system has answered.
     """
     known = comparison.history.prospects if comparison.history else None
-    if known is None or comparison.config.rule_row.by_past:
+    if known is None or comparison.config.rule_row.by_past or comparison.pool.live:
         return known
     first, second = (
         np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs
@@ -163,7 +165,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         scores=comparison.recorded and comparison.recorded.scores,
         stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
     )
-    return replace(result, page=page(result))
+    texts = Texts(finished.pool) if finished.pool is not None else None
+    return replace(result, page=page(result), texts=texts)
 
 
 def _setup(comparison: Comparison) -> Setup:

@@ -124,7 +124,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
     voted = result.open or result.recorded or result.stronger is not None
-    parts = [_judged(result), _leads(result) if voted else "", _risk(result)]
+    parts = [_judged(result), _leads(result) if voted else "", _how_far(result), _risk(result)]
     return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
 
@@ -139,6 +139,14 @@ def _leads(result: Result) -> str:
         return ""
     most, least = sorted(result.wins.values(), reverse=True)
     return f"Votes: {most:,} to {least:,} for {visible(result.leader)}."
+
+
+def _how_far(result: Result) -> str:
+    """Return the bounds of the winner's gap; empty without one, and for recorded scores."""
+    drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
+    if result.winner is None or result.gap is None or not drawn:
+        return ""
+    return f"Gap: {_between(result)}, {result.gap:.2f} on these verdicts."
 
 
 def details(result: Result) -> tuple[tuple[str, str], ...]:
@@ -267,7 +275,7 @@ def _gap(result: Result) -> str:
             "it is no estimate for all items"
         )
     shares = f"share of judged items won less share lost{_among_decisive(result)}"
-    return f"{result.gap:.2f}{towards}, {shares}{_bounds(result) or _biased_upward(result)}"
+    return f"{result.gap:.2f}{towards}, {shares}{_bounds(result)}"
 
 
 def _among_decisive(result: Result) -> str:
@@ -281,17 +289,6 @@ def _among_decisive(result: Result) -> str:
         return f"; {ties}, the two cannot differ by {points(asked)}"
     more = 50 * (1 + asked / share)
     return f"; {ties}, {points(asked)} are {more:.0f} : {100 - more:.0f} among the decisive items"
-
-
-def _biased_upward(result: Result) -> str:
-    """Return that the gap among the judged items is biased; empty if it is not.
-
-    A lead over a boundary is more often one that was large by chance than one that was small.
-    """
-    stopped = result.winner is not None and result.stop_reason is StopKind.RISK_MET
-    if not stopped or result.judged == result.items:
-        return ""
-    return "; biased upward: the run stopped while one system was ahead"
 
 
 def _estimated(gap: float, result: Result) -> str:
@@ -323,11 +320,23 @@ def _approximate(favoured: str, result: Result) -> str:
 
 
 def _bounds(result: Result) -> str:
-    if result.gap_interval is None or result.gap_interval[0] == result.gap_interval[1]:
+    """Return the bounds of the gap over the items that the result is about; empty if it is known."""
+    if not _bounded(result):
         return ""
-    low, high = map(_signed, result.gap_interval)
+    where = "on items like these" if result.setup.sampled else "over all items"
     risk = f"{result.setup.risk_threshold:g}"
-    return f"; over all items {low} to {high} (each bound is wrong with probability at most {risk})"
+    return f"; {where} {_between(result)} (each bound is wrong with probability at most {risk})"
+
+
+def _bounded(result: Result) -> bool:
+    return result.bounds is not None and result.bounds[0] < result.bounds[1]
+
+
+def _between(result: Result) -> str:
+    """Return the bounds in words; of a winner without the lower one, which the name rules out."""
+    low, high = map(_signed, result.gap_interval or (-1.0, 1.0))
+    cut = result.winner is not None and low == _signed(0.0)
+    return f"at most {high}" if cut else f"{low} to {high}"
 
 
 def _signed(gap: float) -> str:

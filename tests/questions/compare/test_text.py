@@ -231,10 +231,13 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (make_result(winner=None), True, "0.70 for large"),
-        (make_result(winner=None, tally=Tally(items=100, wins=(4, 4))), True, "0.00"),
+        (
+            make_result(winner=None),
+            False,
+            "; over all items 0.09 to 0.95 (each bound is wrong with",
+        ),
         (make_result(winner=None, tally=Tally(items=100)), True, "nothing has been judged"),
-        (make_result(), False, "biased upward"),
+        (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "0.70 for large"),
         (
             make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)),
             False,
@@ -246,6 +249,25 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
     gap = detail(result, "gap")
     assert said in gap
     assert plain == (";" not in gap)
+
+
+CLOSE = Tally(items=100, wins=(6, 8), ties=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "low", "shown"),
+    [
+        ({"guarantee": "proved"}, 0.0, "Gap: at most 0.61, 0.13 on these verdicts."),
+        ({"guarantee": "proved", "min_gap": 0.1, "stronger": False}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
+        ({"guarantee": "proved", "not_worse": 0.2, "stronger": False, "winner": None,
+          "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
+        ({"guarantee": None}, -0.41, "Gap: -0.41 to 0.61, 0.13 on these verdicts."),
+    ],
+)  # fmt: skip
+def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options, low, shown):
+    result = make_result(tally=CLOSE, **options)
+    assert result.gap_interval == pytest.approx((low, 0.61), abs=0.01)
+    assert shown in result.page.summary[0]
 
 
 PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}
