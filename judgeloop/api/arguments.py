@@ -114,6 +114,7 @@ class CompareArguments(ContestArguments, total=False):
     near_tie: float | None
     min_gap: float | None
     not_worse: float | None
+    by_group: str | None
     give_up: float | None
 
 

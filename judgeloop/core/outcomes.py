@@ -302,6 +302,13 @@ class Population(enum.StrEnum):
     ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
 
 
+class Groups(enum.StrEnum):
+    """What is done with the groups of items, each tested by itself."""
+
+    REPORT = "report"
+    REQUIRE = "require"  # in none may the second system be shown to be worse
+
+
 def every_one(items: int) -> str:
     """Return all items of a set, for a sentence in the singular.
 
@@ -344,7 +351,8 @@ class Outcome(Generic[T_co]):
     order asked, including labels that left the decision again. `deciding` holds the keys of the
     choices whose labels make the estimate. `ahead` is the number of answers that were asked for
     ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers. `belief` is the selector's at the end, None for a selector without one.
+    for answers. `belief` is the selector's at the end, None for a selector without one. `further`
+    holds the labels that were asked after the decision.
     """
 
     winner: int | None
@@ -355,6 +363,7 @@ class Outcome(Generic[T_co]):
     ahead: int = 0
     rounds: int = 0
     belief: Belief | None = None
+    further: tuple[Label, ...] = ()
 
     @property
     def asked(self) -> int:

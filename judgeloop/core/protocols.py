@@ -118,6 +118,20 @@ class StoppingRule(Protocol[T_contra]):
         """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
 
 
+class Further(Protocol):
+    """What a run asks after its decision, which stays as it is."""
+
+    def follow(self, labels: Sequence[records.Label]) -> None:
+        """Take all labels so far, in the order asked; those of before are among them."""
+
+    def ask(self, left: Sequence[records.Choice]) -> Sequence[records.Choice]:
+        """Return which choices of those `left` are asked next; none at the end.
+
+        `left` are all that were not asked yet, in the order drawn.
+        """
+        ...
+
+
 class Judge(Protocol):
     """Makes one attempt at a verdict; its worst-case cost is known before the attempt."""
 

@@ -13,7 +13,15 @@ import numpy as np
 
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, System, T
+from judgeloop.core.protocols import (
+    Estimator,
+    Further,
+    Judge,
+    Selector,
+    StoppingRule,
+    System,
+    T,
+)
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask
 from judgeloop.engine.generating import Sources
@@ -70,8 +78,13 @@ def session_of(
     estimator: Estimator[T],
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
+    *,
+    further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed."""
+    """Return the session of a run; `rng` is by default the generator of the seed.
+
+    `further` says what is asked after the decision.
+    """
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -81,6 +94,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        further=further,
     )
 
 

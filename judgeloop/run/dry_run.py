@@ -15,9 +15,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.report.escaping import visible
+from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.page import WIDTH, render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import count, sentence, shortened
 from judgeloop.run.plan import EqualSystem, Plan
 
 EVEN = 0.5
@@ -54,6 +55,7 @@ class DryRun:
             _affordable(plan, result),
             *unlikely_to_pass(plan.equal),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
+            *_groups(plan),
             *([] if self.priced else ["The model has no known price."]),
             *_outputs(plan),
             *_learned(result),
@@ -90,6 +92,7 @@ class DryRun:
             "budget_pays_for": plan.affordable,
             "stays_open": say(plan.stays_open) if plan.stays_open else None,
             "equal_system": [asdict(one) for one in plan.equal],
+            "groups": [asdict(one) for one in plan.groups],
             "guessed": data["guessed"],
             "empty": data["empty"],
             **{name: setup[name] for name in kept},
@@ -152,6 +155,26 @@ def _equal(plan: Plan, width: int) -> list[str]:
         f"of about {usual.margin_for_80:.2f}."
     )
     return ["\n".join(["An equal system, exactly:", *table]), wrapped(said, width)]
+
+
+def _groups(plan: Plan) -> list[str]:
+    """Return what the groups add, and which gap each can show; nothing if none is tested."""
+    if not plan.groups:
+        return []
+    said = (
+        "The groups are tested beside that: the expected case leaves their further judgments out, and the worst "
+        "case judges every item."
+    )
+    found = [
+        f"{shortened(one.group or NO_GROUP, LONGEST_NAME)} ({count(one.items, 'item')}) {one.gap_found:.2f}"
+        for one in plan.groups[:MOST_SHOWN]
+        if one.gap_found is not None
+    ]
+    if not found:
+        return [f"{said} A group that is judged whole is decided, unless it is level."]
+    more = len(plan.groups) - len(found)
+    left = f", and {count(more, 'smaller group')} more" if more else ""
+    return [f"{said} The gap that is found in 90 % of the runs, about: {', '.join(found)}{left}."]
 
 
 def unlikely_to_pass(equal: Sequence[EqualSystem]) -> list[str]:

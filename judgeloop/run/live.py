@@ -36,7 +36,7 @@ def live_systems(
     if names and not config.takes_live:
         raise InputError(
             f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
-            "only, as yet; `judgeloop compare` takes systems that answer live"
+            "only, as yet; compare and estimate take systems that answer live"
         )
     options = options_of(config.system, list(names.values()), environment, offline=offline)
     if names and config.items is None:

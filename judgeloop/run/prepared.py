@@ -57,6 +57,12 @@ class Prepared(Generic[C]):
         return self.inputs.limits
 
     @property
+    def most_judgments(self) -> int:
+        """The most judgments that the run may make."""
+        questions = len(self.pool) * len(self.config.questions(self.pool.systems))
+        return min(self.config.max_judgments, questions)
+
+    @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
         return self.inputs.by_hand

@@ -84,6 +84,15 @@ SystemNames = Annotated[
 ]
 ABSTAIN = "abstain"
 MISSING = ("lost", ABSTAIN)
+Missing = Annotated[
+    str,
+    one_of(MISSING),
+    run_setting(
+        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+        ITEMS,
+        file_only=True,
+    ),
+]
 LiveSystems = Annotated[
     tuple[str, ...],
     Setting(

@@ -369,11 +369,38 @@ def test_transport_failures_are_abstentions_that_name_the_system(server):
     assert LIVE in done.stderr
 
 
-def test_selecting_and_estimating_take_files_only_as_yet(server):
-    for command in (["estimate", LIVE], ["select", "old.jsonl", LIVE]):
-        done = judgeloop(*command, "--items", "items.jsonl", *judged_by(server))
-        assert (done.exit_code, server.requests) == (2, [])
-        assert "takes files of outputs only" in re.sub(r"\s+", " ", done.stderr)
+def test_selecting_takes_files_only_as_yet(server):
+    done = judgeloop("select", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "takes files of outputs only" in re.sub(r"\s+", " ", done.stderr)
+
+
+def rated(request, _=0):
+    """Rate every output 8; answer as any system does."""
+    if "response_format" not in request:
+        return of_both(request)
+    return completion(json.dumps({"reason": "fine", "rating": "8"}), usage=used(request))
+
+
+def estimate(server, *more):
+    system = [LIVE, "--items", "items.jsonl", *judged_by(server), *system_flags(server, LIVE)]
+    return ["estimate", *system, "--max-judgments", "12", *more]
+
+
+def test_an_estimate_generates_only_what_is_judged(server):
+    server.respond = rated
+    result = result_of(*estimate(server))
+    assert result["generated"][0]["asked"] == len(generated(server)) == result["judged"] == 12
+    sent = len(server.requests)
+    assert result_of(*estimate(server))["mean"] == result["mean"]
+    assert len(server.requests) == sent
+
+
+@pytest.mark.parametrize("more", [["--proxy", "metric:rouge2"], ["--selector", "stratified"]])
+def test_an_estimate_by_all_outputs_is_refused(server, more):
+    done = judgeloop(*estimate(server, *more))
+    assert (done.exit_code, server.requests) == (2, []), done.output
+    assert "looks at the outputs of all items" in re.sub(r"\s+", " ", done.stderr)
 
 
 def test_a_system_whose_model_changes_within_a_run_stops_it(server):

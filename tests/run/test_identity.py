@@ -61,6 +61,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "first": {"first": "c.jsonl"},
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
+    "by_group": {"by_group": "report"},
     "not_worse": {"not_worse": 0.3, "controls": "off"},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
@@ -97,6 +98,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "outputs": {"outputs": "c.jsonl"},
         "names": {"names": ("another",)},
         "prompt": {"prompt": "rating.md"},
+        "system": {
+            "outputs": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
 }
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
@@ -117,6 +123,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 "id": item,
                 "prompt": f"Question {item}?",
                 "output": f"{answer} {item}",
+                "group": "first" if item < "i4" else "second",
                 "logprobs": [-0.1 * number - 0.1, -0.3],
                 "other": [-0.2 * number - 0.1, -0.1],
             }

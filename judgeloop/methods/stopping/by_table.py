@@ -61,6 +61,11 @@ class ByTable(Rule):
         items = None if self.items >= UNLIMITED else self.items
         return calibrated(self.zone, self.threshold, min(self.limit, self.items), items)
 
+    @cached_property
+    def beside(self) -> Sequential:
+        """The rule that says which system is better, and is followed beside the table."""
+        return Sequential(self.threshold, self.items, self.table.limit)
+
     def for_limit(self, limit: int) -> Self:
         """Return this rule: the limit is part of the test."""
         del limit
@@ -87,8 +92,7 @@ class ByTable(Rule):
         """
         if tally.judged == self.items:
             return tally.leader == system
-        beside = Sequential(self.threshold, self.items, self.table.limit)
-        return tally.leader == system and beside.is_met(tally)
+        return tally.leader == system and self.beside.is_met(tally)
 
     def _stated(self, tally: Tally, side: int) -> float:
         """Return the stated risk of an answer, given already or given now."""

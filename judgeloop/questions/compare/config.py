@@ -10,7 +10,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
-from judgeloop.core.outcomes import Population
+from judgeloop.core.outcomes import Groups, Population
 from judgeloop.core.records import Draws
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
@@ -40,6 +40,7 @@ from judgeloop.settings.shared import (
     Inside,
     LiveSystems,
     MinGap,
+    Missing,
     Represent,
     Vectors,
     run_setting,
@@ -74,15 +75,7 @@ class CompareConfig(ContestSettings):
         Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
     system: LiveSystems = ()
-    missing: Annotated[
-        str,
-        one_of(MISSING),
-        run_setting(
-            "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-            ITEMS,
-            file_only=True,
-        ),
-    ] = MISSING[0]
+    missing: Missing = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
@@ -154,6 +147,16 @@ class CompareConfig(ContestSettings):
             STOPPING,
             common=True,
             example=0.1,
+        ),
+    ] = None
+    by_group: Annotated[
+        str | None,
+        one_of(tuple(Groups)),
+        run_setting(
+            "For each group of items: which system is better there. Further judgments, beyond "
+            "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
+            "is worse in a group.",
+            STOPPING,
         ),
     ] = None
     give_up: Annotated[

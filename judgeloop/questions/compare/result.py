@@ -4,11 +4,12 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
+from judgeloop.core.errors import EXIT_OTHER_WON
+from judgeloop.core.outcomes import ANSWERS, Finished, Groups, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
@@ -18,11 +19,12 @@ from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.anytime import gap_bounds
-from judgeloop.report.groups import GroupRow, group_rows
+from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.run_result import Condition, RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
@@ -35,12 +37,14 @@ class CompareOptions(Part):
     - `near_tie`: the gap that counts as no practical difference; null without one
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
+    - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `give_up`: the probability of a decision below which the run stops undecided
     """
 
     near_tie: float | None = None
     min_gap: float | None = None
     not_worse: float | None = None
+    by_group: str | None = None
     give_up: float | None = None
 
 
@@ -77,8 +81,9 @@ class Result(RunResult):
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
-    - `groups`: the items of each group, and its verdicts from the side of the second system: without
-      a claim. Empty if no item has a group
+    - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
+      no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
+    - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -100,6 +105,7 @@ class Result(RunResult):
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
+    further: int = 0
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -183,6 +189,21 @@ class Result(RunResult):
         return self.setup.required_winner is not None and self.claim == "better_or_within"
 
     @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Each group that is tested: it fails if it is required, and the second system is worse."""
+        if self.options.by_group is None:
+            return ()
+        required = self.options.by_group == Groups.REQUIRE
+        return tuple(
+            Condition(
+                f"group {group.name}",
+                EXIT_OTHER_WON if required and group.claim == "worse" else 0,
+                counted(group),
+            )
+            for group in self.groups
+        )
+
+    @property
     def open(self) -> bool:
         """Whether the question has no answer."""
         return self.winner is None and self.stop_reason not in ANSWERS
@@ -216,6 +237,13 @@ class Result(RunResult):
             *([note(NoteCode.RAISE_LIMIT)] if limited else []),
         )
 
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return how many judgments would show that a system named within the gap is better."""
+        if self.claim != "better_or_within" or self.more_judgments is None:
+            return ()
+        more, usd = self.more_judgments, self.more_usd
+        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
+
     def _more_items(self) -> Note:
         """Return how many further items would decide about items like these."""
         if self.more_items is None:
@@ -246,15 +274,18 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
+    findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
-    is what a rule about a gap says beyond its answer; None for another rule.
+    is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
+    shown of each group; None if no group is tested.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
-    labels = label_rows(outcome.labels, systems, items, outcome.deciding)
+    every = [*outcome.labels, *outcome.further]
+    labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
     bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
@@ -279,7 +310,8 @@ def result_of(
         bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
-        groups=group_rows(labels, items),
+        groups=group_rows(labels, items, findings),
+        further=len(outcome.further),
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

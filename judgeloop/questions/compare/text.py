@@ -7,7 +7,7 @@ from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import points, show_risk
+from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_section
@@ -31,6 +31,7 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.report.words import count, sentence, shortened
 
+THESE_TOO = "It holds for these items, too."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -50,7 +51,20 @@ def page(result: Result) -> Page:
 def _groups(result: Result) -> tuple[Section, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
-    return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+    if result.options.by_group is None:
+        return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+    risk = result.setup.risk_threshold
+    means = (
+        f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
+        f"whatever was judged next. That is a second family of statements beside the one on all items: that "
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
+        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
+        "the risk of the groups."
+    )
+    return (
+        *group_section(result.groups, f"By group, for {second}"),
+        Section("What the risk of the groups means", (("", means),)),
+    )
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
@@ -63,7 +77,17 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Result) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    return required_first(_decision(result), result)
+    return _failing_first(required_first(_decision(result), result), result)
+
+
+def _failing_first(line: str, result: Result) -> str:
+    """Return the decision, after the groups in which the second system must not be worse, and is."""
+    failing = result.failing
+    if not failing:
+        return line
+    more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+    second = visible(result.setup.systems[1])
+    return f"FAILED: {second} is worse in {failing[0].name}{more}. {line}"
 
 
 def _decision(result: Result) -> str:
@@ -248,9 +272,16 @@ def _risk_means(result: Result) -> tuple[str, str]:
     if result.recorded is not None:
         return "What the p-value means", WHAT_P_MEANS
     if result.setup.guarantee and not result.whole:
-        return HEADING_RISK, promise(result, result.setup.guarantee)
+        both = f" {THESE_TOO}" if _holds_for_both(result) else ""
+        return HEADING_RISK, promise(result, result.setup.guarantee) + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _holds_for_both(result: Result) -> bool:
+    """Whether a promise about items like these is one about these items (`methods/stats/spending.py`)."""
+    setup = result.setup
+    return setup.rule == "sequential" and setup.sampled and not setup.one_order
 
 
 def _votes(result: Result) -> str:
