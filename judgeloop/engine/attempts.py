@@ -15,6 +15,7 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 | more than its quote      | as above  | its cost   | no                     | halts at once          |
 | ITEM                     | ABSTAINED | charge     | no                     | goes on                |
 | RETRY                    | FAILED    | charge     | by the retry policy    | halts after five calls |
+| UNREACHABLE              | FAILED    | nothing    | for 8 seconds          | halts at once          |
 | CROWDED, SCARCE          | FAILED    | charge     | by the retry policy    | goes slower            |
 | CHANGED                  | FAILED    | charge     | at once                | goes on                |
 | REFUSED, BLOCKED         | REFUSED   | charge     | once                   | goes on                |
@@ -307,6 +308,9 @@ class Attempts:
         raise NotAskedError
 
     def _failed(self, error: JudgeError) -> Answer:
+        if error.kind is ErrorKind.UNREACHABLE:
+            self._fail(error)
+            raise error
         self._failures += 1
         scarce = error.kind is ErrorKind.SCARCE
         if self._failures >= FAILURES_IN_A_ROW or scarce:

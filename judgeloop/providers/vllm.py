@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Reply
 from judgeloop.providers.chat import ChatSpec, Messages, Read
+from judgeloop.providers.ending import unreachable
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.openai import OLDER_LIMIT, ChatCompletion, Dialect, OpenAIChat
 
@@ -95,6 +96,8 @@ class VllmChat(OpenAIChat):
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
             try:
                 return await self._look_with(client)
+            except httpx2.ConnectError:
+                raise unreachable(self.spec.endpoint) from None
             except httpx2.HTTPError as error:
                 raise JudgeError(
                     ErrorKind.RETRY,

@@ -18,6 +18,8 @@ from support.live import (
     write_outputs,
 )
 
+from judgeloop.engine import retrying
+
 LIVE = "openai/better"
 TWO = (LIVE, "openai/plain")
 
@@ -415,3 +417,19 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
     assert done.exit_code == 4
     assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
     assert f"--system {LIVE}.version=TEXT" in done.stderr
+
+
+@pytest.mark.parametrize("dead", ["judge", "system"])
+def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(
+    server, dead, monkeypatch
+):
+    monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
+    nowhere = ChatServer(of_both)
+    nowhere.close()
+    judge, system = (nowhere, server) if dead == "judge" else (server, nowhere)
+    items = ["--items", "items.jsonl", *judged_by(judge), *system_flags(system, LIVE)]
+    done = judgeloop("compare", "old.jsonl", LIVE, *items)
+    assert done.exit_code == 4
+    who = "the judge" if dead == "judge" else f"the system {LIVE}"
+    said = f"{who} failed: nothing answers at {nowhere.url}: is the server running?"
+    assert said in re.sub(r"\s+", " ", done.stderr)

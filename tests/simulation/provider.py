@@ -198,6 +198,7 @@ FATES: dict[str, tuple[float, Callable[[Exchange], Any]]] = {
     "lost": (3, lambda exchange: exchange.late(more_s=1e6)),
     "HTTP 500": (10, failing(ErrorKind.RETRY, billed=True)),
     "not connected": (6, failing(ErrorKind.RETRY, billed=False)),
+    "unreachable": (3, failing(ErrorKind.UNREACHABLE, billed=False)),
     "crowded": (6, failing(ErrorKind.CROWDED, billed=False)),
     "crowded, wait": (4, failing(ErrorKind.CROWDED, billed=False, wait_s=20.0)),
     "overloaded": (3, failing(ErrorKind.CROWDED, billed=True)),

@@ -23,7 +23,7 @@ from judgeloop.methods.stats.spending import Course, Spending
 from judgeloop.methods.stopping.anytime import BetPair, gap_bounds
 
 # What is spent of a level after a share of a group's items is that share to this power. A group is
-# small, so that most groups are named late or not at all: ½, as for all items, finds fewer.
+# small, and most groups are named late or never: ½, as for all items, finds fewer.
 SHAPE = 1.0
 SLACK = 1.13
 G = TypeVar("G", bound=Hashable)
@@ -103,7 +103,7 @@ class ByGroup(Generic[G]):
     rejected with a chance of at most the risk.
 
     Proof. Let m true nulls be given. When the first of them is rejected, all rejected before are
-    false, so that it is rejected at a level of at most risk / m: p_h(n) ≤ risk / m for some n and a
+    false, and it is rejected at a level of at most risk / m: p_h(n) ≤ risk / m for some n and a
     true h. By the union bound that has a chance of at most the risk. Independence, predictability
     and stopping are not used: the choice of a group only says how far one looks along a sequence
     that was there before. ∎

@@ -14,7 +14,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
-from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
@@ -39,6 +39,7 @@ class CompareOptions(Part):
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `give_up`: the probability of a decision below which the run stops undecided
+    - `max_judgments`: the maximum number of judgments; null if recorded scores are compared
     """
 
     near_tie: float | None = None
@@ -46,6 +47,7 @@ class CompareOptions(Part):
     not_worse: float | None = None
     by_group: str | None = None
     give_up: float | None = None
+    max_judgments: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,22 @@ class Result(RunResult):
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
+    - `comparison`: which comparison with the first system on these items by these judges this is, as far
+      as the ledger knows: 1 for the first. Another candidate or seed is another one
     - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
 
     HIDDEN = RunResult.HIDDEN | {"stronger", "bounds"}
-    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "gap_interval")
+    COMPUTED = (
+        *RunResult.COMPUTED,
+        "claim",
+        "better",
+        "worse_by_margin",
+        "gap_interval",
+        "wrong_expected",
+    )
 
     job: ClassVar[str] = "compare"
 
@@ -106,6 +117,7 @@ class Result(RunResult):
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
     further: int = 0
+    comparison: int = 1
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -153,6 +165,18 @@ class Result(RunResult):
         ), high
 
     @property
+    def wrong_expected(self) -> float | None:
+        """At most so many wrong names are expected over all of these comparisons; null without a proof.
+
+        The expectation of a sum is the sum, however the comparisons depend on each other: each errs
+        with at most the risk, taken to be the same for all. It holds if each candidate was fixed before
+        its draws; of items like these, if none was made with these items' verdicts.
+        """
+        if self.setup.guarantee is None:
+            return None
+        return round(self.comparison * self.setup.risk_threshold, 10)
+
+    @property
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
@@ -172,6 +196,13 @@ class Result(RunResult):
             return None
         decisive = sum(self.wins.values()) + (counts.flips if order == "both" else 0)
         return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
+
+    @property
+    def chance_in_one_order(self) -> float:
+        """About how probable a decision in one order is, within the items and the limit."""
+        first, second = self.wins.values()
+        most = min(self.items, self.options.max_judgments or self.items)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, most)
 
     @property
     def identical(self) -> int:
@@ -274,13 +305,15 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
+    before: int = 0,
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
     is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
-    shown of each group; None if no group is tested.
+    shown of each group; None if no group is tested. `before` is how often the same judges compared
+    with the first system before.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -312,6 +345,7 @@ def result_of(
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
         further=len(outcome.further),
+        comparison=before + 1,
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

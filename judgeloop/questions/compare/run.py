@@ -16,6 +16,7 @@ from judgeloop.core.protocols import Selector
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.history.comparisons import asked_before
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
@@ -45,6 +46,7 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
+from judgeloop.run.inputs import wanted_for
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -173,12 +175,21 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
+        before=_asked_before(comparison),
         findings=None if groups is None else groups.findings(),
         scores=comparison.recorded and comparison.recorded.scores,
         stronger=stronger,
     )
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
+
+
+def _asked_before(comparison: Comparison) -> int:
+    """Return how often these judges compared with the first system on these items before."""
+    if not comparison.booked:
+        return 0
+    about = wanted_for(comparison.config, comparison.inputs)
+    return asked_before(about, comparison.config.ledger, comparison.run_id)
 
 
 def _setup(comparison: Comparison) -> Setup:
@@ -201,6 +212,7 @@ def _options(comparison: Comparison) -> CompareOptions:
         not_worse=config.not_worse,
         by_group=config.by_group,
         give_up=config.give_up,
+        max_judgments=None if comparison.recorded else config.max_judgments,
     )
 
 

@@ -5,7 +5,7 @@ Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
@@ -185,6 +185,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("selector", _selector(result)),
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
+        ("asked", _asked(result)),
         *shared(result),
     )
 
@@ -202,14 +203,27 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
 
 
+def _asked(result: Result) -> str:
+    """Return how often this was asked, and what the risks add up to; empty for the first time."""
+    if result.comparison == 1 or result.wrong_expected is None:
+        return ""
+    first, wrong = visible(result.setup.systems[0]), result.wrong_expected
+    return (
+        f"comparison {result.comparison:,} with {first} on these items by this judge in the ledger; over all "
+        f"{result.comparison:,}, at most {wrong:.4g} wrong names are expected, if no candidate was made with these "
+        "items' verdicts"
+    )
+
+
 def _other_way(result: Result) -> str:
     """Return what the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
     if multiple is None:
         return ""
-    if order == "both" and multiple < CLEARLY_CHEAPER:
+    chance = result.chance_in_one_order
+    if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
-        return f"{said}, for a decision about items like these"
+        return f"{said}, and decide about items like these with a chance of about {chance:.0%}"
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
         return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
     return ""
