@@ -246,15 +246,6 @@ JUDGES = Setting(
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
-AUDIT_SHARE = 0.1
-AuditShare = Annotated[
-    Share,
-    run_setting(
-        "Share of items whose other order is asked, too, with `order=audited`.",
-        JUDGE,
-        file_only=True,
-    ),
-]
 
 
 def _address(value: object) -> object:
