@@ -99,7 +99,6 @@ class ContestArguments(RunArguments, total=False):
 
     require_winner: str | None
     order: OrderName | None
-    audit_share: float | str | None
     vote: VoteName | None
     controls: str | None
 

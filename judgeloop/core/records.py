@@ -39,6 +39,7 @@ class Query:
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges.
+    `audited` says whether the other order is asked, too, with an order of which some are audited.
     """
 
     item: Item
@@ -46,6 +47,7 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
+    audited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,6 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
             terms.order if query.alone is None else Order.FIXED,
             terms.seed,
             order_matters=judge.order_matters,
-            audit_share=terms.audit_share,
         )
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)

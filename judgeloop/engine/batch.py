@@ -16,6 +16,7 @@ two queries wait for each other.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
@@ -28,6 +29,7 @@ from judgeloop.engine.generating import earmark_key
 from judgeloop.engine.oracle import Oracle
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import first_of
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 Sending = asyncio.Task[Answer | Output | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
@@ -40,7 +42,12 @@ async def answers(
 
     If they are `counted`, observers are told the number of answers so far.
     """
-    return await Batch(oracle, queries, counted=counted).run()
+    # As if all were decisive, so that the batch audits none too many.
+    audits = FEWEST_BOTH - oracle.audited
+    asked = [replace(query, audited=number < audits) for number, query in enumerate(queries)]
+    found = await Batch(oracle, asked, counted=counted).run()
+    oracle.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
+    return found
 
 
 @final

@@ -11,8 +11,7 @@ from judgeloop.engine.retrying import RetryPolicy
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
-    `audit_share` is the share of items whose other order is asked, too, with
-    `Order.AUDITED`. `concurrency` is the limit on calls in flight. It and the limits per
+    `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `controls` holds the controls of each judge. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
@@ -24,7 +23,6 @@ class Terms:
 
     run_id: str
     order: Order = Order.BOTH
-    audit_share: float = 0.0
     vote: Vote = Vote.MAJORITY
     seed: int = 0
     budget_p: int | None = None

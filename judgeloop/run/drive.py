@@ -23,7 +23,7 @@ from judgeloop.core.protocols import (
     T,
 )
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import Ask
+from judgeloop.engine.asks import Ask, asks_for
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
@@ -31,6 +31,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
@@ -54,7 +55,6 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
-        audit_share=config.audit_share,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
@@ -183,6 +183,7 @@ async def planned(
     ]
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     likely, assumed = judgments
+    beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     plan = priced(
         likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
@@ -207,6 +208,15 @@ async def _look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[
             await sources.look_up(queries, ledger)
         finally:
             await ledger.aclose()
+
+
+def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
+    """Return quotes of the calls that audit the first decisive items, if some are audited."""
+    if terms.order is not Order.AUDITED:
+        return []
+    audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
+    plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
+    return _quoted(judges, ([ask for ask in asks if ask.after] for asks in plans))
 
 
 def _controls_left(

@@ -16,21 +16,13 @@ from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import (
-    Map,
-    MissingFieldError,
-    along_paths,
-    check_map,
-    guesses_text,
-    parse_map,
-)
+from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
+from judgeloop.formats.columns import Map, MissingFieldError, guesses_text
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
-from judgeloop.formats.suggest import suggested_map
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
@@ -39,7 +31,6 @@ from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.run.live import live_systems, with_live
 from judgeloop.settings.run_settings import ContestSettings, JudgeSettings, RunSettings
-from judgeloop.settings.shared import AUDIT_SHARE
 
 ROW_IN_MEMORY = "row"  # what messages call a row of a table in memory
 
@@ -153,7 +144,6 @@ def read_inputs(
     """
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
-    _check_audit(config)
     for place in (config.ledger, config.cache_dir):
         check_place(place)
     if config.ledger_must_exist and not is_ledger(config.ledger):
@@ -279,15 +269,6 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
     by_hand = any(judge.by_hand for judge in judges)
     drawn = config.order.draws_order and swayed and not config.rates and not by_hand
     return UNLIMITED if drawn else None
-
-
-def _check_audit(config: RunSettings) -> None:
-    """Refuse a share of audited items without an audit: it would have no effect."""
-    if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
-        raise InputError(
-            f"`audit_share={config.audit_share:g}` has no effect with `order={config.order}`; it applies "
-            "to `order=audited`"
-        )
 
 
 def checked_judge(

@@ -31,7 +31,6 @@ from judgeloop.settings.setting import (
     seconds,
 )
 from judgeloop.settings.shared import (
-    AUDIT_SHARE,
     ITEMS,
     JUDGE,
     JUDGES,
@@ -39,7 +38,6 @@ from judgeloop.settings.shared import (
     MONEY,
     OUTPUT,
     STOPPING,
-    AuditShare,
     BaseUrl,
     Budget,
     CallerOnly,
@@ -303,11 +301,6 @@ class RunSettings(JudgeSettings):
         return Order.FIXED
 
     @property
-    def audit_share(self) -> float:
-        """The share of items that are asked in both orders if the order is audited."""
-        return AUDIT_SHARE
-
-    @property
     def vote(self) -> Vote:
         """How a panel decides: ratings are averaged."""
         return Vote.MEAN
@@ -391,13 +384,12 @@ class ContestSettings(RunSettings):
     order: Annotated[
         Order,
         run_setting(
-            "Order in which the two outputs are shown: both, random, audited (random, and some "
-            "items in both) or fixed.",
+            "Order in which the two outputs are shown: both, random, audited (random, and "
+            "the first 20 decisive items in both) or fixed.",
             JUDGE,
             common=True,
         ),
     ] = Order.BOTH
-    audit_share: AuditShare = AUDIT_SHARE
     vote: Annotated[
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.formats.columns import map_text
+from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.providers.prices import TIERS, price_text
 from judgeloop.settings.setting import (
@@ -246,15 +246,6 @@ JUDGES = Setting(
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
-AUDIT_SHARE = 0.1
-AuditShare = Annotated[
-    Share,
-    run_setting(
-        "Share of items whose other order is asked, too, with `order=audited`.",
-        JUDGE,
-        file_only=True,
-    ),
-]
 
 
 def _address(value: object) -> object:

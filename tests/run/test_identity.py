@@ -50,7 +50,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
-    "audit_share": {"order": "audited", "audit_share": 0.3},
     "deadline": {"deadline": 60.0},
     "rpm": {"rpm": 5},
     "tpm": {"tpm": 5000},

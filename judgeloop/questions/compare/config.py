@@ -112,7 +112,7 @@ class CompareConfig(ContestSettings):
         one_of(RULES),
         run_setting(
             f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-            "tie-aware for a selector that prefers some items.",
+            f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
             STOPPING,
         ),
     ] = RULES[0]

@@ -14,7 +14,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
-from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
@@ -39,6 +39,7 @@ class CompareOptions(Part):
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `give_up`: the probability of a decision below which the run stops undecided
+    - `max_judgments`: the maximum number of judgments; null if recorded scores are compared
     """
 
     near_tie: float | None = None
@@ -46,6 +47,7 @@ class CompareOptions(Part):
     not_worse: float | None = None
     by_group: str | None = None
     give_up: float | None = None
+    max_judgments: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,13 @@ class Result(RunResult):
             return None
         decisive = sum(self.wins.values()) + (counts.flips if order == "both" else 0)
         return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
+
+    @property
+    def chance_in_one_order(self) -> float:
+        """About how probable a decision in one order is, within the items and the limit."""
+        first, second = self.wins.values()
+        most = min(self.items, self.options.max_judgments or self.items)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, most)
 
     @property
     def identical(self) -> int:

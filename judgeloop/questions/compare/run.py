@@ -212,6 +212,7 @@ def _options(comparison: Comparison) -> CompareOptions:
         not_worse=config.not_worse,
         by_group=config.by_group,
         give_up=config.give_up,
+        max_judgments=None if comparison.recorded else config.max_judgments,
     )
 
 

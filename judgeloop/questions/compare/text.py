@@ -5,7 +5,7 @@ Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
@@ -220,9 +220,10 @@ def _other_way(result: Result) -> str:
     multiple, order = result.calls_of_one_order, result.setup.order
     if multiple is None:
         return ""
-    if order == "both" and multiple < CLEARLY_CHEAPER:
+    chance = result.chance_in_one_order
+    if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
-        return f"{said}, for a decision about items like these"
+        return f"{said}, and decide about items like these with a chance of about {chance:.0%}"
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
         return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
     return ""
