@@ -160,3 +160,34 @@ def test_what_cannot_be_tested_is_refused_before_anything_is_asked(asked, shares
     done = asked(shares, "--by-group", "report", *more)
     assert done.exit_code == 2
     assert says in " ".join(done.stderr.split())
+
+
+GATE = """
+[compare]
+not-worse = 0.3
+by-group = "require"
+controls = "off"
+"""
+
+
+def test_of_several_conditions_in_a_settings_file_all_must_hold(asked, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text(GATE)
+    assert asked(BETTER, "--max-judgments", "120").exit_code == 0
+    level = {"code": (20, 20, 20), "maths": (20, 20, 20), "chat": (5, 0, 55)}
+    done = asked(level | {"talk": (55, 0, 5)}, "--max-judgments", "240")
+    assert done.exit_code == 5
+    assert done.stdout.startswith("FAILED: b is worse in group chat. b is not worse than a by 30")
+
+
+def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
+    """Exit code 5 before 3: more money cannot make the gate pass."""
+    level = {"code": (50, 0, 10), "maths": (10, 0, 50)}
+    xml = tmp_path / "result.xml"
+    done = asked(level, "--by-group", "require", "--max-judgments", "30", "-o", str(xml))
+    assert done.exit_code == 5
+    types = {
+        case.get("name"): case.find("failure").get("type")
+        for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")
+        if case.find("failure") is not None
+    }
+    assert types == {"a or b": "exit code 3", "group maths": "exit code 5"}
