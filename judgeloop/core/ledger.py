@@ -305,12 +305,18 @@ class LedgerReader(Protocol):
         """Return all attempts on an item, the oldest first."""
 
     def history(
-        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
+        self,
+        run: str | None,
+        of_runs: Collection[str] = (),
+        outputs: Collection[str] = (),
+        *,
+        only_on: bool = False,
     ) -> RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
         If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
-        only those in `outputs` are returned as texts: there may be a million.
+        only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
+        verdicts on other outputs are left out, too.
         """
 
     def spending(self) -> dict[str, dict[str, Charged]]:

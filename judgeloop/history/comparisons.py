@@ -106,7 +106,7 @@ def asked_before(about: About, ledger: Path | str, run: str) -> int:
         for item, text in zip(about.items, about.outputs[0], strict=True)
     }
     verdicts = verdict_columns.remembered_verdicts(
-        ledger, run, begin=False, outputs=set(outputs.values())
+        ledger, run, begin=False, outputs=set(outputs.values()), only_on=True
     )
     baseline = verdicts.at_places(
         {place: verdicts.number(output) for place, output in outputs.items()}

@@ -41,6 +41,8 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
     "state": lambda row: row.state,
 }
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
+SHOWN = ("shown_first", "shown_second")
+LISTED = "SELECT value FROM json_each(?)"  # as many numbers as may be, in one parameter
 AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
@@ -131,21 +133,33 @@ class SqliteReader:
         return found
 
     def history(
-        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
+        self,
+        run: str | None,
+        of_runs: Collection[str] = (),
+        outputs: Collection[str] = (),
+        *,
+        only_on: bool = False,
     ) -> ledger.RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
         If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
-        only those in `outputs` are returned as texts: there may be a million.
+        only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
+        verdicts on other outputs are left out, too.
         """
         begun = one(self._connection, RunRow, "id IS ?", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
         condition = f"AND run IN ({', '.join('?' * len(among))}) " if among else ""
+        values: list[object] = [*among]
+        if only_on:
+            if not (known := [texts[one] for one in map(as_text, outputs) if one in texts]):
+                return ledger.NO_VERDICTS
+            condition += f"AND ({' OR '.join(f'{column} IN ({LISTED})' for column in SHOWN)}) "
+            values += [json.dumps(known)] * len(SHOWN)
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
         where = f"seq <= ? {condition}ORDER BY seq"
         seen = begun.seen if begun else EVER
-        parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *among))
+        parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *values))
         none = (
             np.empty(0, dtype=np.int64),
             ledger.NO_VERDICTS.numbers,
