@@ -99,7 +99,6 @@ class ContestArguments(RunArguments, total=False):
 
     require_winner: str | None
     order: OrderName | None
-    audit_share: float | str | None
     vote: VoteName | None
     controls: str | None
 
@@ -114,6 +113,7 @@ class CompareArguments(ContestArguments, total=False):
     near_tie: float | None
     min_gap: float | None
     not_worse: float | None
+    by_group: str | None
     give_up: float | None
 
 

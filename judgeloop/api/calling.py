@@ -143,7 +143,7 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
-        return replace(result, texts=Texts(ready.pool))
+        return replace(result, texts=result.texts or Texts(ready.pool))
 
 
 def _beside(

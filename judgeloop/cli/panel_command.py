@@ -200,6 +200,9 @@ class PanelCommand(click.Command):
         with explained(), self._reported(typed):
             ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
             values = ctx.obj.values | typed
+            for name in typed.keys() & ctx.obj.values.keys():
+                if self.settings[name].setting.adds:
+                    values[name] = (*ctx.obj.values[name], *typed[name])
             for field in self.row.switches:
                 values[field.name] = checked_value(field, values.get(field.name))
         names = dict.fromkeys((*ctx.params, *self.settings))

@@ -73,7 +73,7 @@ EXITS = (
 )
 # What exit code 5 means, by question.
 GATES = {
-    "compare": "5 --require-winner or --not-worse failed, ",
+    "compare": "5 --require-winner, --not-worse or --by-group failed, ",
     "select": "5 --require-winner failed, ",
     "estimate": "5 --require-score failed, ",
 }
@@ -102,7 +102,7 @@ class Asking:
         page = page_as_flags(result.page)
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
-        return replace(result, page=page, texts=texts)
+        return replace(result, page=page, texts=result.texts or texts)
 
     def invoked(
         self,
@@ -173,7 +173,7 @@ class Asking:
         from judgeloop.report.words import count, shortened
 
         config, systems = ready.config, ready.pool.systems
-        most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
+        most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
         named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)

@@ -74,6 +74,7 @@ class ErrorKind(StrEnum):
     """How an attempt without a reply ended. `engine/attempts.py` has one rule for each kind."""
 
     RETRY = "retry"  # another attempt may succeed: a time-out, an error of the server
+    UNREACHABLE = "unreachable"  # nothing answers at the address; it is tried for a few seconds
     CROWDED = "crowded"  # the server asks for fewer calls in flight
     SCARCE = "scarce"  # as CROWDED: the tier asked for has no capacity, which no item can change
     CHANGED = "changed"  # the judge asks again in another form, because the server refused this one
@@ -86,7 +87,13 @@ class ErrorKind(StrEnum):
     @property
     def asks_again(self) -> bool:
         """Whether another attempt at the same call may succeed."""
-        return self in {ErrorKind.RETRY, ErrorKind.CROWDED, ErrorKind.SCARCE, ErrorKind.CHANGED}
+        return self in {
+            ErrorKind.RETRY,
+            ErrorKind.UNREACHABLE,
+            ErrorKind.CROWDED,
+            ErrorKind.SCARCE,
+            ErrorKind.CHANGED,
+        }
 
 
 class JudgeError(JudgeloopError):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Reply, Usage, Verdict
+from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Output, Reply, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
 NOTHING = 0  # in the place of the number of a text
@@ -28,7 +28,8 @@ NOTHING = 0  # in the place of the number of a text
 class Reservation:
     """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
 
-    With `anew` it is sent even if there is a verdict under its key.
+    With `anew` it is sent even if there is a verdict under its key. With `output` it is a call to a
+    system, whose name stands in the place of the judge's, and its key is that of an output.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Reservation:
     note: Mapping[str, Any]
     rehearsed: bool = False
     anew: bool = False
+    output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,14 @@ class Ticket:
     cost_p: int
     rehearsed: bool = False
     anew: bool = False
+    output: bool = False
 
 
 class End(StrEnum):
     """How an attempt ended. The sentence beside it is for people; no program reads it."""
 
     VERDICT = "verdict"
+    OUTPUT = "output"  # a system's reply, also one that says how it failed
     ABSTAINED = "abstained"  # a reply without a verdict
     TRUNCATED = "truncated"  # a reply that reached the limit of tokens
     REFUSED = "refused"  # the provider refused the request
@@ -69,23 +73,27 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clearance:
-    """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
+    """Whether a reserved call may be sent: it may, unless its answer is known or it is busy.
 
-    `verdict` is the verdict that another run has brought meanwhile; the reservation is then
-    released. `busy` is the run that makes the same call now; empty if none does.
+    `known` is the verdict or the output that another run has brought meanwhile; the reservation is
+    then released. `busy` is the run that makes the same call now; empty if none does.
     """
 
-    verdict: Verdict | None = None
+    known: Verdict | Output | None = None
     busy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run: its id, when it began (ISO 8601, UTC), and what it was charged."""
+    """A run: its id, when it began (ISO 8601, UTC), and what it was charged.
+
+    `finished` is True once it has ended by itself, not for lack of money, time or a server.
+    """
 
     id: str
     began_at: str
     charged_p: int
+    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +202,22 @@ class Ledger(Protocol):
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
 
+    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
+        """Return the outputs recorded under `keys`; a key without an output is left out."""
+
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+        self,
+        run: str,
+        groups: Sequence[Sequence[Reservation]],
+        budget_p: int | None,
+        *,
+        instead: Ticket | None = None,
     ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+
+        If any group is granted, the reservation `instead`, which was never sent, is given back at
+        the same moment, so that no other run gets its money in between.
+        """
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
         """Return what processes that live hold back for other runs, by run.
@@ -211,11 +231,16 @@ class Ledger(Protocol):
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
 
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the actual cost, record the verdict if any, and return the recorded verdict."""
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
+        """Book the actual cost, record the verdict or output, and return what is recorded."""
 
-    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+    async def settle_all(
+        self, replies: Sequence[tuple[Ticket, Reply]]
+    ) -> list[Verdict | Output | None]:
         """As `settle` for each reply, in one transaction."""
+
+    async def finish(self, run: str) -> None:
+        """Record that `run` has ended by itself."""
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""

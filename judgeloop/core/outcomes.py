@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from judgeloop.core.money import to_usd
 from judgeloop.core.part import Part
+from judgeloop.core.pool import Pool
 from judgeloop.core.records import NO_TOKENS, Key, Label, Usage
 
 
@@ -81,7 +82,7 @@ class Tally:
 class Estimate(Generic[T_co]):
     """The counts of the labels and the stated risk of naming their leader the winner.
 
-    `interval` holds bounds for the gap over all items, if the stopping rule computes them.
+    `interval` holds bounds for what is estimated over all items, if the stopping rule computes them.
     """
 
     tally: T_co
@@ -236,6 +237,39 @@ class ControlTally:
         return self.right + self.tied + self.wrong + self.abstained
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """What a system gave that answers live.
+
+    - `system`: its name
+    - `asked`: number of outputs that this command asked for
+    - `remembered`: number of outputs from the ledger
+    - `oldest`: when the oldest of these was recorded (UTC); empty without any
+    - `unjudged`: number of outputs that no judge was asked about
+    - `failed`: on how many items it failed by itself
+    - `cut`: how many outputs reached the limit of tokens
+    - `empty`: how many outputs have no text
+    - `models`: the model names that its server reported
+    - `usd`: what the outputs cost that this command asked for
+    - `output_tokens`: of these, as far as reported
+    - `seconds_median`, `seconds_p95`: of these, the time to a whole reply; null without any
+    """
+
+    system: str
+    asked: int
+    remembered: int
+    oldest: str
+    unjudged: int
+    failed: int
+    cut: int
+    empty: int
+    models: tuple[str, ...]
+    usd: float
+    output_tokens: int
+    seconds_median: float | None
+    seconds_p95: float | None
+
+
 class StopKind(enum.StrEnum):
     """The kinds of reason for which a run halts."""
 
@@ -250,6 +284,7 @@ class StopKind(enum.StrEnum):
     BUDGET = "budget"
     ABSTENTIONS = "too_many_abstentions"
     JUDGE_FAILED = "judge_failed"
+    SYSTEM_FAILED = "system_failed"
     CONTROLS = "controls_not_passed"
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
@@ -265,6 +300,13 @@ class Population(enum.StrEnum):
 
     THESE_ITEMS = "items"  # the items of the set, judged or not; nothing beyond them
     ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
+
+
+class Groups(enum.StrEnum):
+    """What is done with the groups of items, each tested by itself."""
+
+    REPORT = "report"
+    REQUIRE = "require"  # in none may the second system be shown to be worse
 
 
 def every_one(items: int) -> str:
@@ -309,7 +351,8 @@ class Outcome(Generic[T_co]):
     order asked, including labels that left the decision again. `deciding` holds the keys of the
     choices whose labels make the estimate. `ahead` is the number of answers that were asked for
     ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers. `belief` is the selector's at the end, None for a selector without one.
+    for answers. `belief` is the selector's at the end, None for a selector without one. `further`
+    holds the labels that were asked after the decision.
     """
 
     winner: int | None
@@ -320,6 +363,7 @@ class Outcome(Generic[T_co]):
     ahead: int = 0
     rounds: int = 0
     belief: Belief | None = None
+    further: tuple[Label, ...] = ()
 
     @property
     def asked(self) -> int:
@@ -332,9 +376,13 @@ class Finished(Generic[T_co]):
     """A run's outcome, its cost, and the results of its controls.
 
     `models` holds for each judge the model names that its server reported, in the order seen.
+    `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
+    empty without any.
     """
 
     outcome: Outcome[T_co]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
     controls: tuple[ControlTally | None, ...] = ()
+    generated: tuple[Generated, ...] = ()
+    pool: Pool | None = None

@@ -4,7 +4,8 @@
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from judgeloop.core.records import Item, Query
 
@@ -14,11 +15,17 @@ UNLIMITED = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Items, and each system's output on each item: `outputs[system][position]`."""
+    """Items, and each system's output on each item: `outputs[system][position]`.
+
+    `live` holds the systems that answer when they are asked. The outputs that they have not given
+    are empty, and `known` holds the positions of those that they have, by system.
+    """
 
     items: tuple[Item, ...]
     systems: tuple[str, ...]
     outputs: tuple[tuple[str, ...], ...]
+    live: tuple[int, ...] = ()
+    known: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.systems) != len(self.outputs):
@@ -31,11 +38,11 @@ class Pool:
 
     def most_repeated(self, system: int) -> int:
         """Return on how many items a system gave its most frequent output."""
-        return max(Counter(self.outputs[system]).values(), default=0)
+        return max(Counter(self._given(system)).values(), default=0)
 
     def count_empty(self, system: int) -> int:
         """Return on how many items the output of a system has no text."""
-        return sum(not output.strip() for output in self.outputs[system])
+        return sum(not output.strip() for output in self._given(system))
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
         """Return the query on the item at `position`: compares two `systems`, or rates one."""
@@ -43,4 +50,16 @@ class Pool:
             item=self.items[position],
             systems=tuple(self.systems[system] for system in systems),
             outputs=tuple(self.outputs[system][position] for system in systems),
+            missing=tuple(
+                place
+                for place, system in enumerate(systems)
+                if system in self.live and position not in self.known.get(system, ())
+            ),
         )
+
+    def _given(self, system: int) -> Sequence[str]:
+        """Return the outputs of a system that are known."""
+        outputs = self.outputs[system]
+        if system not in self.live:
+            return outputs
+        return [outputs[position] for position in sorted(self.known.get(system, ()))]

@@ -1,4 +1,4 @@
-"""The interfaces (protocols) of selector, estimator, stopping rule and judge.
+"""The interfaces (protocols) of selector, estimator, stopping rule, judge and system.
 
 Nothing is implemented here. The contract tests in `tests/contracts/` check the implementations of
 selector and judge against these docstrings. The ledger's are in `ledger.py`.
@@ -109,13 +109,27 @@ class StoppingRule(Protocol[T_contra]):
         """Return the same rule for another limit on the number of judgments."""
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Return bounds for the gap over all items, first system minus second.
+        """Return bounds for what the labels estimate over all items.
 
         None if the rule computes no bounds.
         """
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
         """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
+
+
+class Further(Protocol):
+    """What a run asks after its decision, which stays as it is."""
+
+    def follow(self, labels: Sequence[records.Label]) -> None:
+        """Take all labels so far, in the order asked; those of before are among them."""
+
+    def ask(self, left: Sequence[records.Choice]) -> Sequence[records.Choice]:
+        """Return which choices of those `left` are asked next; none at the end.
+
+        `left` are all that were not asked yet, in the order drawn.
+        """
+        ...
 
 
 class Judge(Protocol):
@@ -164,3 +178,60 @@ class Judge(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+
+
+class System(Protocol):
+    """Answers items when it is asked; its worst-case cost is known before the attempt."""
+
+    @property
+    def identity(self) -> records.JudgeIdentity:
+        """Who answers, and all that is sent beside the item; part of the key of every output."""
+
+    @property
+    def priced(self) -> bool:
+        """False if a call costs money and judgeloop does not know the price."""
+
+    @property
+    def lasts(self) -> bool:
+        """False if nothing says what is behind its name: outputs then serve their own run alone."""
+
+    @property
+    def longest_bytes(self) -> int:
+        """A likely bound on the bytes of an output, while none is known."""
+
+    @property
+    def likely_bytes(self) -> int:
+        """A guess at the bytes of an output, for forecasts."""
+
+    @property
+    def limit_is_default(self) -> bool:
+        """True if outputs have a limit of tokens that the user did not choose."""
+
+    @property
+    def timeout_s(self) -> float:
+        """The limit of an attempt, in seconds."""
+
+    def sent(self, item: records.Item) -> object:
+        """Return what it is told of an item, as a JSON value; part of the key of its output."""
+
+    def quote(self, call: records.Call) -> records.Quote:
+        """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
+
+    async def answer(self, call: records.Call) -> records.Reply:
+        """Make one attempt; the reply's answer is an `Output`.
+
+        Raises:
+            JudgeError: there is no reply; its `kind` says what happens next.
+        """
+
+    async def aclose(self) -> None:
+        """Close connections."""
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A judge or a system behind a server; those of one server and one key share their pace."""
+
+    @property
+    def server(self) -> tuple[str, str]:
+        """The address and the key. It is never shown."""

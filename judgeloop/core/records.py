@@ -19,32 +19,43 @@ TWO_SYSTEMS = (0, 1)  # systems of a choice that compares two systems
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An input of the test set."""
+    """An input of the test set.
+
+    `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
+    that answers live gets these. `prompt` is the same as one text, for judges.
+    """
 
     id: str
     prompt: str
     reference: str | None = None
     group: str | None = None
+    messages: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """An item and the systems to judge on it: two for a comparison, one for a rating.
 
+    `missing` holds the places of the outputs that a live system has not given yet; their texts are
+    empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges.
+    `audited` says whether the other order is asked, too, with an order of which some are audited.
     """
 
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
+    missing: tuple[int, ...] = ()
     alone: int | None = None
+    audited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a judge: a query in one order of presentation.
+    """One request: to a judge, about a query in one order of presentation; or to a system.
 
-    The judge sees `outputs[0]`, the output of `systems[0]`, first.
+    The judge sees `outputs[0]`, the output of `systems[0]`, first. A system sees the item alone,
+    and there are no outputs.
     """
 
     item: Item
@@ -126,6 +137,30 @@ Answer = Verdict | Abstention
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """What a system that answers live gave for an item.
+
+    - `text`: the text to judge; None if the system failed by itself, and `failed` says how: a
+      filter blocked it, or its thoughts used up the limit.
+    - `cut`: True if the text reached the limit of tokens.
+    - `cost_p`: its price in picodollars. `tokens`: of the output, None if not reported.
+    - `seconds`: from the request to the end of the reply. `model`: as the server named it.
+    - `at`: when it was recorded (ISO 8601, UTC); empty while it is not. `fresh`: True if this
+      command asked for it.
+    """
+
+    text: str | None
+    failed: str = ""
+    cut: bool = False
+    cost_p: int = 0
+    tokens: int | None = None
+    seconds: float = 0.0
+    model: str = ""
+    at: str = ""
+    fresh: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """The most that a call can use and cost, known before the call; costs in picodollars.
 
@@ -144,7 +179,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of an attempt: an answer and its cost, in picodollars.
+    """The result of an attempt: an answer or an output, and its cost, in picodollars.
 
     `cost_p` is None when the reply does not report its usage; the worst case is charged then.
     `breach` says how the reply contradicts the quote, empty if it does not: the reply is booked,
@@ -152,7 +187,7 @@ class Reply:
     is negative where writing to the cache cost more.
     """
 
-    answer: Answer
+    answer: Answer | Output
     cost_p: int | None
     usage: Usage | None = None
     model: str = ""

@@ -157,6 +157,24 @@ def verdict_key(identity: JudgeIdentity, call: Call, *, blind: bool) -> str:
     return KeyIngredients.of(identity, call, blind=blind).key
 
 
+def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, str]:
+    """Return what the key of an output is made of, to hash and to record beside its attempt.
+
+    `sent` is what the system was told of the item. `run` is the run that alone may use the output;
+    empty if all may.
+    """
+    return {
+        VERSION: str(KEY_VERSION),
+        "answers": "a system",  # so that no output has the key of a verdict
+        PROVIDER: identity.provider,
+        MODEL: identity.model,
+        **{f"system's {name}": value for name, value in sorted(identity.parameters.items())},
+        "sent": digest(sent),
+        "sample": "0",
+        "run": run,
+    }
+
+
 def place_of(item: Item) -> Place:
     """Return what identifies `item` in keys."""
     return item.id, digest(item.prompt), digest(item.reference)

@@ -13,10 +13,10 @@ from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.ledger import Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Abstention, Answer, Call, Item
+from judgeloop.core.records import Abstention, Answer, Call, Item, Output
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
+from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
@@ -121,7 +121,8 @@ async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) 
     state = RunState[Any](Terms(RUN, timeout_s=config.judge_timeout, policy=once))
     accounts = Accounts([judge], ledger, state)
     # The only item is not to blame.
-    attempts = Attempts(judge, accounts, Pace(1), state, first_items=1)
+    asked = Asked.judge(judge, config.judge_timeout)
+    attempts = Attempts(asked, accounts, Pace(1), state, first_items=1)
     try:
         answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:
@@ -137,7 +138,9 @@ async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) 
     return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 
-async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer:
+async def _attempt(
+    attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve
+) -> Answer | Output:
     """Make a single attempt; another if the server refused the form of the first, unbilled."""
     try:
         return await attempts.attempt(call, ticket)
@@ -188,7 +191,8 @@ def _place(path: Path) -> Finding:
     return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 
-def _verdict(answer: Answer, call: Call) -> Finding:
+def _verdict(answer: Answer | Output, call: Call) -> Finding:
+    assert not isinstance(answer, Output), "a judge gives verdicts"
     rated = len(call.outputs) == 1
     if isinstance(answer, Abstention):
         return Finding("verdict", False, f"the reply is no verdict: {answer.reason}")

@@ -20,8 +20,9 @@ from judgeloop.core.ledger import Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import NO_TOKENS, Reply, Verdict
-from judgeloop.engine.asks import Ask, Planned, reservation
+from judgeloop.core.records import NO_TOKENS, Output, Reply, Verdict
+from judgeloop.engine.asks import Ask, OutputAsk, Planned, reservation
+from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, Waiting, first_of
 
@@ -40,18 +41,27 @@ NAMED = 3  # other runs that a message names
 class Accounts:
     """Reserves and books in the ledger, and knows which calls are in flight."""
 
-    def __init__(self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any]) -> None:
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        ledger: Ledger,
+        state: RunState[Any],
+        sources: Sources | None = None,
+    ) -> None:
         """The terms in `state` hold the budget and the limit on calls in flight."""
         self._judges = judges
+        self._sources = sources or Sources({}, judges, state.terms)
         self._ledger = ledger
         self._state = state
         self._terms = state.terms
-        self._computed = not any(judge.order_matters for judge in judges)
+        computed = not any(judge.order_matters for judge in judges)
+        self._computed = computed and not self._sources.systems
         self._free = self._computed  # whether the calls reserved last cost nothing
         self._in_flight: set[str] = set()  # keys of the calls that are being made
         self._waiting = 0  # calls in flight that wait for money for another attempt
         self._replies: list[tuple[Ticket, Reply]] = []  # that wait to be settled together
-        self._writing: asyncio.Task[list[Verdict | None]] | None = None
+        self._writing: asyncio.Task[list[Verdict | Output | None]] | None = None
+        self._exchanged: set[Ticket | None] = set()  # earmarks of callers that were cancelled
         self._waits = Waiting(state)
 
     @property
@@ -66,7 +76,8 @@ class Accounts:
         """Return for each query the calls to reserve.
 
         A call in `known` (its verdict is recorded, or it is being made) is left out. So is a call
-        that an earlier query makes, and a second call that is known not to be needed.
+        that an earlier query makes, and a second call that is known not to be needed. A query that
+        lacks outputs takes the calls for these, and its earmark.
         """
         claimed: set[str] = set()
         groups = []
@@ -80,25 +91,41 @@ class Accounts:
             ]
             claimed.update(ask.key for ask in asks)
             groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
+            if planned.outputs:
+                lacked = {
+                    ask.key: ask
+                    for ask in planned.outputs
+                    if ask.key not in known and ask.key not in claimed
+                }
+                claimed.update(lacked)
+                groups[-1] += map(self._sources.reservation, lacked.values())
+                groups[-1].append(self._sources.earmark(planned.query))
         if any(groups):
             self._free = self._computed and all(
                 _is_free(call) for group in groups for call in group
             )
         return groups
 
-    async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
+    async def reserve(
+        self, groups: Sequence[Sequence[Reservation]], *, instead: Ticket | None = None
+    ) -> list[list[Ticket]]:
         """Reserve the longest prefix of whole groups that the budget covers.
 
-        What is reserved for a caller that is cancelled meanwhile is released.
+        If any is granted, the earmark `instead` is given back. What is reserved for a caller that
+        is cancelled meanwhile is released.
         """
         terms = self._terms
-        reserving = asyncio.create_task(self._ledger.reserve(terms.run_id, groups, terms.budget_p))
+        more = {} if instead is None else {"instead": instead}
+        reserving = asyncio.create_task(
+            self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more)
+        )
         try:
             granted = await self._done(asyncio.shield(reserving))
         except asyncio.CancelledError:
             with contextlib.suppress(LedgerError):
                 for ticket in itertools.chain(*await reserving):
                     await self.release(ticket, End.UNSENT, "never sent")
+                    self._exchanged.add(instead)
             raise
         if granted:
             self._waits.end()
@@ -110,13 +137,13 @@ class Accounts:
         held = await self._done(self._ledger.held_back(terms.run_id, cost_p, terms.budget_p))
         return held is not None and await self._waits.goes_on(_shares(held))
 
-    async def reserve_again(self, ask: Ask) -> Ticket | None:
+    async def reserve_again(self, ask: Ask | OutputAsk) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.
 
         Returns None if the budget does not cover the attempt, or if nothing more is sent.
         """
         changes, closed = self._state.changes, self._state.closed
-        wanted = [reservation(ask, self._judges[ask.judge])]
+        wanted = [self._of(ask)]
         self._waiting += 1
         changes.notify()
         try:
@@ -136,6 +163,11 @@ class Accounts:
         finally:
             self._waiting -= 1
 
+    def _of(self, ask: Ask | OutputAsk) -> Reservation:
+        if isinstance(ask, OutputAsk):
+            return self._sources.reservation(ask)
+        return reservation(ask, self._judges[ask.judge])
+
     def _all_wait(self) -> bool:
         """Return whether every call in flight waits for money."""
         return self._waiting >= len(self._in_flight)
@@ -152,12 +184,12 @@ class Accounts:
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
         cleared = await self._done(self._ledger.sending(ticket))
-        if cleared.verdict is not None:
+        if cleared.known is not None:
             self._state.changes.notify()
         return cleared
 
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the cost and the verdict of a reply; return the verdict under its key, if any."""
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
+        """Book the cost and the answer of a reply; return what is recorded under its key."""
         by_the_round = self._computed and _is_free(ticket)
         book = self._settle_with_others if by_the_round else self._ledger.settle
         verdict = await self._done(book(ticket, reply))
@@ -175,6 +207,8 @@ class Accounts:
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the attempt was certainly not billed."""
+        if ticket in self._exchanged:
+            return
         await self._done(self._ledger.release(ticket, end, why))
         self._state.changes.notify()
 
@@ -195,7 +229,7 @@ class Accounts:
         if self._writing is not None:
             await self._writing
 
-    async def _settle_with_others(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+    async def _settle_with_others(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
         """Settle a reply in one commit with those of the calls in flight."""
         place = len(self._replies)
         self._replies.append((ticket, reply))
@@ -205,7 +239,7 @@ class Accounts:
         # A caller that is cancelled does not take the others' verdicts with it.
         return (await asyncio.shield(self._writing))[place]
 
-    async def _settle_all(self) -> list[Verdict | None]:
+    async def _settle_all(self) -> list[Verdict | Output | None]:
         """Wait until every call in flight has its reply, but not for long; settle the replies."""
         try:
             async with asyncio.timeout(LINGER_S):
@@ -219,6 +253,9 @@ class Accounts:
     def out_of_money(self, planned: Planned) -> StopReason:
         """Return the reason to halt when the budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
+        if planned.outputs:
+            lacked = [*map(self._sources.reservation, planned.outputs)]
+            need = sum(one.cost_p for one in (*lacked, self._sources.earmark(planned.query)))
         of_all, own = self._terms.ledger_budget_p, self._terms.budget_p
         limits = {}
         if own is not None:

@@ -4,7 +4,7 @@ Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve 
 (`admission.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.ledger import Reservation
@@ -31,15 +31,27 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputAsk:
+    """A call to a system for its output to an item, with the key of the output."""
+
+    system: str
+    call: Call
+    key: str
+    note: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """A query with all calls that answer it.
 
-    `unasked` is the answer to a query that no judge is asked; it has no calls.
+    `unasked` is the answer to a query that no judge is asked; it has no calls. `outputs` are the
+    calls for the outputs that the query lacks. What it takes to judge them is not known yet.
     """
 
     query: Query
     asks: tuple[Ask, ...]
-    unasked: Abstention | None = None
+    unasked: Answer | None = None
+    outputs: tuple[OutputAsk, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -78,7 +90,6 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
             terms.order if query.alone is None else Order.FIXED,
             terms.seed,
             order_matters=judge.order_matters,
-            audit_share=terms.audit_share,
         )
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)

@@ -1,4 +1,6 @@
-"""From one call to its answer: attempts at a judge, each reserved before and booked after.
+"""From one call to its answer: attempts, each reserved before and booked after.
+
+A call is one to a judge, for a verdict, or one to a system that answers live, for an output.
 
 How an attempt can end (a reply, or a kind of `JudgeError`), and what follows. "Charge" is the worst
 case if the provider may have billed the attempt (`JudgeError.billed`), and nothing if it did not.
@@ -8,10 +10,12 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 | is not sent              | UNSENT    | nothing    | no                     | is closed already      |
 | another run has answered | UNNEEDED  | nothing    | no                     | goes on                |
 | a verdict                | VERDICT   | its cost   | no                     | goes on                |
+| an output                | OUTPUT    | its cost   | no                     | goes on                |
 | an abstention            | ABSTAINED | its cost   | once, if that may help | goes on                |
 | more than its quote      | as above  | its cost   | no                     | halts at once          |
 | ITEM                     | ABSTAINED | charge     | no                     | goes on                |
 | RETRY                    | FAILED    | charge     | by the retry policy    | halts after five calls |
+| UNREACHABLE              | FAILED    | nothing    | for 8 seconds          | halts at once          |
 | CROWDED, SCARCE          | FAILED    | charge     | by the retry policy    | goes slower            |
 | CHANGED                  | FAILED    | charge     | at once                | goes on                |
 | REFUSED, BLOCKED         | REFUSED   | charge     | once                   | goes on                |
@@ -29,14 +33,15 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeGuard, final
+from dataclasses import dataclass
+from typing import Any, Self, TypeGuard, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.ledger import End, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
+from judgeloop.core.protocols import Judge, System
+from judgeloop.core.records import Abstention, Answer, Call, Output, Quote, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.retrying import Retries, time_limit
@@ -57,25 +62,51 @@ class NotAskedError(Exception):
     """A call was given up without an answer: no money for an attempt, or an interruption."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked, a judge or a system, and how.
+
+    `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
+    limits a whole attempt in seconds; None is no limit.
+    """
+
+    who: str
+    quote: Callable[[Call], Quote]
+    ask: Callable[[Call], Awaitable[Reply]]
+    timeout_s: float | None
+    failed: StopKind = StopKind.JUDGE_FAILED
+
+    @classmethod
+    def judge(cls, judge: Judge, timeout_s: float | None) -> Self:
+        """Ask a judge for verdicts."""
+        return cls("the judge", judge.quote, judge.judge, timeout_s)
+
+    @classmethod
+    def system(cls, name: str, system: System) -> Self:
+        """Ask a system for outputs."""
+        ask, failed = system.answer, StopKind.SYSTEM_FAILED
+        return cls(f"the system {name}", system.quote, ask, system.timeout_s, failed)
+
+
 @final
 class Attempts:
-    """Asks one judge, and books every attempt."""
+    """Asks one judge or one system, and books every attempt."""
 
     def __init__(
         self,
-        judge: Judge,
+        asked: Asked,
         accounts: Accounts,
         pace: Pace,
         state: RunState[Any],
         *,
         first_items: int = FIRST_ITEMS,
     ) -> None:
-        """Ask `judge` at the speed of `pace`, as the terms in `state` allow.
+        """Ask at the speed of `pace`, as the terms in `state` allow.
 
-        Their `timeout_s` limits a whole attempt in seconds, also if the reply arrives byte by byte;
-        time in which the process stood still is not counted. `first_items` is as in `Refusals`.
+        The time limit holds also if the reply arrives byte by byte; time in which the process stood
+        still is not counted. `first_items` is as in `Refusals`.
         """
-        self._judge = judge
+        self._asked = asked
         self._accounts = accounts
         self._pace = pace
         self._state = state
@@ -84,8 +115,8 @@ class Attempts:
         self.models: dict[str, None] = {}  # that the server named, in the order seen
         state.paces.append(pace)
 
-    async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
-        """Return the answer to `call`.
+    async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
+        """Return the answer to `call`, or a system's output.
 
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
         unreadable reply, a refusal for an unknown reason, or a reply that a learned limit cut off,
@@ -114,7 +145,7 @@ class Attempts:
         self._failures = 0
         return answer
 
-    async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
+    async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
         """Make attempts until there is an answer, as long as the policy allows."""
         retries = Retries(self._state.terms.policy)
         granted: Ticket | None = ticket
@@ -129,7 +160,7 @@ class Attempts:
             granted = await again()
         raise NotAskedError
 
-    async def attempt(self, call: Call, ticket: Ticket) -> Answer:
+    async def attempt(self, call: Call, ticket: Ticket) -> Answer | Output:
         """Make one attempt; book it however it ends.
 
         Raises:
@@ -145,7 +176,7 @@ class Attempts:
             reply = await self._reply(call)
         except TimeoutError:
             await self._accounts.abandon(ticket, End.TIMED_OUT, "timed out")
-            late = f"no reply within {self._state.terms.timeout_s:g} s"
+            late = f"no reply within {self._asked.timeout_s:g} s"
             raise JudgeError(ErrorKind.RETRY, late, billed=True) from None
         except JudgeError as error:
             refused = await self._note_failure(error, call, ticket)
@@ -165,8 +196,8 @@ class Attempts:
     async def _reply(self, call: Call) -> Reply:
         """Return the judge's reply; an item that cannot be judged is an abstention."""
         try:
-            async with time_limit(self._state.terms.timeout_s):
-                return await self._judge.judge(call)
+            async with time_limit(self._asked.timeout_s):
+                return await self._asked.ask(call)
         except JudgeError as error:
             if error.kind is not ErrorKind.ITEM:
                 raise
@@ -175,7 +206,7 @@ class Attempts:
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
         closed = self._state.closed
-        tokens = self._judge.quote(call).tokens
+        tokens = self._asked.quote(call).tokens
         if not closed.is_set() and self._pace.enter_now(tokens):
             return
         turn = asyncio.create_task(self._pace.enter(tokens))
@@ -194,8 +225,8 @@ class Attempts:
         if not goes:
             raise NotAskedError
 
-    async def _note_sending(self, ticket: Ticket) -> Verdict | None:
-        """Record that the call is sent now; return the verdict if another run has brought it.
+    async def _note_sending(self, ticket: Ticket) -> Verdict | Output | None:
+        """Record that the call is sent now; return its answer if another run has brought it.
 
         It waits while another run makes the same call. The call's place is left unless it is sent.
         """
@@ -206,16 +237,16 @@ class Attempts:
                     self._halt_busy(cleared.busy)
                     raise NotAskedError  # noqa: TRY301 - as below
             waiting.end()
-            if cleared.verdict is None and self._state.closed.is_set():
+            if cleared.known is None and self._state.closed.is_set():
                 raise NotAskedError  # noqa: TRY301 - handled as any other end before the sending
         except BaseException:
             self._pace.leave()
             with contextlib.suppress(LedgerError):
                 await self._accounts.release(ticket, End.UNSENT, "never sent")
             raise
-        if cleared.verdict is not None:
+        if cleared.known is not None:
             self._pace.leave()
-        return cleared.verdict
+        return cleared.known
 
     def _halt_busy(self, run: str) -> None:
         if not self._state.closed.is_set():
@@ -226,19 +257,23 @@ class Attempts:
             )
             self._state.halt(StopReason(StopKind.DEADLINE, why), at_once=True)
 
-    async def _settle(self, ticket: Ticket, reply: Reply) -> Answer:
+    async def _settle(self, ticket: Ticket, reply: Reply) -> Answer | Output:
         """Book a reply; halt if it contradicts its quote."""
         self._pace.went_well()
         self._refusals.answered()
         breach = contradiction(reply, ticket)
         if breach is not None:
-            self._state.judge_failed(breach)
-        verdict = await self._accounts.settle(ticket, reply)
+            self._fail(breach)
+        recorded = await self._accounts.settle(ticket, reply)
         if reply.model:
             self.models[reply.model] = None
         if breach is not None:
             raise breach
-        return reply.answer if verdict is None else verdict
+        return reply.answer if recorded is None else recorded
+
+    def _fail(self, error: JudgeError) -> None:
+        """Halt at once: no attempt can succeed."""
+        self._state.failed(self._asked.failed, f"{self._asked.who} failed: {error}")
 
     async def _note_failure(
         self, error: JudgeError, call: Call, ticket: Ticket
@@ -255,7 +290,7 @@ class Attempts:
                 end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
                 end = End.REFUSED
-                self._state.judge_failed(error)
+                self._fail(error)
             case ErrorKind.QUIT:
                 self._state.made -= 1  # who left answers nothing
             case _:
@@ -273,6 +308,9 @@ class Attempts:
         raise NotAskedError
 
     def _failed(self, error: JudgeError) -> Answer:
+        if error.kind is ErrorKind.UNREACHABLE:
+            self._fail(error)
+            raise error
         self._failures += 1
         scarce = error.kind is ErrorKind.SCARCE
         if self._failures >= FAILURES_IN_A_ROW or scarce:
@@ -284,7 +322,7 @@ class Attempts:
                 else f"{self._failures} calls in a row failed in every attempt"
             )
             down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
-            self._state.judge_failed(down)
+            self._fail(down)
             raise down from error
         return Abstention(f"failed: {error}")
 
@@ -350,6 +388,6 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     return JudgeError(ErrorKind.REJECTED, why, billed=True)
 
 
-def _may_be_better(answer: Answer, unread: int) -> TypeGuard[Abstention]:
+def _may_be_better(answer: Answer | Output, unread: int) -> TypeGuard[Abstention]:
     """Return whether to ask again, after so many other replies that could not be read."""
     return isinstance(answer, Abstention) and answer.again and (answer.changed or not unread)

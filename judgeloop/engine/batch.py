@@ -1,59 +1,53 @@
-"""Answers a batch of queries in the order asked, from the ledger or by asking the judges.
+"""Answers a batch of queries in the order asked, from the ledger or by asking judges and systems.
 
 A query is planned shortly before it is admitted: which calls answer it, and which of their verdicts
 the ledger has. All its other calls, to every judge and in every order of presentation, are
 reserved in one transaction before the first is sent (`accounts.py`). The second order stays
 reserved until the first has answered; if it is not needed, its money is free again. The session
 decides what to ask and when to stop.
+
+What it takes to judge outputs is not known before they are there. A query that lacks outputs of
+live systems is admitted when the budget covers its calls for these and an earmark for the judges.
+Then the earmark becomes exact reservations. Outputs that are longer than it reckoned with take the
+rest from what is left of the budget. If that is too little, the run ends there, and the outputs
+stay in the ledger. It does not wait for money: who holds an earmark never waits, so that no
+two queries wait for each other.
 """
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, final
+from dataclasses import replace
+from typing import final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.ledger import End, Ledger, Reservation, Ticket
+from judgeloop.core.ledger import End, Reservation, Ticket
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Answer, Query, Verdict
-from judgeloop.engine.accounts import Accounts
-from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used
-from judgeloop.engine.attempts import Attempts, NotAskedError
-from judgeloop.engine.pace import Pace
+from judgeloop.core.records import Abstention, Answer, Output, Query, Verdict
+from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
+from judgeloop.engine.attempts import NotAskedError
+from judgeloop.engine.generating import earmark_key
+from judgeloop.engine.oracle import Oracle
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.state import RunState, first_of
+from judgeloop.engine.state import first_of
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
-Sending = asyncio.Task[Answer | None]  # None: the call was not needed
+Sending = asyncio.Task[Answer | Output | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
 
 
-@final
-class Oracle:
-    """The judges of a run with their ledger; after a halt, no further query is admitted."""
+async def answers(
+    oracle: Oracle, queries: Sequence[Query], *, counted: bool = True
+) -> list[Answer]:
+    """Return the answers to `queries`, up to the first query without an answer.
 
-    def __init__(self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any]) -> None:
-        """`judges` holds a single judge or the judges of a panel."""
-        terms = state.terms
-        self.judges = judges
-        self.ledger = ledger
-        self.state = state
-        self.accounts = Accounts(judges, ledger, state)
-        self.attempts = [
-            Attempts(
-                judge,
-                self.accounts,
-                Pace(terms.concurrency, terms.calls_a_minute, terms.tokens_a_minute),
-                state,
-            )
-            for judge in judges
-        ]
-
-    async def answers(self, queries: Sequence[Query], *, counted: bool = True) -> list[Answer]:
-        """Return the answers to `queries`, up to the first query without an answer.
-
-        If they are `counted`, observers are told the number of answers so far.
-        """
-        return await Batch(self, queries, counted=counted).run()
+    If they are `counted`, observers are told the number of answers so far.
+    """
+    # As if all were decisive, so that the batch audits none too many.
+    audits = FEWEST_BOTH - oracle.audited
+    asked = [replace(query, audited=number < audits) for number, query in enumerate(queries)]
+    found = await Batch(oracle, asked, counted=counted).run()
+    oracle.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
+    return found
 
 
 @final
@@ -68,7 +62,7 @@ class Batch:
         self._queries = queries
         self._counted = counted
         self._plans: list[Planned] = []  # of the first queries, in the order asked
-        # By key: a verdict from the ledger, or a call of this batch.
+        # By key: a verdict from the ledger, or a call of this batch to a judge or a system.
         self._known: dict[str, Sending | Verdict] = {}
         self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
@@ -131,13 +125,17 @@ class Batch:
         return self._plans[begin:end]
 
     async def _plan(self, queries: Sequence[Query]) -> None:
-        """Plan the next queries, and look up their verdicts in the ledger."""
-        judges, terms = self._oracle.judges, self._state.terms
-        plans = [plan_for(query, judges, terms) for query in queries]
+        """Plan the next queries, and look up their outputs and verdicts in the ledger."""
+        sources, ledger = self._oracle.sources, self._oracle.ledger
+        await sources.look_up(queries, ledger)
+        plans = [sources.plan(query) for query in queries]
+        await self._look_up(plans)
+        self._plans += plans
+
+    async def _look_up(self, plans: Sequence[Planned]) -> None:
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             self._known.update(await self._oracle.ledger.verdicts(sorted(unknown)))
-        self._plans += plans
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
         """Start the longest prefix of `wanted` that the budget covers; return what was started."""
@@ -161,17 +159,100 @@ class Batch:
         return granted
 
     def _start(self, planned: Planned, tickets: Sequence[Ticket]) -> Answering:
+        if planned.outputs:
+            task = asyncio.create_task(
+                self._generate(planned, self._begin_outputs(planned, tickets))
+            )
+        else:
+            task = asyncio.create_task(self._answer(planned, self._begin(planned, tickets)))
+        self._running.add(task)
+        task.add_done_callback(self._landed)
+        return task
+
+    def _begin(
+        self, planned: Planned, tickets: Sequence[Ticket]
+    ) -> Sequence[Sending | Verdict | None]:
+        """Start the calls to judges that were reserved; return what is known of each call."""
         by_key = {ticket.key: ticket for ticket in tickets}
         for ask in planned.asks:
             if ask.key in by_key:
                 self._unbegun[ask.key] = by_key[ask.key]
                 self._known[ask.key] = self._sending(ask, by_key[ask.key])
         # A second call that is known not to be needed was not reserved.
-        found = [self._known.get(key) for key in planned.keys]
-        task = asyncio.create_task(self._answer(planned, found))
-        self._running.add(task)
-        task.add_done_callback(self._landed)
-        return task
+        return [self._known.get(key) for key in planned.keys]
+
+    def _begin_outputs(self, planned: Planned, tickets: Sequence[Ticket]) -> Ticket | None:
+        """Start the calls to systems that were reserved; return the earmark."""
+        by_key = {ticket.key: ticket for ticket in tickets}
+        for ask in planned.outputs:
+            if ask.key in by_key:
+                self._unbegun[ask.key] = by_key[ask.key]
+                self._accounts.begins(ask.key)
+                self._known[ask.key] = asyncio.create_task(self._send(ask, by_key[ask.key]))
+        earmark = by_key.get(earmark_key(planned.query))
+        if earmark is not None:
+            self._unbegun[earmark.key] = earmark
+        return earmark
+
+    async def _generate(self, planned: Planned, earmark: Ticket | None) -> Answer | None:
+        """Return the answer to a query once its outputs are there; None if it is given up."""
+        held, key = earmark, earmark_key(planned.query)
+        self._unbegun.pop(key, None)
+        try:
+            tasks = [self._known[ask.key] for ask in planned.outputs]
+            outputs = await self._replies(planned, tasks)
+            if outputs is None:
+                return None
+            lacked = self._learned(planned, outputs)
+            if lacked is not None:
+                return lacked
+            self._accounts.begins(key)  # it may still return money
+            try:
+                whole, tickets = await self._judging(planned, held)
+                if tickets is None:
+                    return None
+                held = None if tickets else held
+                found = self._begin(whole, tickets)
+            finally:
+                self._accounts.ends(key)
+            if held is not None:
+                await self._accounts.release(held, End.UNNEEDED, "no judge is asked")
+                held = None
+            return await self._answer(whole, found)
+        finally:
+            if held is not None:
+                await self._accounts.release(held, End.UNSENT, "never sent")
+
+    def _learned(
+        self, planned: Planned, outputs: Sequence[Answer | Output | None]
+    ) -> Abstention | None:
+        """Take the outputs of a query; return the answer to it if a call for one failed."""
+        lacked = None
+        for ask, output in zip(planned.outputs, outputs, strict=True):
+            if isinstance(output, Output):
+                self._oracle.sources.learn(ask, output)
+            elif isinstance(output, Abstention):
+                lacked = Abstention(f"{ask.system} gave no output: {output.reason}")
+        return lacked
+
+    async def _judging(
+        self, planned: Planned, earmark: Ticket | None
+    ) -> tuple[Planned, list[Ticket] | None]:
+        """Plan a query whose outputs are there, and reserve its calls in place of the earmark.
+
+        The tickets are None if the budget does not cover them; the run is then halted.
+        """
+        whole = self._oracle.sources.plan(planned.query)
+        await self._look_up([whole])
+        (group,) = self._accounts.wanted([whole], self._known)
+        if not group:
+            return whole, []
+        granted = await self._accounts.reserve([group], instead=earmark)
+        if not granted:
+            if not self._state.is_over():
+                self._state.halt(self._accounts.out_of_money(whole))
+            return whole, None
+        return whole, granted[0]
 
     def _sending(self, ask: Ask, ticket: Ticket) -> Sending:
         """Make a call; the second order of presentation waits for the first."""
@@ -189,18 +270,34 @@ class Batch:
     async def _answer(
         self, planned: Planned, found: Sequence[Sending | Verdict | None]
     ) -> Answer | None:
-        """Return the answer to a query, None if given up; a judge's failure halts the run."""
+        """Return the answer to a query, None if given up."""
+        replies = await self._replies(planned, found)
+        if replies is None:
+            return None
+        answers = [None if isinstance(reply, Output) else reply for reply in replies]
+        known = [isinstance(entry, Verdict) for entry in found]
+        self._state.remembered += sum(
+            one and other for one, other in zip(known, used(planned, answers), strict=True)
+        )
+        terms = self._state.terms
+        return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
+
+    async def _replies(
+        self, planned: Planned, found: Sequence[Sending | Verdict | None]
+    ) -> list[Answer | Output | None] | None:
+        """Wait for all calls, and return their answers; None if one is given up.
+
+        A failure of a judge or a system halts the run.
+        """
         pending = [entry for entry in found if isinstance(entry, asyncio.Task)]
         if pending:
-            # Wait for all calls before an error is raised, so that paid verdicts are kept.
+            # Wait for all calls before an error is raised, so that what is paid for is kept.
             for end in await asyncio.gather(*pending, return_exceptions=True):
                 if isinstance(end, Exception) and not isinstance(end, NotAskedError | JudgeError):
                     raise end  # it may be why the other calls were given up
         state = self._state
         try:
-            answers = [
-                entry.result() if isinstance(entry, asyncio.Task) else entry for entry in found
-            ]
+            return [entry.result() if isinstance(entry, asyncio.Task) else entry for entry in found]
         except NotAskedError:
             if not state.is_over():
                 state.halt(self._accounts.out_of_money(planned))
@@ -208,19 +305,12 @@ class Batch:
             if error.kind is ErrorKind.QUIT:
                 state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
             else:
-                state.judge_failed(error)
-        else:
-            known = [isinstance(entry, Verdict) for entry in found]
-            state.remembered += sum(
-                one and other for one, other in zip(known, used(planned, answers), strict=True)
-            )
-            terms = state.terms
-            return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
+                state.failed(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
         return None
 
     async def _send_after(
         self, first: Sending | Verdict, ask: Ask, ticket: Ticket
-    ) -> Answer | None:
+    ) -> Answer | Output | None:
         """Make the second call of two if the answer to the first does not settle the verdict.
 
         Raises:
@@ -234,7 +324,7 @@ class Batch:
                 if first.cancelled() or first.exception() is not None:
                     raise NotAskedError
             answer = first.result() if isinstance(first, asyncio.Task) else first
-            needed = answer is not None and not settles(answer)
+            needed = isinstance(answer, Answer) and not settles(answer)
         finally:
             if not needed:
                 await self._accounts.release(ticket, End.UNNEEDED, "the first order settles it")
@@ -243,12 +333,16 @@ class Batch:
         self._accounts.begins(ask.key)
         return await self._send(ask, ticket)
 
-    async def _send(self, ask: Ask, ticket: Ticket) -> Answer:
+    async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
+        oracle = self._oracle
+        asked = (
+            oracle.generating[ask.system]
+            if isinstance(ask, OutputAsk)
+            else oracle.attempts[ask.judge]
+        )
         try:
-            return await self._oracle.attempts[ask.judge].answer(
-                ask.call, ticket, lambda: self._accounts.reserve_again(ask)
-            )
+            return await asked.answer(ask.call, ticket, lambda: self._accounts.reserve_again(ask))
         except (NotAskedError, JudgeError):
             raise
         except Exception:

@@ -15,7 +15,8 @@ from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
 from judgeloop.core.records import Answer, Item, JudgeIdentity, Query, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.asks import size_of
-from judgeloop.engine.batch import Oracle
+from judgeloop.engine.batch import answers
+from judgeloop.engine.oracle import Oracle
 from judgeloop.methods.stats.controls import MOST, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from
@@ -101,7 +102,7 @@ async def shown(
         ]
         if not asked:
             break
-        for query, answer in zip(asked, await oracle.answers(asked, counted=False), strict=False):
+        for query, answer in zip(asked, await answers(oracle, asked, counted=False), strict=False):
             assert query.alone is not None, "a control is for one judge"
             results[query.alone].append(_result(query, answer))
         tallies = [counted(own) for own in results]

@@ -4,18 +4,31 @@ It hands each batch of queries from the session to `batch.py` and tells the sess
 until the session is over. The session decides what to ask and when to stop.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge, T
-from judgeloop.engine.batch import Oracle
+from judgeloop.core.protocols import Judge, System, T
+from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import shown
+from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
+
+# Ends after which the same command goes on with the run.
+UNFINISHED = {
+    StopKind.BUDGET,
+    StopKind.INTERRUPTED,
+    StopKind.DEADLINE,
+    StopKind.JUDGE_FAILED,
+    StopKind.SYSTEM_FAILED,
+    StopKind.ABSTENTIONS,
+    StopKind.CONTROLS,
+    StopKind.DRY_RUN,
+}
 
 
 async def drive(
@@ -25,10 +38,11 @@ async def drive(
     ledger: Ledger,
     terms: Terms,
     *,
+    systems: Mapping[str, System] = NO_SYSTEMS,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run `session` to its end.
+    """Run `session` to its end; `systems` are those of the pool that answer live, by name.
 
     Controls come first: no more is spent on a judge that does not pass them.
 
@@ -37,25 +51,31 @@ async def drive(
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
     state = RunState(terms, interruption, observe)
-    oracle = Oracle(panel, ledger, state)
+    oracle = Oracle(panel, ledger, state, systems)
     with state.interruption.within(terms.deadline_s):
         state.folded(session.asked, session.tally, session.risk)
         controls = await _controls(oracle)
         await _ask_until_over(session, pool, oracle)
+    outcome, sources = session.outcome(), oracle.sources
+    if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
+        await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p)
     return Finished(
-        session.outcome(),
+        outcome,
         replace(
             spend,
             attempts=state.made,
             remembered=state.remembered,
-            known=all(judge.priced for judge in panel) or not state.made,
+            known=not state.made
+            or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
             tokens=state.tokens,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
+        sources.figures(),
+        sources.filled(pool) if pool.live else None,
     )
 
 
@@ -64,8 +84,9 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     state = oracle.state
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
-        answers = await oracle.answers(queries)
-        session.tell(answers, halt=state.reason)
+        told = await answers(oracle, queries)
+        wrong = oracle.sources.wrong(queries, state.terms.max_failed)
+        session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()
 

@@ -29,7 +29,7 @@ class Order(enum.StrEnum):
 
     BOTH = "both"  # a call in each order, the second if it matters; a tie if they disagree
     RANDOM = "random"  # one call; the order depends on the seed and the item's id
-    AUDITED = "audited"  # as RANDOM, and for a share of the items the other order, to see flips
+    AUDITED = "audited"  # as RANDOM, and the other order of the first decisive items, to see flips
     FIXED = "fixed"  # one call, in the order given
 
     @property
@@ -46,14 +46,11 @@ class Vote(enum.StrEnum):
     UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
 
 
-def calls_for(
-    query: Query, order: Order, seed: int, *, order_matters: bool, audit_share: float = 0.0
-) -> tuple[Call, ...]:
+def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
     """Return the calls that answer `query`, in the order made.
 
     There are two for both orders of a comparison, and for an audited item, else one. The second of
     two is made only if the answer to the first is not a tie or an abstention (`settles`).
-    `audit_share` is the probability that an item is audited.
     """
     straight = Call(query.item, query.systems, query.outputs)
     swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
@@ -64,8 +61,7 @@ def calls_for(
         shown_first = min(query.outputs) if _coin(seed, *texts) else max(query.outputs)
         return (straight, swapped) if query.outputs[0] == shown_first else (swapped, straight)
     drawn = (swapped, straight) if _coin(seed, query.item.id) else (straight, swapped)
-    audited = order is Order.AUDITED and _uniform("audit", seed, query.item.id) < audit_share
-    return drawn if audited else drawn[:1]
+    return drawn if query.audited and order is Order.AUDITED else drawn[:1]
 
 
 def settles(first: Answer) -> bool:
@@ -115,11 +111,6 @@ def _turned(verdict: Verdict) -> Verdict:
 
 def _coin(seed: int, *texts: str) -> bool:
     return _hashed(seed, *texts)[0] % 2 == 1
-
-
-def _uniform(purpose: str, seed: int, text: str) -> float:
-    """Return a number in [0, 1) that looks random; another for another purpose."""
-    return int.from_bytes(_hashed(purpose, seed, text)[:8], "big") / 2**64
 
 
 def _hashed(*parts: object) -> bytes:

@@ -14,6 +14,8 @@ from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 
+UNREACHED_S = 8.0  # for so long nothing may answer at an address
+LONGEST_UNREACHED_S = 1.0  # between two attempts meanwhile
 _CONTROLLER = AsyncRetrying()  # tenacity's record of a call names one; it controls nothing here
 
 
@@ -64,16 +66,19 @@ class Retries:
         self._counted.prepare_for_next_attempt()
         if error.kind is ErrorKind.CHANGED:
             return 0.0  # a judge changes its requests once
+        waited_s = asyncio.get_running_loop().time() - self._began
+        if error.kind is ErrorKind.UNREACHABLE:
+            wait_s = min(backoff_s, LONGEST_UNREACHED_S)
+            return wait_s if waited_s + wait_s <= UNREACHED_S else None
         asked_s = error.wait_s or 0.0
         if asked_s > (self._policy.longest_wait_s if left_s is None else left_s):
             return None
         wait_s = max(backoff_s, asked_s)
         scarce = error.kind is ErrorKind.SCARCE
         if (scarce or error.kind is ErrorKind.CROWDED) and not error.billed:
-            if left_s is not None and (asked_s or scarce):
-                return wait_s  # the server's wait ends before the deadline; so may a scarcity
-            waited_s = asyncio.get_running_loop().time() - self._began
-            return wait_s if waited_s + wait_s <= self._policy.patience_s else None
+            # The server's wait ends before the deadline; so may a scarcity.
+            patient = left_s is not None and (asked_s or scarce)
+            return wait_s if patient or waited_s + wait_s <= self._policy.patience_s else None
         self._failed += 1
         return wait_s if self._failed < self._policy.attempts else None
 

@@ -18,6 +18,8 @@ Rules:
    them, so the decision is the same without them.
 6. A choice that was asked is never asked again. A label that left the decision is still reported.
 7. A halt is final.
+8. After a decision, or an end without one that is no halt, `further` may ask more. Those labels
+   change neither decision nor counts.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
-from judgeloop.core.protocols import Believer, Estimator, Selector, StoppingRule, T
+from judgeloop.core.protocols import Believer, Estimator, Further, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
@@ -75,8 +77,11 @@ class Session(Generic[T]):
         limits: Limits,
         rng: np.random.Generator,
         lookahead: int = 0,
+        further: Further | None = None,
     ) -> None:
         """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
+
+        `further` says what is asked after the decision; it needs uniform random draws, too.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
@@ -95,6 +100,9 @@ class Session(Generic[T]):
         self._limits = limits
         self._rng = rng
         self._lookahead = lookahead
+        self._further = further
+        self._later: list[Label] = []  # the labels that `further` asked for
+        self._unasked: list[Choice] = []  # what was left to ask at the decision
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
@@ -114,6 +122,8 @@ class Session(Generic[T]):
             self._plan()
             if not self._asked and self._pending:
                 self._fold()  # every choice in these steps already has a label
+        if self._stop is not None and self._further is not None:
+            self._asked = self._asks_further(self._further, self._stop)
         return tuple(self._asked)
 
     def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
@@ -123,8 +133,13 @@ class Session(Generic[T]):
         labels = [
             Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
         ]
-        self._labels.update((label.choice.key, label) for label in labels)
+        self._further = None if halt is not None else self._further
         self._rounds += 1
+        if self._stop is not None:
+            self._later += labels
+            self._asked = []
+            return
+        self._labels.update((label.choice.key, label) for label in labels)
         self._state = self._selector.tell(self._state, labels)
         self._fold()
         self._asked = []
@@ -147,7 +162,7 @@ class Session(Generic[T]):
     @property
     def asked(self) -> int:
         """Number of choices with an answer so far, also of those that left the decision."""
-        return len(self._labels)
+        return len(self._labels) + len(self._later)
 
     def outcome(self) -> Outcome[T]:
         """Return how the run ended.
@@ -170,7 +185,26 @@ class Session(Generic[T]):
             ahead=len(self._labels) - len(self._reached),
             rounds=self._rounds,
             belief=self._belief(),
+            further=tuple(self._later),
         )
+
+    def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
+        """Return what is asked after the decision: of the choices not asked, in the order drawn."""
+        if stop.kind is StopKind.ABSTENTIONS:
+            return []
+        known = [*self._labels.values(), *self._later]
+        further.follow(known)
+        return list(further.ask(self._left({label.choice.key for label in known})))
+
+    def _left(self, known: set[Key]) -> list[Choice]:
+        """Return the choices that the selector would still make; which is asked is then no draw."""
+        while True:
+            step, state = self._selector.ask(self._state, self._rng)
+            if step is None:
+                break
+            self._state = state
+            self._unasked += [replace(choice, propensity=None) for choice in step.choices]
+        return [choice for choice in self._unasked if choice.key not in known]
 
     def _belief(self) -> Belief | None:
         """Return the selector's belief about which system is the best; None without one."""

@@ -171,9 +171,9 @@ class RunState(Generic[T]):
         if at_once:
             self.closed.set()
 
-    def judge_failed(self, error: Exception) -> None:
+    def failed(self, kind: StopKind, sentence: str) -> None:
         """Halt at once: no attempt can succeed."""
-        self.halt(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"), at_once=True)
+        self.halt(StopReason(kind, sentence), at_once=True)
 
     def broke(self) -> None:
         """Send nothing more after an error in code, which is raised once all calls have ended."""

@@ -11,18 +11,18 @@ from judgeloop.engine.retrying import RetryPolicy
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
-    `audit_share` is the share of items whose other order is asked, too, with
-    `Order.AUDITED`. `concurrency` is the limit on calls in flight. It and the limits per
+    `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `controls` holds the controls of each judge. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
-    None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together.
+    None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together. With
+    `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
+    `max_failed` is the highest accepted share of items on which it fails.
     """
 
     run_id: str
     order: Order = Order.BOTH
-    audit_share: float = 0.0
     vote: Vote = Vote.MAJORITY
     seed: int = 0
     budget_p: int | None = None
@@ -36,3 +36,5 @@ class Terms:
     offline: bool = False
     max_item_bytes: int | None = None
     ledger_budget_p: int | None = None
+    missing_abstains: bool = False
+    max_failed: float = 0.05

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.conversation import conversation, is_messages, split_answer
+from judgeloop.formats.conversation import (
+    USER,
+    conversation,
+    is_messages,
+    role_of,
+    said,
+    split_answer,
+)
 from judgeloop.formats.json_rows import shown
 from judgeloop.formats.tables import Row
 
@@ -337,6 +344,16 @@ class RowReader:
         if self.answered is not None and listed:
             return self._said(conversation, self.answered) if self.answered else None
         return (self._value(column) or None) if column is not None else None
+
+    def turns(self) -> list[tuple[str, str]]:
+        """Return the roles and texts of a prompt that is a conversation; empty for another."""
+        column = self._pick(PROMPT)
+        value = None if column is None else self.row.fields[column.name]
+        if not is_messages(value) or (len(value) == 1 and role_of(value[0]) == USER):
+            return []
+        return [
+            (role_of(part), mended(self._said(lambda one: said(one[0]), [part]))) for part in value
+        ]
 
     def _last_answer(self) -> str:
         """Return the answer at the end of a `messages` list, and keep what stands before it."""

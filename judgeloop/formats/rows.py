@@ -6,7 +6,7 @@ list becomes the text of the conversation; of a log that repeats its items, one 
 `join.py` joins the files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,11 +121,15 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The rows of an items file, the columns found, and the guesses as in `Outputs`."""
+    """The rows of an items file, the columns found, and the guesses as in `Outputs`.
+
+    `turns` holds the messages of prompts that are conversations, by the text that judges see.
+    """
 
     rows: tuple[Located[ItemRow], ...]
     columns: tuple[str, ...] = ()
     guesses: tuple[tuple[str, str], ...] = ()
+    turns: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 def outputs_of(
@@ -178,13 +182,16 @@ def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str
         DataError: a row is wrong or has no prompt.
     """
     found, seen = [], _Seen(mapped)
+    turns: dict[str, Sequence[tuple[str, str]]] = {}
     for row in along_paths(rows, mapped):
         reader = RowReader(path, row, seen.of(row)[0], unit)
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
         found.append(Located(row.line, item, unit))
-    return Items(tuple(found), seen.columns, seen.guesses)
+        if said := reader.turns():
+            turns[item.prompt] = said
+    return Items(tuple(found), seen.columns, seen.guesses, turns)
 
 
 def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:

@@ -29,13 +29,17 @@ ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The data that a history is searched for; `outputs[system][item]` are texts."""
+    """The data that a history is searched for; `outputs[system][item]` are texts.
+
+    The outputs of the systems in `live` are not known yet.
+    """
 
     items: tuple[Item, ...]
     systems: tuple[str, ...]
     outputs: tuple[tuple[str, ...], ...]
     judges: tuple[JudgeIdentity, ...]
     tie_margin: float
+    live: tuple[int, ...] = ()
 
     @property
     def digests(self) -> set[str]:

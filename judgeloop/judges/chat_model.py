@@ -36,6 +36,8 @@ class ChatJudge(BaseJudge):
     def __init__(self, chat: Chat[Any], template: Template, *, lenient: bool = False) -> None:
         """Ask `chat` with `template`; `lenient` allows thoughts before the answer and a fence."""
         self.chat = chat
+        assert chat.spec.form is not None, "a verdict has a form"
+        self._form = chat.spec.form
         self.price = chat.spec.price
         self.priced = self.price is not None
         self._template = template
@@ -55,7 +57,7 @@ class ChatJudge(BaseJudge):
                 "parser": str(parsing.PARSER_VERSION),
                 # Without the thinking tokens: an answer is the same under a higher limit.
                 "max_output_tokens": str(spec.max_output_tokens),
-                "by": spec.form.by,
+                "by": self._form.by,
                 **({} if spec.effort is None else {"effort": spec.effort}),
                 **({"lenient": str(parsing.LENIENT_VERSION)} if self._lenient else {}),
             },
@@ -68,7 +70,7 @@ class ChatJudge(BaseJudge):
 
     def quote(self, call: Call) -> Quote:
         """Return the worst case: a token per byte of input, and the limit of output tokens."""
-        return self.chat.quote(call, self._template.render(call))
+        return self.chat.quote(call, self._messages(call))
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
@@ -80,14 +82,22 @@ class ChatJudge(BaseJudge):
         Raises:
             JudgeError: there is no reply, or no usable reply.
         """
-        return await self.chat.ask(call, *self._template.render(call), self._answer)
+        return await self.chat.ask(call, self._messages(call), self._answer)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self.chat.aclose()
 
+    @property
+    def server(self) -> tuple[str, str]:
+        """The address and the key, by which judges and systems share their pace."""
+        return self.chat.server
+
+    def _messages(self, call: Call) -> list[tuple[str, str]]:
+        return list(zip(("system", "user"), self._template.render(call), strict=True))
+
     def _answer(self, said: Said) -> Answer:
-        labels, by = self._template.labels, self.chat.spec.form.by
+        labels, by = self._template.labels, self._form.by
         if by == "logprob":
             return verdict_from_probabilities(said, labels)
         in_json = partial(parsing.parse_verdict, field=self._template.answer)

@@ -13,8 +13,9 @@ import numpy as np
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import Abstention, Answer, Reply, Verdict
+from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
+from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
     NUMBER,
@@ -57,16 +58,18 @@ def reserve(
     budget_p: int | None,
     *,
     ledger_budget_p: int | None = None,
+    instead: Ticket | None = None,
 ) -> list[list[Ticket]]:
     """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
 
-    All runs of the ledger together are charged at most `ledger_budget_p`.
+    All runs of the ledger together are charged at most `ledger_budget_p`. If any group is granted,
+    the reservation `instead` is given back.
     """
     row = run_row(connection, run)
     if ledger_budget_p is not None:
         left_p = max(0, ledger_budget_p - charged_to_others(connection, run))
         budget_p = left_p if budget_p is None else min(budget_p, left_p)
-    charged_p = row.charged_p
+    charged_p = row.charged_p - (instead.cost_p if instead else 0)
     granted: list[list[Ticket]] = []
     for group in groups:
         cost_p = sum(wanted.cost_p for wanted in group)
@@ -75,6 +78,12 @@ def reserve(
             break
         charged_p += cost_p
         granted.append([_ticket(connection, run, opener, wanted) for wanted in group])
+    if not granted:
+        return []
+    if instead is not None:
+        connection.execute(
+            "DELETE FROM attempts WHERE id = ?", (_open_attempt(connection, instead).id,)
+        )
     if charged_p != row.charged_p:
         change(connection, row, charged_p=charged_p)
     return granted
@@ -105,7 +114,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             ended_at=None,
         ),
     )
-    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.anew)
+    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.anew, wanted.output)
 
 
 def charged_to_others(connection: LedgerConnection, run: str) -> int:
@@ -157,6 +166,18 @@ def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[st
     return held
 
 
+def known_under(connection: LedgerConnection, ticket: Ticket) -> Verdict | Output | None:
+    """Return the verdict or the output that is recorded under the key of a ticket."""
+    if ticket.output:
+        return outputs_under(connection, [ticket.key]).get(ticket.key)
+    return verdicts_under(connection, [ticket.key]).get(ticket.key)
+
+
+def finish(connection: LedgerConnection, run: str) -> None:
+    """Record that a run has ended by itself."""
+    change(connection, run_row(connection, run), finished=1)
+
+
 def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
     """Record that the call is about to be sent.
 
@@ -173,8 +194,8 @@ def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Itera
     return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
 
 
-def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> VerdictRow | None:
-    """Book the cost and record the verdict if any; return the verdict recorded under the key.
+def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
+    """Book the cost, record the verdict or output if any, and return what the key has.
 
     Another process may have closed the attempt meanwhile. The reply is paid for, and counts.
     """
@@ -197,13 +218,17 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
     )
     if isinstance(reply.answer, Abstention):
         return None
-    held = one(connection, VerdictRow, "key = ?", ticket.key)
-    return held or _record(connection, attempt, cost_p, reply.answer)
+    held = known_under(connection, ticket)
+    if held is not None:
+        return held
+    if isinstance(reply.answer, Output):
+        return record_output(connection, attempt, cost_p, reply.answer)
+    return _record(connection, attempt, cost_p, reply.answer)
 
 
 def _record(
     connection: LedgerConnection, attempt: AttemptRow, cost_p: int, verdict: Verdict
-) -> VerdictRow:
+) -> Verdict:
     row = VerdictRow(
         next_number(connection, VerdictRow),
         attempt.id,
@@ -214,7 +239,7 @@ def _record(
         ingredients_of(connection, attempt),
     )
     insert(connection, row)
-    return row
+    return Verdict(row.score, row.reason)
 
 
 def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
@@ -242,7 +267,9 @@ def _number(connection: LedgerConnection, value: object) -> int:
     return found.id
 
 
-def _end_of(answer: Answer) -> End:
+def _end_of(answer: Answer | Output) -> End:
+    if isinstance(answer, Output):
+        return End.OUTPUT
     if isinstance(answer, Verdict):
         return End.VERDICT
     return End.TRUNCATED if answer.truncated else End.ABSTAINED
@@ -337,7 +364,11 @@ def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str 
     if isinstance(result, str):
         return result, None, None, None
     answer = result.answer
-    outcome = f"abstained: {answer.reason}" if isinstance(answer, Abstention) else "verdict"
+    outcome = str(_end_of(answer))
+    if isinstance(answer, Abstention):
+        outcome = f"abstained: {answer.reason}"
+    elif isinstance(answer, Output) and answer.failed:
+        outcome = f"no output: {answer.failed}"
     usage = json.dumps(asdict(result.usage)) if result.usage else None
     return outcome, usage, result.model, result.request_id
 

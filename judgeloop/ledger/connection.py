@@ -62,6 +62,7 @@ DDL = (
     created_at  TEXT NOT NULL,
     seen        INTEGER NOT NULL CHECK (seen >= 0),
     charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
+    finished    INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
     seal        BLOB NOT NULL
 ) STRICT""",
     f"""CREATE TABLE attempts (
@@ -105,6 +106,21 @@ DDL = (
     reason      TEXT NOT NULL,
     ingredients BLOB NOT NULL CHECK (length(ingredients) = 28),
     seal        BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE outputs (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    attempt     INTEGER NOT NULL REFERENCES attempts (id),
+    cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
+    key         TEXT NOT NULL UNIQUE,
+    text        TEXT,
+    failed      TEXT NOT NULL,
+    cut         INTEGER NOT NULL CHECK (cut IN (0, 1)),
+    tokens      INTEGER CHECK (tokens >= 0),
+    seconds     REAL NOT NULL CHECK (seconds >= 0),
+    model       TEXT NOT NULL,
+    created_at  TEXT NOT NULL,
+    seal        BLOB NOT NULL,
+    CHECK ((text IS NULL) = (failed <> ''))
 ) STRICT""",
 )
 

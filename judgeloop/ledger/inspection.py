@@ -35,6 +35,7 @@ from judgeloop.ledger.rows import (
     AboutRow,
     AttemptRow,
     LedgerConnection,
+    OutputRow,
     Row,
     RunRow,
     Sealer,
@@ -225,7 +226,8 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
 
 def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
     _take_id(old, new)
-    copied = dict.fromkeys((TABLES[kind] for kind in (RunRow, AttemptRow, VerdictRow)), 0)
+    kinds = (RunRow, AttemptRow, VerdictRow, OutputRow)
+    copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
     left = dict(copied)
     charged_p: dict[str, int] = {}
     for run in _sound(old, RunRow, left):
@@ -241,6 +243,11 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
         with suppress(sqlite3.IntegrityError):  # a key that two rows claim: the first stays
             insert(new, verdict._replace(ingredients=ingredients))
             copied["verdicts"] += 1
+    for output in _sound(old, OutputRow, left):
+        _ensure_attempt(new, output)
+        with suppress(sqlite3.IntegrityError):
+            insert(new, output)
+            copied["outputs"] += 1
     _correct_charges(new, charged_p)
     return Salvaged(copied, left)
 
@@ -269,7 +276,7 @@ def _ensure_run(new: LedgerConnection, run: str, began_at: str) -> None:
         insert(new, RunRow(next_number(new, RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow) -> AttemptRow:
+def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
     found = one(new, AttemptRow, "id = ?", verdict.attempt)
     if found is None:
         _ensure_run(new, UNKNOWN_RUN, now())

@@ -35,7 +35,7 @@ OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
     AND NOT (state = 'abandoned' AND charged_p > 0)
     AND substr(began_at, 1, 10) NOT IN (SELECT date(began_at, '-1 day') {UNKNOWN}
         UNION SELECT date(began_at) {UNKNOWN} UNION SELECT date(began_at, '+1 day') {UNKNOWN})
-    AND id NOT IN (SELECT attempt FROM verdicts)"""  # noqa: S608 - our own names
+    AND id NOT IN (SELECT attempt FROM verdicts UNION SELECT attempt FROM outputs)"""  # noqa: S608 - our own names
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,10 @@ class SqliteReader:
     def runs(self) -> list[ledger.RecordedRun]:
         """Return all runs, the oldest first."""
         rows = read(self._connection, RunRow, "true ORDER BY seq")
-        return [ledger.RecordedRun(row.id, row.created_at, row.charged_p) for row in rows]
+        return [
+            ledger.RecordedRun(row.id, row.created_at, row.charged_p, bool(row.finished))
+            for row in rows
+        ]
 
     def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""

@@ -84,7 +84,8 @@ class AboutRow(NamedTuple):
 class RunRow(NamedTuple):
     """A run, and what it has been charged in picodollars.
 
-    `seen` is the number of the last verdict that was recorded before the run began.
+    `seen` is the number of the last verdict that was recorded before the run began. `finished` is 1
+    once it has ended by itself.
     """
 
     seq: int
@@ -92,6 +93,7 @@ class RunRow(NamedTuple):
     created_at: str
     seen: int
     charged_p: int
+    finished: int = 0
 
 
 class AttemptRow(NamedTuple):
@@ -142,13 +144,30 @@ class VerdictRow(NamedTuple):
     ingredients: bytes = NO_INGREDIENTS
 
 
-Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow)
+class OutputRow(NamedTuple):
+    """What a system gave for an item; `core/records.py` explains the columns of an `Output`."""
+
+    seq: int
+    attempt: int
+    cost_p: int
+    key: str
+    text: str | None
+    failed: str
+    cut: int
+    tokens: int | None
+    seconds: float
+    model: str
+    created_at: str
+
+
+Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow, OutputRow)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
     AttemptRow: "attempts",
     TextRow: "texts",
     VerdictRow: "verdicts",
+    OutputRow: "outputs",
 }
 
 

@@ -28,9 +28,10 @@ from filelock import FileLock, Timeout
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Clearance, End, RecordedAttempt, Reservation, Settlement, Ticket
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import Reply, Verdict
+from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
+from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
@@ -62,13 +63,31 @@ class SqliteLedger:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         return await self._do(lambda connection: booking.verdicts_under(connection, keys))
 
+    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
+        """Return the outputs recorded under `keys`; a key without an output is left out."""
+        return await self._do(lambda connection: outputs_under(connection, keys))
+
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+        self,
+        run: str,
+        groups: Sequence[Sequence[Reservation]],
+        budget_p: int | None,
+        *,
+        instead: Ticket | None = None,
     ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+
+        If any group is granted, the reservation `instead` is given back.
+        """
         return await self._do(
             lambda connection: booking.reserve(
-                connection, run, self._opener, groups, budget_p, ledger_budget_p=self._budget_p
+                connection,
+                run,
+                self._opener,
+                groups,
+                budget_p,
+                ledger_budget_p=self._budget_p,
+                instead=instead,
             )
         )
 
@@ -114,7 +133,7 @@ class SqliteLedger:
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
         if not ticket.anew:
-            held = booking.verdicts_under(connection, [ticket.key]).get(ticket.key)
+            held = booking.known_under(connection, ticket)
             if held is not None:
                 booking.close_ticket(
                     connection,
@@ -133,20 +152,25 @@ class SqliteLedger:
         booking.mark_sent(connection, ticket)
         return Clearance()
 
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the actual cost, record the verdict if any, and return the recorded verdict.
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
+        """Book the actual cost, record the verdict or output, and return what is recorded.
 
-        The first verdict under a key is never replaced. A second verdict is a new sample of the
-        same query, and choosing between two samples would bias the result.
+        The first verdict or output under a key is never replaced. A second one is a new sample, and
+        choosing between two samples would bias the result.
         """
         return (await self.settle_all([(ticket, reply)]))[0]
 
-    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+    async def settle_all(
+        self, replies: Sequence[tuple[Ticket, Reply]]
+    ) -> list[Verdict | Output | None]:
         """As `settle` for each reply, in one transaction."""
-        rows = await self._do(
+        return await self._do(
             lambda connection: [booking.settle(connection, *each) for each in replies]
         )
-        return [None if row is None else Verdict(row.score, row.reason) for row in rows]
+
+    async def finish(self, run: str) -> None:
+        """Record that `run` has ended by itself."""
+        await self._do(lambda connection: booking.finish(connection, run))
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""

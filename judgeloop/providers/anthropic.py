@@ -9,8 +9,8 @@ from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, ClassVar, final
 
 from judgeloop.core.records import Abstention, Usage
-from judgeloop.providers.chat import Chat, Said
-from judgeloop.providers.ending import TOO_LONG
+from judgeloop.providers.chat import Chat, Messages, Said
+from judgeloop.providers.ending import FILTERED, TOO_LONG
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 
@@ -120,13 +120,16 @@ class AnthropicChat(Chat[Message]):
         if not self._effort_in_tokens:
             super().learn_lengths(lengths)
 
-    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+    def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
         """Return the request's body."""
+        system = [text for role, text in messages if role == "system"]
         return {
             "model": self.spec.model,
             "max_tokens": self.limit.of(call),
-            "system": system,
-            "messages": [{"role": "user", "content": user}],
+            **({"system": "\n\n".join(system)} if system else {}),
+            "messages": [
+                {"role": role, "content": text} for role, text in messages if role != "system"
+            ],
             "service_tier": "standard_only",  # the priority tier has other prices
             **self._thoughts(),
             **self._form(),
@@ -153,10 +156,13 @@ class AnthropicChat(Chat[Message]):
         return {"thinking": {"type": "adaptive"}}
 
     def _form(self) -> dict[str, Any]:
-        schema, effort = dict(self.spec.form.schema), self.spec.effort
-        if self.spec.form.by == "schema":
-            named = effort not in {None, "none"} and not self._effort_in_tokens
-            how = {"effort": effort} if named else {}
+        form, effort = self.spec.form, self.spec.effort
+        named = effort not in {None, "none"} and not self._effort_in_tokens
+        how = {"effort": effort} if named else {}
+        if form is None:
+            return {"output_config": how} if how else {}
+        schema = dict(form.schema)
+        if form.by == "schema":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}, **how}}
         tool = {
             "name": TOOL,
@@ -168,6 +174,10 @@ class AnthropicChat(Chat[Message]):
 
     def _is_truncated(self, message: Message) -> bool:
         return message.stop_reason == "max_tokens"
+
+    def _wrote(self, message: Message) -> tuple[str, str]:
+        why = {"refusal": FILTERED, "model_context_window_exceeded": TOO_LONG}
+        return message.text(), why.get(message.stop_reason or "", "")
 
     def _said(self, message: Message) -> Said | Abstention:
         if message.stop_reason == "refusal":

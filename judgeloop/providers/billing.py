@@ -32,18 +32,26 @@ PLAIN_TIERS = {"auto", "batch", "default", "flex", "on_demand", "scale", "standa
 DEAREST_TIER = 4
 
 
-def quote(most: Usage, texts: Sequence[str], price: Price | None, *, thinking: int = 0) -> Quote:
+def quote(
+    most: Usage,
+    texts: Sequence[str],
+    price: Price | None,
+    *,
+    thinking: int = 0,
+    likely: int = LIKELY_OUTPUT_TOKENS,
+) -> Quote:
     """Return the worst case of an attempt that uses at most `most`, and its likely cost.
 
-    `thinking` is how many tokens of thoughts the model may use; a part of them is likely. Without a
+    `likely` is how many tokens an answer probably has. `thinking` is how many tokens of thoughts
+    the model may use; a part of them is likely. Without a
     price both costs are zero; the number of tokens is given all the same.
     """
     tokens = most.input_tokens + most.output_tokens
     if price is None:
         return Quote(0, 0, tokens=tokens)
-    written = min(LIKELY_OUTPUT_TOKENS + thinking // LIKELY_PART_OF_THINKING, most.output_tokens)
-    likely = Usage(_bytes(texts) // LIKELY_BYTES_PER_TOKEN, written)
-    likely_p = cost(likely, price.likely)
+    written = min(likely + thinking // LIKELY_PART_OF_THINKING, most.output_tokens)
+    usual = Usage(_bytes(texts) // LIKELY_BYTES_PER_TOKEN, written)
+    likely_p = cost(usual, price.likely)
     return Quote(worst_cost(most, price), likely_p, tokens=tokens, price=price.source)
 
 

@@ -1,8 +1,8 @@
 """A chat model behind an API: quotes a call, sends one request for it, and bills the reply.
 
-Takes two texts, for the system and the user part of a request, and the form that a reply must have.
-Returns what the model said, with its cost. What is asked for, and what an answer means, is decided
-elsewhere (`judges/chat_model.py`). A provider's file (`openai.py`, `anthropic.py`, `vllm.py`) says
+Takes messages, and the form that a reply must have, if any. Returns what the model said, with its
+cost. What is asked for, and what an answer means, is decided elsewhere (`judges/chat_model.py`,
+`systems/chat_model.py`). A provider's file (`openai.py`, `anthropic.py`, `vllm.py`) says
 how a request is written and how a reply is read. Retries and time limits are the engine's.
 """
 
@@ -18,8 +18,16 @@ from pydantic_core import from_json
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import Price, worst_cost
-from judgeloop.core.records import Abstention, Answer, Quote, Reply, Usage
-from judgeloop.providers.billing import Asked, Bill, bill, least_tokens, most_tokens, quote
+from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
+from judgeloop.providers.billing import (
+    LIKELY_OUTPUT_TOKENS,
+    Asked,
+    Bill,
+    bill,
+    least_tokens,
+    most_tokens,
+    quote,
+)
 from judgeloop.providers.ending import changed, ending, ending_of, ran_out, unreadable
 from judgeloop.providers.endpoint import Endpoint, Provider
 from judgeloop.providers.failures import Failure
@@ -52,21 +60,24 @@ class Form:
 class ChatSpec:
     """What a chat model is asked with, and what it costs.
 
+    - `form`: the form that a reply must have; None for free text.
     - `max_output_tokens`: the limit of an answer; `thinking_tokens` are added to it.
     - `effort`: how hard to think; None to leave it to the model.
     - `published`: looks up the published price of another model at the same server, for a reply
       that names one.
+    - `likely_tokens`: how many tokens an answer probably has.
     """
 
     model: str
     endpoint: Endpoint
     price: Price | None
-    form: Form
+    form: Form | None
     max_output_tokens: int = 512
     thinking_tokens: int = 0
     effort: str | None = None
     tier: str = STANDARD
     published: Published = unpublished
+    likely_tokens: int = LIKELY_OUTPUT_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,7 @@ class Said:
 
 
 Read = Callable[[Said], Answer]  # reads the answer in what a model said
+Messages = Sequence[tuple[str, str]]  # each a role (system, user, assistant) and a text
 
 
 class Chat(ABC, Generic[WireT]):
@@ -101,18 +113,28 @@ class Chat(ABC, Generic[WireT]):
     def __init__(self, spec: ChatSpec) -> None:
         self.spec = spec
         self.limit = TokenLimit(spec.max_output_tokens + spec.thinking_tokens)
-        self._schema_size = len(json.dumps(spec.form.schema))
+        self._schema_size = len(json.dumps(spec.form.schema)) if spec.form else 0
         self._clients: Clients[Any] = Clients(self._make_client)
+
+    @property
+    def server(self) -> tuple[str, str]:
+        """The address and the key. It is never shown."""
+        return self.spec.endpoint.origin, self.spec.endpoint.api_key
 
     @property
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return ""
 
-    def quote(self, call: Hashable, texts: Sequence[str]) -> Quote:
+    def quote(self, call: Hashable, messages: Messages) -> Quote:
         """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
+        texts, spec = _texts(messages), self.spec
         return quote(
-            self._most(call, texts), texts, self.spec.price, thinking=self.spec.thinking_tokens
+            self._most(call, texts),
+            texts,
+            spec.price,
+            thinking=spec.thinking_tokens,
+            likely=spec.likely_tokens,
         )
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
@@ -120,17 +142,18 @@ class Chat(ABC, Generic[WireT]):
         if self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price):
             self.limit.learn_lengths(lengths)
 
-    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
+    async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Send one request, and return its reply with the answer that `read` finds in it.
 
-        `call` is what the limit of output tokens is remembered for.
+        Without `read`, the answer is the text as it is, an `Output`. `call` is what the limit of
+        output tokens is remembered for.
 
         Raises:
             JudgeError: there is no reply, or no usable reply.
         """
         import httpx2
 
-        request, endpoint = self.request(call, system, user), self.spec.endpoint
+        request, endpoint = self.request(call, messages), self.spec.endpoint
         _, api_error = self._sdk()
         try:
             # The SDK's untyped `post` returns the raw reply, which is checked below: the typed
@@ -140,20 +163,21 @@ class Chat(ABC, Generic[WireT]):
                 raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
         except api_error as error:
             failure = Failure.of(error) if hasattr(error, "status_code") else None
-            if failure and ran_out(failure):
-                return Reply(self.limit.truncated(call, 0), cost_p=None)  # it may be billed
+            if failure and ran_out(failure):  # it may be billed
+                used_up = self._used_up(call) if read is None else self.limit.truncated(call, 0)
+                return Reply(used_up, cost_p=None)
             if failure and self._change_request(failure, request):
                 raise changed(endpoint) from None
             raise ending(error, endpoint) from None
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
-        message, texts = self._message(raw.content), (system, user)
+        message, texts = self._message(raw.content), _texts(messages)
         billed, usage = self._bill(message, call, texts), message.tokens()
         cut = _cut(usage, texts) if billed.cost_p == 0 else None
         return endpoint.clean_reply(
             Reply(
-                cut or self._answer(call, message, usage, read),
+                cut or self._answered(call, message, usage, read),
                 billed.cost_p,
                 usage,
                 message.model,
@@ -168,7 +192,7 @@ class Chat(ABC, Generic[WireT]):
         await self._clients.aclose()
 
     @abstractmethod
-    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+    def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
         """Return the request's body."""
 
     @abstractmethod
@@ -182,6 +206,10 @@ class Chat(ABC, Generic[WireT]):
     @abstractmethod
     def _said(self, message: WireT) -> Said | Abstention:
         """Return what a whole reply says, or why it says nothing."""
+
+    @abstractmethod
+    def _wrote(self, message: WireT) -> tuple[str, str]:
+        """Return the text of a reply, whatever it says, and why there is none, if that is known."""
 
     def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
         """Change the form of further requests if that mends `failure`; return whether it does.
@@ -203,6 +231,21 @@ class Chat(ABC, Generic[WireT]):
                 ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True
             ) from None
         raise ending_of(failure, self.spec.endpoint)
+
+    def _answered(
+        self, call: Hashable, message: WireT, usage: Usage | None, read: Read | None
+    ) -> Answer | Output:
+        if read is not None:
+            return self._answer(call, message, usage, read)
+        (text, why), cut = self._wrote(message), self._is_truncated(message)
+        if not text and (why or cut):
+            return Output(None, why) if why else self._used_up(call)
+        tokens = usage.output_tokens if usage else None
+        return Output(text, cut=cut, tokens=tokens, model=message.model)
+
+    def _used_up(self, call: Hashable) -> Output:
+        """Return that the limit was reached before any text."""
+        return Output(None, f"the limit of {self.limit.of(call):,} tokens was used up by thoughts")
 
     def _answer(self, call: Hashable, message: WireT, usage: Usage | None, read: Read) -> Answer:
         if self._is_truncated(message):
@@ -264,6 +307,10 @@ class Clients(Generic[Client]):
             await client.close()
         self._clients.clear()
         self._calls.clear()
+
+
+def _texts(messages: Messages) -> tuple[str, ...]:
+    return tuple(text for _, text in messages)
 
 
 def _cut(usage: Usage | None, texts: Sequence[str]) -> Abstention | None:

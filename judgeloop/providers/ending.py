@@ -73,7 +73,7 @@ _UNREAD = {
 # Statuses of a late error for which no model can have been paid.
 _NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
-_NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_NEVER_SENT = {"ConnectTimeout", "PoolTimeout"}
 # Some servers say only in the message that a request is too long: Anthropic, vLLM, Amazon, Google,
 # Ollama, llama.cpp and LiteLLM. OpenAI reports a request over the limit of tokens a minute as a
 # rate limit, which no waiting mends.
@@ -102,6 +102,8 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     if error.__cause__ is None:
         return unreadable(endpoint)
     cause = type(error.__cause__).__name__
+    if cause == "ConnectError":
+        return unreachable(endpoint)
     return JudgeError(
         ErrorKind.RETRY,
         f"no reply from {endpoint.origin} ({cause})",
@@ -127,6 +129,15 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
         # replies, which are then paid for. A provider's own host turns requests away.
         return JudgeError(ErrorKind.BLOCKED, str(found), billed=not endpoint.length_is_free)
     return found
+
+
+def unreachable(endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended that found no server: nothing was sent."""
+    return JudgeError(
+        ErrorKind.UNREACHABLE,
+        f"nothing answers at {endpoint.origin}: is the server running?",
+        billed=False,
+    )
 
 
 def unreadable(endpoint: Endpoint) -> JudgeError:
@@ -218,4 +229,5 @@ def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
 def _wrong_key(endpoint: Endpoint) -> str:
     sent = endpoint.api_key != NO_KEY
     what = "the key is not accepted for this request" if sent else "no key was sent"
-    return f"{what} (a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY)"
+    names = endpoint.names
+    return f"{what} (a server set by `{names.base_url}` gets {names.key})"

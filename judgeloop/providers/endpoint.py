@@ -15,7 +15,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Reply
+from judgeloop.core.records import Answer, Output, Reply
 from judgeloop.providers.redaction import redact, redacted
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
@@ -64,6 +64,18 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """How messages name what has an endpoint, the setting of its address, and that of its key."""
+
+    who: str
+    base_url: str
+    key: str
+
+
+OF_JUDGE = Names("judge={}/…", "judge_base_url", JUDGE_KEY)
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """The proxy and the certificates of an HTTP client, each None for none of its own.
 
@@ -100,6 +112,7 @@ class Endpoint:
     name: str = ""
     filter_is_free: bool = False
     length_is_free: bool = False
+    names: Names = OF_JUDGE
 
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
@@ -118,10 +131,18 @@ class Endpoint:
         """Return `reply` with all texts from the server cleaned."""
         return replace(
             reply,
-            answer=replace(reply.answer, reason=self.clean(reply.answer.reason)),
+            answer=self._clean_answer(reply.answer),
             model=self.clean(reply.model),
             request_id=self.clean(reply.request_id),
             breach=self.clean(reply.breach),
+        )
+
+    def _clean_answer(self, answer: Answer | Output) -> Answer | Output:
+        if not isinstance(answer, Output):
+            return replace(answer, reason=self.clean(answer.reason))
+        text = None if answer.text is None else self._masked(answer.text)
+        return replace(
+            answer, text=text, failed=self.clean(answer.failed), model=self.clean(answer.model)
         )
 
     @property
@@ -151,6 +172,7 @@ def endpoint_for(
     timeout_s: float,
     offline: bool,
     name: str = "",
+    names: Names = OF_JUDGE,
 ) -> Endpoint:
     """Return the address and the key for `provider`.
 
@@ -165,29 +187,33 @@ def endpoint_for(
     url = base_url or environment.get(provider.url_variable or "") or provider.url
     if url is None:
         raise InputError(
-            f"`judge={provider.name}/…`: where is the server? Give `judge_base_url=http://HOST:PORT/v1`"
+            f"`{names.who.replace('{}', provider.name)}`: where is the server? Give "
+            f"`{names.base_url}=http://HOST:PORT/v1`"
         )
-    _check_url(url)
+    _check_url(url, names)
     official = provider.owns(url)
     return Endpoint(
         url,
-        NO_KEY if offline else _key(provider, url, environment, given=base_url is not None),
+        NO_KEY if offline else _key(provider, url, environment, names, given=base_url is not None),
         timeout_s,
         own=base_url is None or official,
         network=Network.of(environment, url),
         name=name,
         filter_is_free=official and provider.filter_is_free,
         length_is_free=official and provider.length_is_free,
+        names=names,
     )
 
 
-def _check_url(url: str) -> None:
+def _check_url(url: str, names: Names) -> None:
     """Raise InputError unless `url` is a complete address.
 
     The message does not repeat an address with "@", which may contain a password.
     """
     if "@" in url:
-        raise InputError(f"`judge_base_url`: a key does not belong in an address; set {JUDGE_KEY}")
+        raise InputError(
+            f"`{names.base_url}`: a key does not belong in an address; set {names.key}"
+        )
     try:
         parts = urlsplit(url)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -195,10 +221,12 @@ def _check_url(url: str) -> None:
         complete = False
     # What reads the address would leave out a tab or a line feed in it.
     if not complete or any(sign.isspace() or not sign.isprintable() for sign in url):
-        raise InputError(f"`judge_base_url`: expected http(s)://HOST[:PORT]/…, found {url!r}")
+        raise InputError(f"`{names.base_url}`: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
-def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given: bool) -> str:
+def _key(
+    provider: Provider, url: str, environment: Mapping[str, str], names: Names, *, given: bool
+) -> str:
     official = provider.owns(url)
     name = provider.key_variable if provider.key_variable and (official or not given) else JUDGE_KEY
     key = environment.get(name, "").strip()
@@ -209,14 +237,14 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given:
         )
     if not key and official:
         raise InputError(
-            f"the judge needs a key: set {provider.key_variable} in the environment, or write "
-            f"{provider.key_variable}=… to the file .env in this folder; "
-            "`judge=metric:rouge2` needs none"
+            f"the {'judge' if names is OF_JUDGE else names.who} needs a key: set "
+            f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
+            f".env in this folder{'; `judge=metric:rouge2` needs none' if names is OF_JUDGE else ''}"
         )
     parts = urlsplit(url)
     if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise InputError(
-            f"`judge_base_url`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"`{names.base_url}`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
             f"{name} for a server without a key"
         )
     return key or NO_KEY

@@ -15,7 +15,7 @@ from pydantic import Field
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Reply, Usage
-from judgeloop.providers.chat import Chat, ChatSpec, Read, Said
+from judgeloop.providers.chat import Chat, ChatSpec, Messages, Read, Said
 from judgeloop.providers.ending import FILTERED
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
@@ -198,7 +198,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return note(self.spec.tier, self.spec.price)
 
-    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
+    async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Send one request.
 
         After a refusal for lack of capacity at flex, the next request for the same call asks for
@@ -208,7 +208,7 @@ class OpenAIChat(Chat[ChatCompletion]):
             JudgeError: there is no reply, or no usable reply.
         """
         try:
-            return await super().ask(call, system, user, read)
+            return await super().ask(call, messages, read)
         except JudgeError as error:
             falls_back = self.spec.tier == FLEX_OR_STANDARD and call not in self._without_flex
             if error.kind is not ErrorKind.SCARCE or not falls_back:
@@ -216,14 +216,11 @@ class OpenAIChat(Chat[ChatCompletion]):
             self._without_flex.add(call)
             raise JudgeError(ErrorKind.CHANGED, str(error), billed=error.billed) from None
 
-    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+    def request(self, call: Hashable, messages: Messages) -> dict[str, Any]:
         """Return the request's body."""
         return {
             "model": self.spec.model,
-            "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": user},
-            ],
+            "messages": [{"role": role, "content": text} for role, text in messages],
             self.dialect.limit: self.limit.of(call),
             **self._extras(call),
             **self._form(),
@@ -257,23 +254,36 @@ class OpenAIChat(Chat[ChatCompletion]):
     def _form(self) -> dict[str, Any]:
         """Return the request fields that force the form of the reply."""
         form = self.spec.form
+        if form is None:
+            return {}
         if form.by == "logprob":
             return {"logprobs": True, "top_logprobs": 20}
         strict = {"name": "verdict", "strict": True, "schema": dict(form.schema)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
     def _is_truncated(self, message: ChatCompletion) -> bool:
-        return message.choices[0].finish_reason == "length" and self.spec.form.by != "logprob"
+        one_token = self.spec.form is not None and self.spec.form.by == "logprob"
+        return message.choices[0].finish_reason == "length" and not one_token
+
+    def _wrote(self, message: ChatCompletion) -> tuple[str, str]:
+        choice = message.choices[0]
+        said = choice.message.content or choice.message.refusal or ""
+        return said, FILTERED if _is_filtered(choice) else ""
 
     def _said(self, message: ChatCompletion) -> Said | Abstention:
         choice = message.choices[0]
-        ended = (choice.finish_reason or "").lower()
         if len(message.choices) > 1:
             return Abstention("more than one choice in the reply")
         if choice.message.refusal:
             return Abstention("refused by the judge")
-        if ended.startswith("content_filter") or ended in FILTERS:
+        if _is_filtered(choice):
             return Abstention(FILTERED)
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
         return Said(choice.message.content or "", likely)
+
+
+def _is_filtered(choice: Choice) -> bool:
+    """Return whether a filter ended a reply."""
+    ended = (choice.finish_reason or "").lower()
+    return ended.startswith("content_filter") or ended in FILTERS

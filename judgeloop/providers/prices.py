@@ -54,12 +54,21 @@ def unpublished(model: str) -> None:
 
 
 @runtime_checkable
-class Metered(Protocol):
-    """A judge that is paid by the token."""
+class Priced(Protocol):
+    """A judge or a system that is paid by the token."""
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """Who it is."""
 
     @property
     def price(self) -> Price | None:
         """What its tokens cost; None if that is not known."""
+
+
+@runtime_checkable
+class Metered(Priced, Protocol):
+    """A judge that is paid by the token."""
 
     @property
     def tier_note(self) -> str:
@@ -305,12 +314,12 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def price_sentence(judges: Sequence[Judge]) -> str:
-    """Return the price of each judge, and where it is from; empty if nothing costs."""
+def price_sentence(judges: Sequence[object]) -> str:
+    """Return the price of each judge and system, and where it is from; empty if nothing costs."""
     prices = [
         (judge.identity.name, price, show_price(price))
         for judge in judges
-        if isinstance(judge, Metered) and (price := judge.price) is not None
+        if isinstance(judge, Priced) and (price := judge.price) is not None
     ]
     told = [(name, f"{text}, from {price.source}") for name, price, text in prices if text]
     if len(judges) == 1:

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Reply
-from judgeloop.providers.chat import ChatSpec, Read
+from judgeloop.providers.chat import ChatSpec, Messages, Read
+from judgeloop.providers.ending import unreachable
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.openai import OLDER_LIMIT, ChatCompletion, Dialect, OpenAIChat
 
@@ -38,12 +39,12 @@ class VllmChat(OpenAIChat):
 
     def __init__(self, spec: ChatSpec) -> None:
         super().__init__(spec)
-        self.dialect = DIALECT
+        self.dialect = Dialect(OLDER_LIMIT) if spec.form is None else DIALECT
         self._look_lock = asyncio.Lock()
         self._version: str | None = None
         self._unfit: JudgeError | None = None
 
-    async def ask(self, call: Hashable, system: str, user: str, read: Read) -> Reply:
+    async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Check the server on the first call, then send one request.
 
         Raises:
@@ -51,10 +52,12 @@ class VllmChat(OpenAIChat):
         """
         async with self._look_lock:
             await self._look_once()
-        return await super().ask(call, system, user, read)
+        return await super().ask(call, messages, read)
 
     def _form(self) -> dict[str, Any]:
         form = self.spec.form
+        if form is None:
+            return {}
         if form.by == "schema":
             return {"structured_outputs": {"json": _bounded(dict(form.schema))}}
         choice = {"structured_outputs": {"choice": list(form.labels)}}
@@ -78,7 +81,8 @@ class VllmChat(OpenAIChat):
     async def look(self) -> str:
         """Check the server, and return its version.
 
-        The server must be healthy, serve the model and obey `structured_outputs`.
+        The server must be healthy and serve the model. If replies must have a form, it must obey
+        `structured_outputs`.
 
         Raises:
             JudgeError: the server does not reply or says that it is not healthy, or this server
@@ -92,6 +96,8 @@ class VllmChat(OpenAIChat):
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
             try:
                 return await self._look_with(client)
+            except httpx2.ConnectError:
+                raise unreachable(self.spec.endpoint) from None
             except httpx2.HTTPError as error:
                 raise JudgeError(
                     ErrorKind.RETRY,
@@ -104,6 +110,11 @@ class VllmChat(OpenAIChat):
         root = base_url.removesuffix("/v1")
         self._check_health(await client.get(f"{root}/health"))
         self._check_model(self._body(await client.get(f"{base_url}/models")))
+        if self.spec.form is not None:
+            await self._check_form_with(client)
+        return str(self._body(await client.get(f"{root}/version")).get("version", "unknown"))
+
+    async def _check_form_with(self, client: httpx2.AsyncClient) -> None:
         request = {
             "model": self.spec.model,
             "messages": [{"role": "user", "content": "Say A."}],
@@ -111,10 +122,10 @@ class VllmChat(OpenAIChat):
             "temperature": 0.0,
             "structured_outputs": {"choice": list(PROBE_CHOICES)},
         }
+        base_url = self.spec.endpoint.base_url.rstrip("/")
         self._check_form(
             self._body(await client.post(f"{base_url}/chat/completions", json=request))
         )
-        return str(self._body(await client.get(f"{root}/version")).get("version", "unknown"))
 
     def _check_health(self, reply: httpx2.Response) -> None:
         if reply.status_code != HTTPStatus.OK:

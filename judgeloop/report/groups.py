@@ -1,14 +1,16 @@
 """The groups of items: how many of each are judged, and what the verdicts say.
 
-Reads items and label rows of a comparison, returns a record of each group and its row of a page.
-Claims nothing of a group.
+Reads items and label rows of a comparison, and what was found of each group if it was tested. Returns
+a record of each group and its row of a page. Tests nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from judgeloop.core.records import Item
+from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Section
 from judgeloop.report.words import count, shortened
@@ -17,6 +19,7 @@ MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
 FEWEST_SHOWN = 5  # verdicts: fewer say nothing
 LONGEST_NAME = 40  # characters
 NO_GROUP = "(no group)"
+Claim = Literal["better", "worse", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,10 @@ class GroupRow:
 
     `group` is None for the items without a group. `gap` is the share of judged items won less the
     share lost; None if none is judged. All counts are of the items in the decision.
+
+    If the group was tested, all its verdicts count, and `claim` says whether the second system is
+    better, worse or neither. `interval` bounds its gap. `more` of the group's items bring an answer
+    with an even chance, roughly; None with an answer, or without a lead.
     """
 
     group: str | None
@@ -34,6 +41,9 @@ class GroupRow:
     ties: int
     losses: int
     gap: float | None
+    claim: Claim | None = None
+    interval: tuple[float, float] | None = None
+    more: int | None = None
 
     @property
     def name(self) -> str:
@@ -41,16 +51,21 @@ class GroupRow:
         return NO_GROUP if self.group is None else shortened(self.group, LONGEST_NAME)
 
 
-def group_rows(labels: Iterable[LabelRow], items: Iterable[Item]) -> tuple[GroupRow, ...]:
+def group_rows(
+    labels: Iterable[LabelRow],
+    items: Iterable[Item],
+    findings: Mapping[str | None, Finding] | None = None,
+) -> tuple[GroupRow, ...]:
     """Return the groups, the largest first; none if no item has a group."""
     sizes = Counter(item.group for item in items)
     known = Counter(
         (row.group, 0 if row.winner is None else 1 if row.winner == row.against else -1)
         for row in labels
-        if row.in_decision and row.score is not None
+        if row.score is not None and (row.in_decision or findings is not None)
     )
     by_size = sorted(sizes, key=lambda group: (-sizes[group], group is None, group or ""))
-    return tuple(_row(group, sizes[group], known) for group in by_size if set(sizes) != {None})
+    rows = (_row(group, sizes[group], known) for group in by_size if set(sizes) != {None})
+    return tuple(rows if findings is None else (_tested(row, findings[row.group]) for row in rows))
 
 
 def _row(group: str | None, items: int, known: Counter[tuple[str | None, int]]) -> GroupRow:
@@ -60,11 +75,29 @@ def _row(group: str | None, items: int, known: Counter[tuple[str | None, int]]) 
     return GroupRow(group, items, judged, wins, ties, losses, gap)
 
 
+def _tested(row: GroupRow, found: Finding) -> GroupRow:
+    low, high = found.interval
+    claim: Claim = "open" if found.better is None else ("worse", "better")[found.better]
+    more = found.more and found.more.even
+    return replace(row, claim=claim, interval=(0.0 - high, 0.0 - low), more=more)
+
+
 def counted(row: GroupRow) -> str:
     """Return the counts of a group in words."""
     votes = f"won {row.wins:,}, tied {row.ties:,}, lost {row.losses:,}"
     gap = "" if row.gap is None else f"; gap {row.gap:+.2f}"
-    return f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
+    counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
+    if row.claim is None or row.interval is None:
+        return counts
+    low, high = row.interval
+    return f"{row.claim}; {counts} ({low:.2f} to {high:.2f}){_wanting(row)}"
+
+
+def _wanting(row: GroupRow) -> str:
+    """Return what an open group would take; empty if that is not known."""
+    if row.more is None:
+        return ""
+    return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
 def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]:
@@ -72,7 +105,7 @@ def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]
 
     A group with all items is none.
     """
-    shown = [row for row in rows if row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
+    shown = [row for row in rows if row.claim or row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
     if not shown or len(rows) == 1:
         return ()
     table = [(row.name, counted(row)) for row in shown]

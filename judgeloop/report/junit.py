@@ -1,36 +1,47 @@
 """Renders a result as JUnit XML, which CI systems show among the tests of a pipeline.
 
-The question is one test, which passes exactly if the command exits with 0. Computes no figure and
-writes no file.
+The question is a test, and so is each condition beside it: all pass exactly if the command exits
+with 0. Computes no figure and writes no file.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
+BROKEN = {EXIT_JUDGE, EXIT_INTERRUPTED}
+
 
 def render_junit(result: RunResult) -> str:
-    """Return a test suite with one test, named by the question and the systems.
+    """Return a test suite: a test named by the question and the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, and no winner, are failures; a warning that fails the command is one of the type `warning`. The
-    text of the result is the test's output, and its warnings are the errors that it wrote; unseen
-    characters are escaped, as XML does not allow them.
+    one, no winner, and a condition that does not hold are failures; a warning that fails the command
+    is one of the type `warning`. The text of the result is the output of the first test, and its
+    warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
     """
-    ended = result.exit_code
-    broken = ended in {EXIT_JUDGE, EXIT_INTERRUPTED}
-    name = " or ".join(result.setup.systems)
     said = {"system-out": render(result.page)}
     if result.warnings:
         said["system-err"] = "\n".join(f"Warning: {one.message}" for one in result.warnings)
-    if not ended:
-        return _suite(result.job, name, said=said)
-    kind, why = "error" if broken else "failure", "warning" if result.warned else _exit(ended)
-    return _suite(result.job, name, kind, result.page.headline, why, said=said)
+    ended = EXIT_OTHER_WON if result.warned else result.answer_code
+    why = "warning" if result.warned else _exit(ended)
+    name = " or ".join(result.setup.systems)
+    answer = Case(name, _kind(ended), result.page.headline, why, said)
+    conditions = (
+        Case(
+            one.name,
+            _kind(one.exit_code),
+            one.sentence,
+            _exit(one.exit_code),
+            {"system-out": visible(one.sentence)},
+        )
+        for one in result.conditions
+    )
+    return _suite(result.job, answer, *conditions)
 
 
 NOT_FINISHED = "judgeloop did not finish"
@@ -41,7 +52,8 @@ def render_unfinished(question: str, message: str = NOT_FINISHED, exit_code: int
 
     `exit_code` is 0 as long as the command may still end otherwise.
     """
-    return _suite(question, "result", "error", message, _exit(exit_code) if exit_code else "")
+    why = _exit(exit_code) if exit_code else ""
+    return _suite(question, Case("result", "error", message, why, {}))
 
 
 def is_own(text: str) -> bool:
@@ -53,32 +65,41 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 SUITE = '<testsuite name="judgeloop"'
 
 
-NOTHING: Mapping[str, str] = {}
+class Case(NamedTuple):
+    """A test: `kind` is the element that says why it did not pass, empty if it passed."""
+
+    name: str
+    kind: str
+    message: str
+    why: str
+    said: Mapping[str, str]
+
+
+def _kind(exit_code: int) -> str:
+    return ("error" if exit_code in BROKEN else "failure") if exit_code else ""
 
 
 def _exit(code: int) -> str:
     return f"exit code {code}"
 
 
-def _suite(
-    question: str,
-    name: str,
-    kind: str = "",
-    message: str = "",
-    why: str = "",
-    *,
-    said: Mapping[str, str] = NOTHING,
-) -> str:
-    """Return a suite with one test; `kind` is the element that says why it did not pass."""
-    counts = {"tests": "1", "failures": str(int(kind == "failure"))}
-    suite = ET.Element(
-        "testsuite", {"name": "judgeloop", **counts, "errors": str(int(kind == "error"))}
-    )
-    where = {"classname": f"judgeloop.{question}", "name": visible(name)}
-    case = ET.SubElement(suite, "testcase", where)
-    if kind:
-        ET.SubElement(case, kind, {"message": visible(message), **({"type": why} if why else {})})
-    for stream, text in said.items():
-        ET.SubElement(case, stream).text = text
+def _suite(question: str, *cases: Case) -> str:
+    """Return a suite with these tests."""
+    kinds = [case.kind for case in cases]
+    counts = {
+        "tests": len(cases),
+        "failures": kinds.count("failure"),
+        "errors": kinds.count("error"),
+    }
+    numbers = {name: str(number) for name, number in counts.items()}
+    suite = ET.Element("testsuite", {"name": "judgeloop"} | numbers)
+    for one in cases:
+        where = {"classname": f"judgeloop.{question}", "name": visible(one.name)}
+        case = ET.SubElement(suite, "testcase", where)
+        if one.kind:
+            why = {"type": one.why} if one.why else {}
+            ET.SubElement(case, one.kind, {"message": visible(one.message)} | why)
+        for stream, text in one.said.items():
+            ET.SubElement(case, stream).text = text
     ET.indent(suite)
     return f"{HEAD}{ET.tostring(suite, encoding='unicode')}\n"

@@ -43,6 +43,7 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
     ANOTHER_RUN = "another_run"
     RAISE_LIMIT = "raise_limit"
@@ -84,6 +85,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.MORE_FOR_BETTER: "To show that {system} is better would probably take about "
+    "{judgments:more judgment}{usd:about}: ask without `min_gap`.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import ControlTally, Finished, Population
+from judgeloop.core.outcomes import ControlTally, Finished, Generated, Population
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -167,6 +167,7 @@ class Counts(Part):
     - `agreement`: the agreement of a panel's judges beyond chance; null for one judge
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
+    - `generated`: what each system gave that answers live; empty without any
     """
 
     COMPUTED = ("flip_rate", "flip_interval")
@@ -181,6 +182,7 @@ class Counts(Part):
     judge_models: tuple[tuple[str, ...], ...]
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
+    generated: tuple[Generated, ...] = ()
 
     @property
     def flip_rate(self) -> float | None:
@@ -214,6 +216,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         judge_models=finished.models,
         agreement=agreement_of(outcome.labels),
         controls=finished.controls,
+        generated=finished.generated,
     )
 
 

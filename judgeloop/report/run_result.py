@@ -8,7 +8,7 @@ then. Writes no file.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from judgeloop.core.errors import (
     EXIT_INTERRUPTED,
@@ -39,13 +39,32 @@ CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
     StopKind.DEADLINE: NoteCode.RESUME,
     StopKind.JUDGE_FAILED: NoteCode.FIX_AND_RESUME,
+    StopKind.SYSTEM_FAILED: NoteCode.FIX_AND_RESUME,
     StopKind.ABSTENTIONS: NoteCode.FIX_AND_RESUME,
     StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
 }
 
 
-JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
+# Of several conditions the first of these exit codes is that of the command.
+FIRST = (EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, 0)
+JUDGE_FAILED = {
+    StopKind.JUDGE_FAILED,
+    StopKind.SYSTEM_FAILED,
+    StopKind.ABSTENTIONS,
+    StopKind.CONTROLS,
+}
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
+
+
+class Condition(NamedTuple):
+    """What must hold beside the answer: a name, and what is known of it.
+
+    `exit_code` is that of the command if nothing else had to hold.
+    """
+
+    name: str
+    exit_code: int
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +185,21 @@ class RunResult(Part):
         return False
 
     @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What must hold beside the answer: nothing."""
+        return ()
+
+    @property
+    def failing(self) -> tuple[Condition, ...]:
+        """The conditions that do not hold."""
+        return tuple(one for one in self.conditions if one.exit_code)
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command."""
-        return EXIT_OTHER_WON if self.warned else self.answer_code
+        codes = {EXIT_OTHER_WON if self.warned else self.answer_code}
+        codes |= {one.exit_code for one in self.conditions}
+        return next(code for code in FIRST if code in codes)
 
     @property
     def warned(self) -> bool:
@@ -193,9 +224,9 @@ class RunResult(Part):
 
     @property
     def advice(self) -> tuple[Note, ...]:
-        """What would bring a decision; none if there is one."""
+        """What would bring a decision, or a stronger one."""
         if not self.open:
-            return ()
+            return self.to_claim_more()
         if self.stop_reason in CUT_SHORT:
             return (note(CUT_SHORT[self.stop_reason]),)
         return (*self.to_decide(), *self._budget_enough())
@@ -207,6 +238,10 @@ class RunResult(Part):
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
+        return ()
+
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return what would bring a stronger claim than the decision."""
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:

@@ -4,10 +4,18 @@ Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and 
 own `text.py` states its decision.
 """
 
+from decimal import Decimal
 from itertools import zip_longest
 
-from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Control, ControlTally, Population, Spend, StopKind
+from judgeloop.core.money import show_usd, to_pico
+from judgeloop.core.outcomes import (
+    Control,
+    ControlTally,
+    Generated,
+    Population,
+    Spend,
+    StopKind,
+)
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -22,6 +30,8 @@ ABOUT_THE_JUDGE = (
 )
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
 ONE_ORDER = ", each shown in one random order"
+AS_GIVEN = ", and on outputs as these systems give them"
+DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
@@ -42,6 +52,7 @@ ENDED = {
     StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
     StopKind.ABSTENTIONS: "too many items have no verdict",
     StopKind.JUDGE_FAILED: "the judge failed",
+    StopKind.SYSTEM_FAILED: "a system failed",
     StopKind.INTERRUPTED: "the run was interrupted",
     StopKind.DRY_RUN: "a dry run does not call the judge",
 }
@@ -60,9 +71,11 @@ def on_items(about: Population, items: int) -> str:
 
 def about_the_judge(result: RunResult) -> str:
     """Return what a decision is about, and what it does not say."""
+    live = bool(result.counts.generated)
     if not result.setup.sampled:
-        return ABOUT_THE_JUDGE
-    return ABOUT_LIKE_THESE.format(ONE_ORDER if result.setup.one_order else "")
+        return f"{ABOUT_THE_JUDGE}{DRAWN_ONCE if live else ''}"
+    order = ONE_ORDER if result.setup.one_order else ""
+    return ABOUT_LIKE_THESE.format(f"{order}{AS_GIVEN if live else ''}")
 
 
 def promise(result: RunResult, guarantee: str) -> str:
@@ -184,7 +197,10 @@ def cost(result: RunResult) -> str:
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown, as the model has no price"
     ahead = count(result.counts.ahead, "unneeded answer") + about(result.ahead_usd)
     parts = [
-        f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
+        (
+            f"{now}{_of_outputs(result)}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered "
+            "from the ledger"
+        ),
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
@@ -193,6 +209,61 @@ def cost(result: RunResult) -> str:
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _of_outputs(result: RunResult) -> str:
+    """Return how much of the cost of this command is for outputs, and how much for judging."""
+    spend, generated = result.spend, result.counts.generated
+    if not generated or not spend.known:
+        return ""
+    outputs_p = to_pico(Decimal(str(sum(one.usd for one in generated))))
+    judging_p = max(0, spend.now_p - outputs_p)
+    return f" ({show_usd(outputs_p)} for outputs, {show_usd(judging_p)} for judging)"
+
+
+def generating(result: RunResult) -> list[tuple[str, str]]:
+    """Return a row on each system that answers live: what it gave, at what price and how fast."""
+    return [("outputs", _generated(one, result)) for one in result.counts.generated]
+
+
+def _generated(one: Generated, result: RunResult) -> str:
+    models = [model for model in one.models if model != one.system.partition("/")[2]]
+    parts = [
+        f"{visible(one.system)}: {_asked(one, result)}",
+        f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}"
+        if one.remembered
+        else "",
+        f"{one.unjudged:,} paid and not judged" if one.unjudged else "",
+        *(
+            f"{number:,} {what}"
+            for number, what in (
+                (one.failed, "without an output"),
+                (one.cut, "cut at the limit of tokens"),
+                (one.empty, "empty"),
+            )
+            if number
+        ),
+        f"its server calls it {', then '.join(map(visible, models))}" if models else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _asked(one: Generated, result: RunResult) -> str:
+    """Return how many outputs were asked for now, at what price, and what all would cost."""
+    if not one.asked:
+        return "nothing was asked for now"
+    text = f"{count(one.asked, 'output')} now"
+    if result.spend.known:
+        text += f" for {_dollars(one.usd)} (all {result.items:,} would cost about "
+        text += f"{_dollars(one.usd / one.asked * result.items)}, an estimate)"
+    text += f", {one.output_tokens:,} tokens" if one.output_tokens else ""
+    if one.seconds_median is not None and one.seconds_p95 is not None:
+        text += f", {one.seconds_median:.2g} s in the median and {one.seconds_p95:.2g} s at 95 %"
+    return text
+
+
+def _dollars(usd: float) -> str:
+    return show_usd(to_pico(Decimal(str(usd))))
 
 
 def tokens(usage: Usage) -> str:
@@ -227,6 +298,7 @@ def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:
 def shared(result: RunResult) -> list[tuple[str, str]]:
     """Return the rows of all questions, on cost, criteria, controls and data; some are empty."""
     return [
+        *generating(result),
         ("cost", cost(result)),
         ("price", result.setup.prices),
         *about_data(result),

@@ -13,15 +13,25 @@ import numpy as np
 
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, T
+from judgeloop.core.protocols import (
+    Estimator,
+    Further,
+    Judge,
+    Selector,
+    StoppingRule,
+    System,
+    T,
+)
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import Ask, plan_for
+from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
@@ -29,6 +39,7 @@ from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
+from judgeloop.settings.shared import ABSTAIN
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -44,7 +55,6 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     return Terms(
         run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
-        audit_share=config.audit_share,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
@@ -57,6 +67,8 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         controls=prepared.inputs.controls,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
+        missing_abstains=config.missing == ABSTAIN,
+        max_failed=config.max_abstentions,
     )
 
 
@@ -66,8 +78,13 @@ def session_of(
     estimator: Estimator[T],
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
+    *,
+    further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed."""
+    """Return the session of a run; `rng` is by default the generator of the seed.
+
+    `further` says what is asked after the decision.
+    """
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -77,6 +94,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        further=further,
     )
 
 
@@ -95,7 +113,7 @@ async def drive_session(
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
-    asked = prepared.judges if judges is None else judges
+    asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
     ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
@@ -114,6 +132,7 @@ async def drive_session(
                 asked,
                 ledger,
                 terms,
+                systems=systems,
                 interruption=interruption,
                 observe=observe,
             )
@@ -122,6 +141,8 @@ async def drive_session(
     finally:
         for judge in asked:
             await judge.aclose()
+        for system in systems.values():
+            await system.aclose()
         await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
@@ -145,17 +166,57 @@ async def planned(
     `first`. Asks no judge.
     """
     every, judges = list(queries), prepared.judges
+    sources = Sources(systems_of(prepared), judges, terms)
     beside, perhaps = [
-        await _quotes_left(prepared, terms, _controls_left(terms, controls, *numbers), judges)
+        await _quotes_left(prepared, sources, _controls_left(terms, controls, *numbers), judges)
         for numbers in ((0, USUAL), (USUAL, MOST))
     ]
     if first:
-        beside += await _quotes_left(prepared, terms, every, first)
-    quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
+        beside += await _quotes_left(
+            prepared, Sources(systems_of(prepared), first, terms), every, first
+        )
+    await _look_up(prepared, sources, every)
+    plans = [sources.plan(query) for query in every]
+    judging = [
+        sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
+        for each in plans
+    ]
+    outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     likely, assumed = judgments
-    return priced(
+    beside += _audits(terms, every[: likely.worst], judges)
+    quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    plan = priced(
         likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
     )
+    if not sources.systems:
+        return plan
+    alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
+    return replace(plan, outputs=alone.calls, outputs_cost_p=alone.cost_p)
+
+
+def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
+    """Return the systems of a run that answer live, by name."""
+    names = prepared.pool.systems
+    return {names[place]: system for place, system in prepared.inputs.systems.items()}
+
+
+async def _look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
+    """Let `sources` know which outputs the ledger has."""
+    if sources.systems:
+        ledger = open_ledger(prepared.config.ledger)
+        try:
+            await sources.look_up(queries, ledger)
+        finally:
+            await ledger.aclose()
+
+
+def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
+    """Return quotes of the calls that audit the first decisive items, if some are audited."""
+    if terms.order is not Order.AUDITED:
+        return []
+    audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
+    plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
+    return _quoted(judges, ([ask for ask in asks if ask.after] for asks in plans))
 
 
 def _controls_left(
@@ -171,10 +232,11 @@ def _controls_left(
 
 
 async def _quotes_left(
-    prepared: Prepared[Any], terms: Terms, queries: Iterable[Query], judges: tuple[Judge, ...]
+    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
-    plans = [plan_for(query, judges, terms) for query in queries]
+    await _look_up(prepared, sources, queries)
+    plans = [sources.plan(query) for query in queries]
     ledger = open_ledger(prepared.config.ledger)
     try:
         held = await ledger.verdicts([key for each in plans for key in each.keys])
@@ -185,7 +247,11 @@ async def _quotes_left(
         [ask for ask in each.asks if ask.key not in held and ask.after not in settled]
         for each in plans
     )
-    return _quoted(judges, left)
+    lacked = (
+        [*map(sources.quote, each.outputs), *sources.judging(each.query)] if each.outputs else []
+        for each in plans
+    )
+    return [[*one, *other] for one, other in zip(_quoted(judges, left), lacked, strict=True)]
 
 
 def _quoted(judges: Sequence[Judge], asks: Iterable[Iterable[Ask]]) -> list[list[Quote]]:
@@ -226,7 +292,7 @@ def setup_of(
         controlled=config.controlled,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices(judges, today()),
-        prices=price_sentence(judges),
+        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
         tier=_tiers(judges),
         asked_anew=prepared.inputs.asked_anew,
         about=prepared.population,

@@ -15,9 +15,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.report.escaping import visible
+from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.page import WIDTH, render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import count, sentence, shortened
 from judgeloop.run.plan import EqualSystem, Plan
 
 EVEN = 0.5
@@ -54,7 +55,9 @@ class DryRun:
             _affordable(plan, result),
             *unlikely_to_pass(plan.equal),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
+            *_groups(plan),
             *([] if self.priced else ["The model has no known price."]),
+            *_outputs(plan),
             *_learned(result),
             *_data_and_price(result),
         ]
@@ -65,6 +68,8 @@ class DryRun:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
         plan, result = self.plan, self.result
         dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+        of = plan.outputs_cost_p
+        of_outputs = of and {name: float(to_usd(p)) for name, p in asdict(of).items()}
         setup, data = result.setup.to_json(say), result.data.to_json(say)
         kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
         return {
@@ -77,6 +82,8 @@ class DryRun:
             "answered_from_ledger": result.asked,
             "judgments": asdict(plan.judgments),
             "calls": asdict(plan.calls),
+            "outputs": None if plan.outputs is None else asdict(plan.outputs),
+            "usd_of_outputs": of_outputs if self.priced else None,
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
             "usd": dollars if self.priced else None,
@@ -85,6 +92,7 @@ class DryRun:
             "budget_pays_for": plan.affordable,
             "stays_open": say(plan.stays_open) if plan.stays_open else None,
             "equal_system": [asdict(one) for one in plan.equal],
+            "groups": [asdict(one) for one in plan.groups],
             "guessed": data["guessed"],
             "empty": data["empty"],
             **{name: setup[name] for name in kept},
@@ -119,6 +127,12 @@ def _table(plan: Plan) -> str:
         ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
         ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
     ]
+    if plan.outputs is not None and plan.outputs_cost_p is not None:
+        of = plan.outputs_cost_p
+        rows[2:2] = [
+            ("outputs", *_three(plan.outputs.low, plan.outputs.expected, plan.outputs.worst))
+        ]
+        rows.append(("of outputs", *map(show_usd, (of.low, of.expected, of.worst))))
     return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
 
@@ -141,6 +155,26 @@ def _equal(plan: Plan, width: int) -> list[str]:
         f"of about {usual.margin_for_80:.2f}."
     )
     return ["\n".join(["An equal system, exactly:", *table]), wrapped(said, width)]
+
+
+def _groups(plan: Plan) -> list[str]:
+    """Return what the groups add, and which gap each can show; nothing if none is tested."""
+    if not plan.groups:
+        return []
+    said = (
+        "The groups are tested beside that: the expected case leaves their further judgments out, and the worst "
+        "case judges every item."
+    )
+    found = [
+        f"{shortened(one.group or NO_GROUP, LONGEST_NAME)} ({count(one.items, 'item')}) {one.gap_found:.2f}"
+        for one in plan.groups[:MOST_SHOWN]
+        if one.gap_found is not None
+    ]
+    if not found:
+        return [f"{said} A group that is judged whole is decided, unless it is level."]
+    more = len(plan.groups) - len(found)
+    left = f", and {count(more, 'smaller group')} more" if more else ""
+    return [f"{said} The gap that is found in 90 % of the runs, about: {', '.join(found)}{left}."]
 
 
 def unlikely_to_pass(equal: Sequence[EqualSystem]) -> list[str]:
@@ -166,6 +200,18 @@ def _basis(plan: Plan) -> str:
         basis = "that all allowed judgments are made, as this rule does"
     worst = "The worst case makes every allowed judgment at its maximum cost."
     return f"The expected case assumes {basis}. {worst}"
+
+
+def _outputs(plan: Plan) -> list[str]:
+    """Return what the forecast supposes of outputs that are not known; nothing without any."""
+    if plan.outputs is None or not plan.outputs.worst:
+        return []
+    return [
+        (
+            "How long the missing outputs will be is not known: the expected case supposes 400 tokens "
+            "each, the worst case the limit of tokens."
+        )
+    ]
 
 
 def _both_orders(result: RunResult) -> list[str]:

@@ -13,10 +13,9 @@ from pathlib import Path
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
-from judgeloop.core.protocols import Judge
+from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.columns import (
@@ -37,8 +36,8 @@ from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
+from judgeloop.run.live import live_systems, with_live
 from judgeloop.settings.run_settings import ContestSettings, JudgeSettings, RunSettings
-from judgeloop.settings.shared import AUDIT_SHARE
 
 ROW_IN_MEMORY = "row"  # what messages call a row of a table in memory
 
@@ -106,7 +105,7 @@ class Inputs:
 
     `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
     columns of the files were guessed; empty if none were. `prompt` is what the judges read, None if
-    none of them reads a prompt.
+    none of them reads a prompt. `systems` are those that answer live, by their place.
     """
 
     joined: Joined
@@ -117,6 +116,7 @@ class Inputs:
     asked_anew: str = ""
     guessed: str = ""
     prompt: Template | None = None
+    systems: Mapping[int, System] = field(default_factory=dict)
 
     @property
     def pool(self) -> Pool:
@@ -151,7 +151,6 @@ def read_inputs(
     """
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
-    _check_audit(config)
     for place in (config.ledger, config.cache_dir):
         check_place(place)
     if config.ledger_must_exist and not is_ledger(config.ledger):
@@ -161,9 +160,13 @@ def read_inputs(
         )
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
+    systems = live_systems(config, environment, offline=offline)
+    named = named_files(config, given)
     try:
         outputs = [
-            _outputs(given, path, mapped, config, name) for path, name in named_files(config, given)
+            _outputs(given, path, mapped, config, name)
+            for place, (path, name) in enumerate(named)
+            if place not in systems
         ]
     except MissingFieldError as error:
         raise _with_columns(error, config, mapped, given) from None
@@ -177,6 +180,7 @@ def read_inputs(
         config.items,
         allow_partial=config.allow_partial,
     )
+    joined = with_live(joined, systems, named, items)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
@@ -199,6 +203,7 @@ def read_inputs(
         given.asked_anew,
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
+        systems,
     )
 
 
@@ -273,15 +278,6 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
     return UNLIMITED if drawn else None
 
 
-def _check_audit(config: RunSettings) -> None:
-    """Refuse a share of audited items without an audit: it would have no effect."""
-    if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
-        raise InputError(
-            f"`audit_share={config.audit_share:g}` has no effect with `order={config.order}`; it applies "
-            "to `order=audited`"
-        )
-
-
 def checked_judge(
     spec: str,
     options: JudgeOptions,
@@ -352,6 +348,7 @@ def wanted_for(config: RunSettings, inputs: Inputs) -> About:
         outputs=pool.outputs,
         judges=tuple(judge.identity for judge in inputs.judges),
         tie_margin=config.tie_margin,
+        live=pool.live,
     )
 
 

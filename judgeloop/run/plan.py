@@ -39,6 +39,18 @@ class EqualSystem:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupOutlook:
+    """A group's number of items, and the smallest gap that is found in it in 90 % of the runs.
+
+    The gap is approximate, and None where judging all items finds any.
+    """
+
+    group: str | None
+    items: int
+    gap_found: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Further judgments, calls and cost in picodollars.
 
@@ -49,7 +61,9 @@ class Plan:
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
     no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
-    ties, if that is asked.
+    ties, if that is asked. `groups` are those that are tested, the largest first. `outputs` and
+    `outputs_cost_p` are the part of `calls` and of `cost_p` for the outputs of systems that answer
+    live; None without any.
     """
 
     judgments: Range
@@ -63,6 +77,9 @@ class Plan:
     unasked: int = 0
     stays_open: str = ""
     equal: tuple[EqualSystem, ...] = ()
+    groups: tuple[GroupOutlook, ...] = ()
+    outputs: Range | None = None
+    outputs_cost_p: Range | None = None
 
 
 def priced(

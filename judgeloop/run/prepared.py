@@ -7,6 +7,7 @@ judges, and every setting that is not declared as pace, money, place or report (
 
 import enum
 import hashlib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,9 +20,11 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.session import Limits
+from judgeloop.ledger.opening import is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow
 from judgeloop.methods.stopping.catalogue import RuleRow
 from judgeloop.run.inputs import Inputs
+from judgeloop.run.live import identities
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -52,6 +55,12 @@ class Prepared(Generic[C]):
     def limits(self) -> Limits:
         """The minimum and maximum number of judgments, and the limit of abstentions."""
         return self.inputs.limits
+
+    @property
+    def most_judgments(self) -> int:
+        """The most judgments that the run may make."""
+        questions = len(self.pool) * len(self.config.questions(self.pool.systems))
+        return min(self.config.max_judgments, questions)
 
     @property
     def by_hand(self) -> bool:
@@ -136,7 +145,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     content |= {
         "population": inputs.population,
     }
-    return digest(
+    made_of = digest(
         {
             "question": question,
             "judges": [
@@ -146,10 +155,28 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
             "systems": pool.systems,
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
+            **({"live": identities(inputs.systems)} if inputs.systems else {}),
             "settings": settings_in_id(config),
             "content": {name: plain(value) for name, value in content.items()},
         }
-    )[:LENGTH]
+    )
+    if all(system.lasts for system in inputs.systems.values()):
+        return made_of[:LENGTH]
+    return _next_run(made_of, config.ledger)
+
+
+def _next_run(made_of: str, ledger: Path) -> str:
+    """Return the id of a run whose systems are known by their names alone.
+
+    What is behind such a name may change. So a finished run is never returned: the same command
+    begins another one, and an unfinished run goes on.
+    """
+    finished: set[str] = set()
+    if is_ledger(ledger):
+        with open_reader(ledger) as reader:
+            finished = {run.id for run in reader.runs() if run.finished}
+    tried = (digest([made_of, number])[:LENGTH] for number in itertools.count())
+    return next(run for run in tried if run not in finished)
 
 
 def settings_in_id(config: Any) -> dict[str, Any]:

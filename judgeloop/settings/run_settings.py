@@ -31,14 +31,13 @@ from judgeloop.settings.setting import (
     seconds,
 )
 from judgeloop.settings.shared import (
-    AUDIT_SHARE,
     ITEMS,
     JUDGE,
     JUDGES,
+    MISSING,
     MONEY,
     OUTPUT,
     STOPPING,
-    AuditShare,
     BaseUrl,
     Budget,
     CallerOnly,
@@ -62,6 +61,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
+from judgeloop.systems.catalogue import is_live
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
@@ -301,11 +301,6 @@ class RunSettings(JudgeSettings):
         return Order.FIXED
 
     @property
-    def audit_share(self) -> float:
-        """The share of items that are asked in both orders if the order is audited."""
-        return AUDIT_SHARE
-
-    @property
     def vote(self) -> Vote:
         """How a panel decides: ratings are averaged."""
         return Vote.MEAN
@@ -324,6 +319,21 @@ class RunSettings(JudgeSettings):
     def population(self) -> Population:
         """The items that the result is about, unless one order of two leaves more to chance."""
         return Population(self.about)
+
+    @property
+    def takes_live(self) -> bool:
+        """Whether systems may answer live."""
+        return False
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """What the caller says of systems that answer live."""
+        return ()
+
+    @property
+    def missing(self) -> str:
+        """What an item is on which such a system fails by itself."""
+        return MISSING[0]
 
     @property
     def rates(self) -> bool:
@@ -350,7 +360,8 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        files = [path for path in self.output_files if not is_live(path)]
+        given = [*files, self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
 
@@ -373,13 +384,12 @@ class ContestSettings(RunSettings):
     order: Annotated[
         Order,
         run_setting(
-            "Order in which the two outputs are shown: both, random, audited (random, and some "
-            "items in both) or fixed.",
+            "Order in which the two outputs are shown: both, random, audited (random, and "
+            "the first 20 decisive items in both) or fixed.",
             JUDGE,
             common=True,
         ),
     ] = Order.BOTH
-    audit_share: AuditShare = AUDIT_SHARE
     vote: Annotated[
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),

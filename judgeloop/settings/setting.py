@@ -80,6 +80,7 @@ class Setting:
     - `common`: True for a setting that the short help shows.
     - `example`: a value to show where the default shows none.
     - `many`: True for a flag that may be given several times. Its variable holds a value a line.
+    - `adds`: True if its flags are added to what a file says, in place of replacing it.
     """
 
     help: str
@@ -93,6 +94,7 @@ class Setting:
     common: bool = False
     example: object = None
     many: bool = False
+    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

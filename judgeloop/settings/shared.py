@@ -23,6 +23,8 @@ from judgeloop.settings.setting import (
     matching,
     one_of,
 )
+from judgeloop.systems.catalogue import SYSTEMS
+from judgeloop.systems.options import KEYS
 
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
@@ -78,6 +80,31 @@ SystemNames = Annotated[
         Part.CONTENT,
         CallerOnly,
         metavar="NAME,...",
+    ),
+]
+ABSTAIN = "abstain"
+MISSING = ("lost", ABSTAIN)
+Missing = Annotated[
+    str,
+    one_of(MISSING),
+    run_setting(
+        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+        ITEMS,
+        file_only=True,
+    ),
+]
+LiveSystems = Annotated[
+    tuple[str, ...],
+    Setting(
+        f"Setting of a system that answers live ({', '.join(row.form for row in SYSTEMS)}): "
+        f"{', '.join(KEYS)}.",
+        ITEMS,
+        Part.KEY,
+        CallerOnly,
+        metavar="NAME.KEY=VALUE",
+        many=True,
+        adds=True,
+        example=("vllm/my-tune.base-url=http://127.0.0.1:8000/v1",),
     ),
 ]
 
@@ -219,15 +246,6 @@ JUDGES = Setting(
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
-AUDIT_SHARE = 0.1
-AuditShare = Annotated[
-    Share,
-    run_setting(
-        "Share of items whose other order is asked, too, with `order=audited`.",
-        JUDGE,
-        file_only=True,
-    ),
-]
 
 
 def _address(value: object) -> object:

@@ -18,6 +18,7 @@ from judgeloop.settings import trust
 from judgeloop.settings.setting import PREFIX, Declared, variable
 
 ENV_FILE, SHARED = ".env", "shared"
+SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 OF_TESTS = f"{PREFIX}TEST_"  # variables of judgeloop's own tests
 # Variables that are read beside the settings, each with a sentence on it. Only the caller sets
@@ -127,6 +128,7 @@ def _of_tables(
     `found` is None for a file that the caller names.
     """
     tables = _parsed(path)
+    systems = _of_systems(path, tables.pop(SYSTEMS, {}), found)
     fields, shared = commands[asked], _table(path, tables, (SHARED,), commands)
     if others := shared.keys() - fields.keys():
         known = {key for each in commands.values() for key in each}
@@ -144,7 +146,30 @@ def _of_tables(
             one = fields[key]
             if table is own or shareable(one):
                 values[one.name] = found.value(f"{where} {key}", one, value) if found else value
+    if systems and SYSTEM in fields:
+        values[SYSTEM] = [*systems, *_listed(values.get(SYSTEM))]
     return values
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def _of_systems(path: Path, tables: Any, found: trust.FoundFile | None) -> list[str]:
+    """Return the tables [systems.NAME] as values of the setting `system`.
+
+    Raises:
+        DataError: the file was merely found, or a table does not hold plain values.
+    """
+    if tables and found is not None:
+        found.refuse(f"[{SYSTEMS}]", trust.OF_CALLERS, variable(SYSTEM))
+    entries = []
+    for name, table in tables.items() if isinstance(tables, dict) else [("NAME", None)]:
+        values = table if isinstance(table, dict) else {"": None}
+        if not all(isinstance(one, str | int | float) for one in values.values()):
+            raise DataError(path, f'[{SYSTEMS}."{name}"]: expected a table of texts and numbers')
+        entries += [f"{name}.{key}={value}" for key, value in values.items()]
+    return entries
 
 
 def _table(path: Path, tables: Any, names: tuple[str, ...], commands: Commands) -> dict[str, Any]:

@@ -81,13 +81,14 @@ def started(server, files):
 def test_a_decision_is_the_first_line_and_exit_0(recorded):
     result = judgeloop(*recorded)
     assert result.exit_code == 0, result.output
-    first_line, second_line, third_line, *_ = result.stdout.splitlines()
+    first_line, second_line, third_line, fourth_line, *_ = result.stdout.splitlines()
     assert first_line == "good-model is better than poor-model on items like these 30."
     assert re.match(
-        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.",
-        second_line,
+        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Gap: at most 0\.\d+, 0\.\d+ on these verdicts\. "
+        r"Stated risk: 0\.\d+ \(guaranteed\)\.",
+        f"{second_line} {third_line}",
     )
-    assert third_line.startswith("Warning: The set has only 30 items.")
+    assert fourth_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
         (

@@ -120,11 +120,14 @@ def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, order, c
     assert combine(query, calls, answers, order) == combined
 
 
-def test_an_audit_asks_the_order_drawn_and_for_its_share_of_the_items_the_other():
-    queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(1000)]
-    how = {"order_matters": True, "audit_share": 0.3}
-    asked = [calls_for(query, Order.AUDITED, 0, **how) for query in queries]
+def test_an_audit_asks_the_order_drawn_and_of_audited_items_the_other():
+    queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(100)]
     drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
-    assert [calls[:1] for calls in asked] == drawn
-    assert 250 < sum(len(calls) == 2 for calls in asked) < 350
-    assert all(set(calls) <= {call, *calls} for calls, (call,) in zip(asked, drawn, strict=True))
+    for audited in (False, True):
+        asked = [
+            calls_for(replace(query, audited=audited), Order.AUDITED, 0, order_matters=True)
+            for query in queries
+        ]
+        assert [calls[:1] for calls in asked] == drawn
+        assert {len(calls) for calls in asked} == {1 + audited}
+        assert all(len(set(calls)) == len(calls) for calls in asked)

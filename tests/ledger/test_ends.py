@@ -10,7 +10,16 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.ledger import End, Reservation
-from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Usage, Verdict
+from judgeloop.core.records import (
+    Abstention,
+    Call,
+    Item,
+    JudgeIdentity,
+    Output,
+    Reply,
+    Usage,
+    Verdict,
+)
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.opening import open_reader
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -20,6 +29,7 @@ CALL = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
 NOTE = {"ingredients": KeyIngredients.of(JUDGE, CALL, blind=True).to_note(), "systems": ["a", "b"]}
 SENTENCES = {
     End.VERDICT: "the first is better",
+    End.OUTPUT: "Hello",
     End.ABSTAINED: "the reply could not be read",
     End.TRUNCATED: "truncated at 256 tokens, a learned limit",
     End.REFUSED: "HTTP 400: no such parameter",
@@ -38,6 +48,8 @@ async def book(ledger, ticket, end, said):
     match end:
         case End.VERDICT:
             await ledger.settle(ticket, Reply(Verdict(1.0, said), usage=usage, cost_p=4))
+        case End.OUTPUT:
+            await ledger.settle(ticket, Reply(Output(said), usage=usage, cost_p=4))
         case End.ABSTAINED | End.TRUNCATED:
             answer = Abstention(said, truncated=end is End.TRUNCATED)
             await ledger.settle(ticket, Reply(answer, usage=usage, cost_p=4))

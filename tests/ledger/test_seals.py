@@ -244,6 +244,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "attempts": VERDICTS,
         "verdicts": VERDICTS,
         "texts": 1,
+        "outputs": 0,
     }
 
 
@@ -264,7 +265,7 @@ def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path)
     tamper(path, "UPDATE attempts SET judge = 'x' WHERE id = 4")
     target = tmp_path / "new.sqlite"
     found = salvage(path, target)
-    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1}
+    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1, "outputs": 0}
     assert inspect(target).problems == ()
     true = held(target)
     assert key(2) not in true

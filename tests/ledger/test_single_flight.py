@@ -48,7 +48,7 @@ async def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken
     assert await one.sending(first) == await one.sending(first)
     assert (await other.sending(second)).busy == "one"
     await one.settle(first, Reply(Verdict(1.0), cost_p=4))
-    assert (await other.sending(second)).verdict == Verdict(1.0)
+    assert (await other.sending(second)).known == Verdict(1.0)
     assert (await other.spend("other", None)).charged_p == 0
     with pytest.raises(LedgerError, match="not open"):
         await other.sending(second)
@@ -62,7 +62,7 @@ async def test_when_the_other_call_brings_no_verdict_this_one_is_sent(two, way):
     told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
     await getattr(one, way)(first, *told)
     cleared = await other.sending(second)
-    assert (cleared.verdict, cleared.busy) == (None, "")
+    assert (cleared.known, cleared.busy) == (None, "")
 
 
 @pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_a_call_to_be_made_anew_is_made(tmp_path):
     ledger = SqliteLedger(tmp_path / "l.sqlite")
     for _ in range(2):
         ticket = await ticket_of(ledger, "doctor", anew=True)
-        assert (await ledger.sending(ticket)).verdict is None
+        assert (await ledger.sending(ticket)).known is None
         await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
     await ledger.aclose()
 
@@ -113,7 +113,7 @@ async def test_a_process_whose_lock_is_removed_sends_nothing_more(two, tmp_path,
         lock.touch()
     with pytest.raises(LedgerError, match="was removed while it went on"):
         await one.sending(first)
-    assert (await other.sending(second)).verdict is None
+    assert (await other.sending(second)).known is None
 
 
 @pytest.mark.processes

@@ -44,7 +44,7 @@ def test_the_request_is_strict_bounded_and_without_sampling_parameters(chat_serv
 @pytest.mark.smoke
 def test_openai_itself_is_sent_its_own_names_and_a_pinned_tier():
     judge = chat_judge("openai", "https://api.openai.com/v1")
-    request = judge.chat.request(CALL, "system", "user")
+    request = judge.chat.request(CALL, [("system", "system"), ("user", "user")])
     assert "max_tokens" not in request
     assert (request["max_completion_tokens"], request["service_tier"]) == (512, "default")
 

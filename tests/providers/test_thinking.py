@@ -100,10 +100,12 @@ def test_the_limit_includes_thinking_tokens_unless_the_user_sets_it(
 @pytest.mark.parametrize("spec", ["openai/o4-mini", "vllm/m"])
 def test_the_effort_is_sent_as_a_word(chat_server, spec):
     one = judge(spec, {}, base_url=chat_server.url, effort="low")
-    sent = one.chat.request(CALL, "system", "user")
+    sent = one.chat.request(CALL, [("system", "system"), ("user", "user")])
     assert sent["reasoning_effort"] == "low"
     plain = judge(spec, {}, base_url=chat_server.url)
-    assert "reasoning_effort" not in plain.chat.request(CALL, "system", "user")
+    assert "reasoning_effort" not in plain.chat.request(
+        CALL, [("system", "system"), ("user", "user")]
+    )
 
 
 @pytest.mark.parametrize(

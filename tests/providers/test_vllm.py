@@ -176,7 +176,7 @@ def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
 
 def test_a_server_that_is_not_there_may_be_asked_again(vllm):
     vllm.close()
-    with ends(ErrorKind.RETRY, match=r"is the vLLM server running\?$") as caught:
+    with ends(ErrorKind.UNREACHABLE, match=r"is the server running\?$") as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
 

@@ -30,9 +30,11 @@ def test_each_group_counts_its_own_verdicts_from_the_side_of_the_second_system()
     chat, code = json.loads(render_json(grouped("chat", "code")))["groups"]
     assert chat == {
         "group": "chat", "items": 6, "judged": 5, "wins": 3, "ties": 2, "losses": 0, "gap": 0.6,
+        "claim": None, "interval": None, "more": None,
     }  # fmt: skip
     assert code == {
         "group": "code", "items": 6, "judged": 5, "wins": 2, "ties": 0, "losses": 3, "gap": -0.2,
+        "claim": None, "interval": None, "more": None,
     }  # fmt: skip
 
 

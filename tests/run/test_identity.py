@@ -50,7 +50,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "controls": {"controls": "off"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
-    "audit_share": {"order": "audited", "audit_share": 0.3},
     "deadline": {"deadline": 60.0},
     "rpm": {"rpm": 5},
     "tpm": {"tpm": 5000},
@@ -61,6 +60,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "first": {"first": "c.jsonl"},
     "second": {"second": "c.jsonl"},
     "min_gap": {"min_gap": 0.3},
+    "by_group": {"by_group": "report"},
     "not_worse": {"not_worse": 0.3, "controls": "off"},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
@@ -79,6 +79,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
+        "system": {
+            "first": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
     SelectConfig: {
         "selector": {"selector": "random"},
@@ -92,6 +97,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "outputs": {"outputs": "c.jsonl"},
         "names": {"names": ("another",)},
         "prompt": {"prompt": "rating.md"},
+        "system": {
+            "outputs": "openai/gpt-5-mini",
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
 }
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
@@ -112,6 +122,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 "id": item,
                 "prompt": f"Question {item}?",
                 "output": f"{answer} {item}",
+                "group": "first" if item < "i4" else "second",
                 "logprobs": [-0.1 * number - 0.1, -0.3],
                 "other": [-0.2 * number - 0.1, -0.1],
             }

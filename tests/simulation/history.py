@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from simulation.world import BrokenError, Life
 
-from judgeloop.core.records import Reply, Verdict
+from judgeloop.core.records import Abstention, Output, Reply, Verdict
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Request:
     worst_p: int
     about: object
     billed_p: int = 0
-    score: float | None = None
+    score: float | str | None = None
     handed: bool = False
     settled: bool = False
 
@@ -32,6 +32,11 @@ class Request:
     def mark(self) -> str:
         """What the reason of its verdict says, so that a verdict of another request shows."""
         return f"request {self.number} for {self.key}"
+
+
+def mark_of(answer: Verdict | Output) -> str:
+    """Return what says from which request an answer came."""
+    return answer.model if isinstance(answer, Output) else answer.reason
 
 
 @dataclass
@@ -42,7 +47,7 @@ class History:
     about: dict[str, object] = field(default_factory=dict)  # what each key stands for
     in_flight: dict[str, Request] = field(default_factory=dict)
     cleared: set[tuple[Life, str]] = field(default_factory=set)
-    held: dict[str, str] = field(default_factory=dict)  # the reason of the verdict under each key
+    held: dict[str, str] = field(default_factory=dict)  # the mark of the answer under each key
     over_p: int = 0  # billed above the worst case
     # What a run must at least be charged, and what more it may be, where nobody can know.
     charged_p: Counter[str] = field(default_factory=Counter)
@@ -80,21 +85,21 @@ class History:
 
     def settled(self, key: str, reply: Reply) -> None:
         """A reply reaches the ledger: its verdict belongs to its key, and to its request."""
-        if isinstance(reply.answer, Verdict):
+        if not isinstance(reply.answer, Abstention):
             request = self.request_of(reply.answer)
             self.check_own(key, reply.answer)
             request.settled = True
 
-    def acknowledged(self, key: str, verdict: Verdict) -> None:
-        """The ledger says that it has a verdict: from now on it never changes."""
-        self.check_own(key, verdict)
-        first = self.held.setdefault(key, verdict.reason)
-        if first != verdict.reason:
-            raise BrokenError(f"the verdict under {key} was of {first}, now of {verdict.reason}")
+    def acknowledged(self, key: str, answer: Verdict | Output) -> None:
+        """The ledger says that it has a verdict or an output: from now on it never changes."""
+        self.check_own(key, answer)
+        first, now = self.held.setdefault(key, mark_of(answer)), mark_of(answer)
+        if first != now:
+            raise BrokenError(f"what is under {key} was of {first}, now of {now}")
 
-    def request_of(self, verdict: Verdict) -> Request:
-        """Return the request that a verdict came from."""
-        return self._marked(verdict.reason)
+    def request_of(self, answer: Verdict | Output) -> Request:
+        """Return the request that a verdict or an output came from."""
+        return self._marked(mark_of(answer))
 
     def request_under(self, key: str) -> Request:
         """Return the request that the verdict under a key came from."""
@@ -103,11 +108,12 @@ class History:
     def _marked(self, mark: str) -> Request:
         return self.requests[int(mark.split()[1])]
 
-    def check_own(self, key: str, verdict: Verdict) -> None:
-        """Check that a verdict is what the provider answered to a request for this key."""
-        request = self.request_of(verdict)
-        if (request.mark, request.key, request.score) != (verdict.reason, key, verdict.score):
-            raise BrokenError(f"{verdict} is under {key}, but was the answer to {request.mark}")
+    def check_own(self, key: str, answer: Verdict | Output) -> None:
+        """Check that it is what the provider answered to a request for this key."""
+        request = self.request_of(answer)
+        said = answer.text if isinstance(answer, Output) else answer.score
+        if (request.mark, request.key, request.score) != (mark_of(answer), key, said):
+            raise BrokenError(f"{answer} is under {key}, but was the answer to {request.mark}")
 
     def bill_p(self, run: str) -> int:
         """Return what the provider bills for a run, as far as anybody can know.

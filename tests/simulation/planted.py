@@ -62,8 +62,8 @@ PLANTED = [
     Planted(
         "a reply is not settled",
         ATTEMPTS,
-        "verdict = await self._accounts.settle(ticket, reply)",
-        "verdict = None",
+        "recorded = await self._accounts.settle(ticket, reply)",
+        "recorded = None",
     ),
     Planted(
         "a late reply is booked at $0",
@@ -86,8 +86,8 @@ PLANTED = [
     Planted(
         "replies are shifted: each call gets the one before",
         ATTEMPTS,
-        "return await self._judge.judge(call)",
-        "self.kept, new = await self._judge.judge(call), getattr(self, 'kept', None)\n"
+        "return await self._asked.ask(call)",
+        "self.kept, new = await self._asked.ask(call), getattr(self, 'kept', None)\n"
         "                return new or self.kept",
     ),
     Planted(
@@ -99,7 +99,7 @@ PLANTED = [
     Planted(
         "sent although nothing more may be sent",
         ATTEMPTS,
-        "if cleared.verdict is None and self._state.closed.is_set():",
+        "if cleared.known is None and self._state.closed.is_set():",
         "if False:",
     ),
     Planted(
@@ -133,6 +133,35 @@ PLANTED = [
         BATCH,
         "raise end  # it may be why the other calls were given up",
         "pass",
+    ),
+    Planted(
+        "an earmark stays reserved where no judge is asked",
+        BATCH,
+        'await self._accounts.release(held, End.UNNEEDED, "no judge is asked")',
+        "pass",
+    ),
+    Planted(
+        "an earmark stays reserved where a query is given up",
+        BATCH,
+        "            if held is not None:\n"
+        '                await self._accounts.release(held, End.UNSENT, "never sent")',
+        "            pass",
+    ),
+    Planted(
+        "outputs that are longer than the earmark are judged beyond the budget",
+        BATCH,
+        "granted = await self._accounts.reserve([group], instead=earmark)",
+        "granted = await self._accounts.reserve([group], instead=earmark) or "
+        "await self._oracle.ledger.reserve(self._state.terms.run_id, [group], None)",
+    ),
+    Planted(
+        "who holds an earmark waits for the money of others",
+        BATCH,
+        "        if not granted:\n            if not self._state.is_over():",
+        "        while not granted:\n"
+        "            await self._state.changes.after(self._state.changes.count)\n"
+        "            granted = await self._accounts.reserve([group], instead=earmark)\n"
+        "        if not granted:\n            if not self._state.is_over():",
     ),
     Planted(
         "after an error of the ledger the others are sent",

@@ -21,13 +21,15 @@ from judgeloop.core.records import (
     Abstention,
     Answer,
     Call,
+    Item,
     JudgeIdentity,
+    Output,
     Quote,
     Reply,
     Usage,
     Verdict,
 )
-from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.judges.base import BaseJudge
 
 WORST_P = 100
@@ -43,6 +45,12 @@ class Provider:
     storm: float = 0.0
     timeout_s: float = 30.0
     asked: Counter[str] = field(default_factory=Counter)
+
+    def output_of(self, call: Call) -> str:
+        """Return the one true output of a system; some are long, and some are the same."""
+        rng = random.Random(f"{self.seed}/{call.item.id}")
+        same, length = rng.random() < 0.2, rng.choice([0, 10, 60])
+        return "x" * length if same else f"{call.systems[0]}'s answer {call.item.id}" + "x" * length
 
     def answer_to(self, call: Call) -> Verdict:
         """Return the one true answer, which does not depend on when it is asked for."""
@@ -68,6 +76,7 @@ class Judge(BaseJudge):
     run: str
     name: str = "one"
     free: bool = False
+    reads: bool = False  # a longer output costs more
 
     def __post_init__(self) -> None:
         self.order_matters = not self.free
@@ -78,12 +87,17 @@ class Judge(BaseJudge):
 
     def quote(self, call: Call) -> Quote:
         worst_p = 0 if self.free else WORST_P + 7 * (len(call.item.id) % 3)
+        worst_p += 2 * sum(map(len, call.outputs)) if self.reads else 0
         return Quote(worst_p, worst_p // 2)
 
     async def judge(self, call: Call) -> Reply:
+        key = KeyIngredients.of(self.identity, call, blind=True).key
+        return await self.exchanged(call, key)
+
+    async def exchanged(self, call: Call, key: str) -> Reply:
+        """Send one request, and let its fate happen."""
         life, history, provider = LIFE.get(), self.provider.history, self.provider
         life.check_alive()
-        key = KeyIngredients.of(self.identity, call, blind=True).key
         worst_p = self.quote(call).cost_p
         about = (self.name, call.item.prompt, call.outputs)
         request = Request(len(history.requests), life, self.run, key, worst_p, about)
@@ -98,8 +112,22 @@ class Judge(BaseJudge):
             raise
         finally:
             history.leave(request)
-        request.handed = isinstance(reply.answer, Verdict)
+        request.handed = not isinstance(reply.answer, Abstention)
         return reply
+
+
+class System(Judge):
+    """A system that answers live, at the same provider."""
+
+    lasts, limit_is_default, timeout_s = True, False, 30.0
+    longest_bytes = likely_bytes = 8  # less than most outputs: the earmark is then too small
+
+    def sent(self, item: Item) -> str:
+        return item.prompt
+
+    async def answer(self, call: Call) -> Reply:
+        note = output_note(self.identity, self.sent(call.item), "")
+        return await self.exchanged(call, digest(note))
 
 
 @dataclass
@@ -119,10 +147,13 @@ class Exchange:
         self.request.billed_p = cost_p = worst_p + dear if dear else self.rng.randint(0, worst_p)
         self.provider.history.over_p += max(0, cost_p - worst_p)
         await asyncio.sleep(late_s or self.rng.expovariate(1.0))
-        verdict = self.provider.answer_to(self.call)
-        self.request.score = verdict.score
         if dear:
             self.request.life.over = "a reply that was dearer than its worst case"
+        if not self.call.outputs:
+            self.request.score = text = self.provider.output_of(self.call)
+            return self.reply(Output(text, model=self.request.mark), usage=usage, model=model)
+        verdict = self.provider.answer_to(self.call)
+        self.request.score = verdict.score
         return self.reply(Verdict(verdict.score, self.request.mark), usage=usage, model=model)
 
     async def unread(self, *, truncated: bool = False, again: bool = True) -> Reply:
@@ -131,7 +162,7 @@ class Exchange:
         await asyncio.sleep(self.rng.expovariate(1.0))
         return self.reply(Abstention("unreadable", again=again, truncated=truncated))
 
-    def reply(self, answer: Answer, *, usage: bool = True, model: str = "m") -> Reply:
+    def reply(self, answer: Answer | Output, *, usage: bool = True, model: str = "m") -> Reply:
         billed_p = self.request.billed_p
         return Reply(answer, billed_p if usage else None, USAGE if usage else None, model)
 
@@ -167,6 +198,7 @@ FATES: dict[str, tuple[float, Callable[[Exchange], Any]]] = {
     "lost": (3, lambda exchange: exchange.late(more_s=1e6)),
     "HTTP 500": (10, failing(ErrorKind.RETRY, billed=True)),
     "not connected": (6, failing(ErrorKind.RETRY, billed=False)),
+    "unreachable": (3, failing(ErrorKind.UNREACHABLE, billed=False)),
     "crowded": (6, failing(ErrorKind.CROWDED, billed=False)),
     "crowded, wait": (4, failing(ErrorKind.CROWDED, billed=False, wait_s=20.0)),
     "overloaded": (3, failing(ErrorKind.CROWDED, billed=True)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simulation.history import History
-from simulation.provider import Judge, Provider
+from simulation.provider import Judge, Provider, System
 from simulation.stores import CALLS, PLANS, STATEMENTS, Fault, SqliteStore, Wire, without_threads
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from support.pools import make_pool, make_session
@@ -58,6 +58,7 @@ class Job:
     judges: tuple[str, ...]
     free: bool
     session_seed: int
+    live: tuple[int, ...] = ()  # the systems that answer live
 
 
 @dataclass
@@ -96,7 +97,6 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
     terms = Terms(
         f"run-{number}",
         order=rng.choice([Order.BOTH, Order.BOTH, Order.RANDOM, Order.AUDITED]),
-        audit_share=0.5,
         seed=number,
         budget_p=rng.choice([None, rng.randint(100, 2500)]),
         concurrency=rng.choice([1, 2, 3, 8, 64]),
@@ -105,7 +105,9 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
         deadline_s=rng.choice([None, None, rng.uniform(0.1, 200.0)]),
         controls=rng.choice([(), (), CONTROLS]),
     )
-    return Job(terms.run_id, terms, judges, rng.random() < 0.05, rng.randint(0, 9))
+    free, session_seed = rng.random() < 0.05, rng.randint(0, 9)
+    live: tuple[int, ...] = () if free else rng.choice([(), (), (1,), (0, 1)])
+    return Job(terms.run_id, terms, judges, free, session_seed, live)
 
 
 class Simulation:
@@ -129,7 +131,14 @@ class Simulation:
     async def live(self, job: Job, terms: Terms, interruption: Interruption) -> Finished[Any]:
         """Do what a command does, from opening the ledger to closing it (`run/drive.py`)."""
         life = LIFE.get()
-        judges = [Judge(self.provider, job.name, name, job.free) for name in job.judges]
+        reads = bool(job.live)
+        judges = [Judge(self.provider, job.name, name, job.free, reads) for name in job.judges]
+        pool = make_pool(self.plan.items)
+        nothing = ("",) * self.plan.items
+        outputs = (nothing if n in job.live else texts for n, texts in enumerate(pool.outputs))
+        pool = replace(pool, outputs=tuple(outputs), live=job.live)
+        names = [pool.systems[number] for number in job.live]
+        systems = {name: System(self.provider, job.name, name) for name in names}
         ledger = self.store.open()
         wire = Wire(ledger, life, job.name, self.history)
         try:
@@ -139,10 +148,11 @@ class Simulation:
                     await wire.spend(job.name, None)
                 return await drive(
                     self.session(job),
-                    make_pool(self.plan.items),
+                    pool,
                     judges,
                     wire,
                     terms,
+                    systems=systems,
                     interruption=interruption,
                 )
         finally:
@@ -217,7 +227,7 @@ class Simulation:
         known = dict(history.held)
         ledger = self.store.open()
         spends = {one.name: await ledger.spend(one.name, None) for one in self.plan.jobs}
-        held = await ledger.verdicts(list(known))
+        held = {**await ledger.verdicts(list(known)), **await ledger.outputs(list(known))}
         await ledger.aclose()
         for name, spend in spends.items():
             if bills_p[name] > spend.charged_p:

@@ -26,7 +26,7 @@ from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Clearance, End, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import Reply, Verdict
+from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import connection, rows, sqlite, writer
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -203,10 +203,24 @@ class Wire:
             self._history.acknowledged(key, verdict)
         return found
 
+    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
+        found = await self._do(self._ledger.outputs(keys))
+        for key, output in found.items():
+            self._history.acknowledged(key, output)
+        return found
+
     async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+        self,
+        run: str,
+        groups: Sequence[Sequence[Reservation]],
+        budget_p: int | None,
+        *,
+        instead: Ticket | None = None,
     ) -> list[list[Ticket]]:
-        return await self._do(self._ledger.reserve(run, groups, budget_p))
+        return await self._do(self._ledger.reserve(run, groups, budget_p, instead=instead))
+
+    async def finish(self, run: str) -> None:
+        await self._do(self._ledger.finish(run))
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
         return await self._do(self._ledger.held_back(run, cost_p, budget_p))
@@ -214,23 +228,25 @@ class Wire:
     async def sending(self, ticket: Ticket) -> Clearance:
         self._noted_p[ticket.attempt] = ticket.cost_p
         cleared = await self._do(self._ledger.sending(ticket))
-        if cleared.verdict is not None:
-            self._history.acknowledged(ticket.key, cleared.verdict)
+        if cleared.known is not None:
+            self._history.acknowledged(ticket.key, cleared.known)
         elif not cleared.busy:
             self._history.cleared.add((self._life, ticket.key))
         return cleared
 
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
         return (
             await self._settled([(ticket, reply)], self._ledger.settle(ticket, reply), one=True)
         )[0]
 
-    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+    async def settle_all(
+        self, replies: Sequence[tuple[Ticket, Reply]]
+    ) -> list[Verdict | Output | None]:
         return await self._settled(replies, self._ledger.settle_all(replies))
 
     async def _settled(
         self, replies: Sequence[tuple[Ticket, Reply]], step: Any, *, one: bool = False
-    ) -> list[Verdict | None]:
+    ) -> list[Verdict | Output | None]:
         for ticket, reply in replies:
             self._history.settled(ticket.key, reply)
         costs_p = {t: t.cost_p if r.cost_p is None else r.cost_p for t, r in replies}

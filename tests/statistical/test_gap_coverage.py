@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import binom
 from support.walking import walk
 
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -24,6 +25,7 @@ from judgeloop.methods.estimators.preferences import (
     weighted_moments,
 )
 from judgeloop.methods.selectors.decisive import Decisive, decisive
+from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stopping.majority import TieAware
 
@@ -145,3 +147,20 @@ def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(popu
         low, high = weighted_gap(outcome.estimate.tally).interval
         covered += low <= gap <= high
     assert covered / runs >= binom.ppf(0.025, runs, 1 - RISK) / runs
+
+
+@pytest.mark.simulation
+@pytest.mark.quick
+@pytest.mark.parametrize(("win", "loss"), [(0.5, 0.5), (0.45, 0.25), (0.2, 0.1), (0.05, 0.9)])
+@pytest.mark.parametrize("sampled", [True, False])
+def test_from_even_draws_each_bound_is_ever_wrong_with_at_most_the_risk(win, loss, sampled):
+    """Bets keep their largest wealth, so that the last look knows whether any look was wrong."""
+    drawn, wrong, rng = 200, np.zeros(2), np.random.default_rng(7)
+    items = UNLIMITED if sampled else drawn
+    for _ in range(RUNS):
+        scores = rng.choice([1, 0, -1], size=drawn, p=[win, 1 - win - loss, loss]).astype(np.int8)
+        gap = win - loss if sampled else scores.mean()
+        wrong += [
+            log_wealth(sign * scores, items, sign * gap + 1e-9).risk <= RISK for sign in (1, -1)
+        ]
+    assert (wrong <= binom.ppf(0.99, RUNS, RISK)).all()

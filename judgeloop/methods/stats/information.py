@@ -184,7 +184,7 @@ def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) ->
     size = max(1, min(queries // 2, LARGEST_POOL))
     steps = min(limit, HORIZON, max(1, size // 2))
     pools = [rng.permutation(queries)[:size] for _ in range(REALISATIONS)]
-    tried = [_trial(opinions[:, pool], outcomes[pool], factors, steps) for pool in pools]
+    tried = [trial_of(opinions[:, pool], outcomes[pool], factors, steps) for pool in pools]
     identified = np.mean([trial.identified for trial in tried], axis=0).round(9)
     gap = np.mean([trial.gap for trial in tried], axis=0).round(9)
     best = min(range(len(grid)), key=lambda i: (-identified[i], gap[i], grid[i]))
@@ -203,7 +203,7 @@ class Trial:
     gap: Floats
 
 
-def _trial(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) -> Trial:
+def trial_of(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) -> Trial:
     """Run algorithm 1 on one pool, for all columns of `factors` at once.
 
     Systems that share the highest score are named with equal probability.

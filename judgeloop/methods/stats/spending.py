@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_REMEMBERED = 64 * 2**20  # bytes of steps, kept by pattern of decisive draws
-SHAPE = 0.5  # exponent of the spending function
+SHAPE = 0.5  # exponent of the spending function, if no other is given
 # In units of the root of the limit: a balanced walk gets farther with a probability under 1e-13.
 FARTHEST = 8
 
@@ -44,8 +44,8 @@ class Spending:
 
     The population has `items` items: as many wins as losses, and ties. At most `limit` of them are
     drawn, at random without replacement. By draw t, no more of each probability in `levels` is
-    spent than levels · (t / limit)^½: Lan & DeMets (1989), "Group sequential procedures: calendar
-    versus information time". The square root was the best of several shapes on recorded verdicts
+    spent than levels · (t / limit)^shape: Lan & DeMets (1989), "Group sequential procedures: calendar
+    versus information time". A `shape` of ½ was the best of several on recorded verdicts
     (docs/results).
 
     The distance |wins - losses| after k decisive draws moves away from 0 with probability ½ -
@@ -60,12 +60,22 @@ class Spending:
     draws are decisive. So the walk is the simple random walk, to which the formula tends as M
     grows. That is the walk of items drawn from such a population, each shown in the order that a
     fair coin says.
+
+    The boundary of that walk holds for the items of the pool, too, if these are the population and
+    the pool has at least `limit` of them. Let W wins be no more than M - W losses. After k decisive
+    draws with a lead of s, the next one is a win with probability (W - (k + s)/2) / (M - k), at most
+    ½ - s / 2(M - k). The lead can be coupled to stay at or below the walk with just that probability,
+    clipped to [0, 1], which is symmetric, for an odd M as well. So the lead crosses first to the
+    wrong side with at most half of the probability that the distance of that walk crosses. And this
+    distance moves away with probability ½ - distance / 2(M - k), at most ½: it can be coupled never to be
+    farther than that of the simple walk, as two distances of the same parity differ by 2 or not at all.
     """
 
     items: int
     limit: int
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
+    shape: float = SHAPE
     _steps: dict[bytes, _Step] = field(default_factory=dict, repr=False)
     _remembered: int = 0  # bytes
 
@@ -139,7 +149,7 @@ class Spending:
 
         `alive` has the shape (..., levels, distances), the others (..., levels).
         """
-        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - spent
+        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** self.shape) - spent
         # The probability of each distance or a larger one.
         beyond = np.cumsum(alive[..., ::-1], axis=-1)[..., ::-1]
         crossing = beyond <= allowed[..., None]

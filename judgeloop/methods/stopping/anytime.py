@@ -1,4 +1,4 @@
-"""A guaranteed rule by betting: valid at any time, with no limit, with an interval for the gap.
+"""A guaranteed rule by betting, valid at any time, with no limit; and bounds for the gap.
 
 It reads a tally of verdicts; `methods/stats/betting.py` computes the bets.
 """
@@ -21,27 +21,25 @@ from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
 
-@dataclass(frozen=True)
-class Bounded(Rule):
-    """A rule for `items` that bounds the gap by bets, whatever ends the run."""
+def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | None:
+    """Return bounds for the gap over all `items`, first minus second, whatever rule ended the run.
 
-    items: int
-
-    def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the gap over all items, first minus second.
-
-        Each bound is ever wrong, at any number of looks, with probability at most the threshold.
-        """
-        if tally.judged == self.items:
-            gap = (tally.wins[0] - tally.wins[1]) / self.items
-            return gap, gap
-        sides = scores_for(tally, 0), scores_for(tally, 1)
-        return interval_of_bounds(*sides, self.items, self.threshold)
+    Each bound is ever wrong, at any number of looks, with probability at most `risk`: it rules out
+    the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
+    most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
+    counts against each bound. Of `core.pool.UNLIMITED` items, draws are independent, and the bounds
+    depend on the counts alone. None without a verdict, or if the draws were not uniform.
+    """
+    if tally.judged == items and tally.gap is not None:
+        return tally.gap, tally.gap
+    if not tally.judged or tally.picked or tally.propensities:
+        return None
+    return interval_of_bounds(scores_for(tally, 0), scores_for(tally, 1), items, risk)
 
 
 @final
 @dataclass(frozen=True)
-class Anytime(Bounded):
+class Anytime(Rule):
     """Bets against each system being the better system; guaranteed for random draws.
 
     If the first system is not better over all items, the wealth of a bettor who bets that it is
@@ -56,6 +54,7 @@ class Anytime(Bounded):
     bounds is wrong with probability at most the threshold.
     """
 
+    items: int
     near_tie: float | None = None
     name: str = "anytime"
     needs_draws: bool = True

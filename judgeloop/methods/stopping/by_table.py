@@ -15,10 +15,9 @@ from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
-from judgeloop.methods.stopping.anytime import Bounded
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
-from judgeloop.methods.stopping.rule import scores_for
+from judgeloop.methods.stopping.rule import Rule, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
 
@@ -37,13 +36,14 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ByTable(Bounded):
+class ByTable(Rule):
     """A rule that follows the verdicts through an exactly calibrated table.
 
     `gap` is that of the question, and `limit` the most judgments. `items` is the number of items of
     the population, `core.pool.UNLIMITED` for items like these.
     """
 
+    items: int
     limit: int
     gap: float
     needs_draws: bool = True
@@ -60,6 +60,11 @@ class ByTable(Bounded):
         """The table, calibrated for the risk, the limit and the population."""
         items = None if self.items >= UNLIMITED else self.items
         return calibrated(self.zone, self.threshold, min(self.limit, self.items), items)
+
+    @cached_property
+    def beside(self) -> Sequential:
+        """The rule that says which system is better, and is followed beside the table."""
+        return Sequential(self.threshold, self.items, self.table.limit)
 
     def for_limit(self, limit: int) -> Self:
         """Return this rule: the limit is part of the test."""
@@ -87,8 +92,7 @@ class ByTable(Bounded):
         """
         if tally.judged == self.items:
             return tally.leader == system
-        beside = Sequential(self.threshold, self.items, self.table.limit)
-        return tally.leader == system and beside.is_met(tally)
+        return tally.leader == system and self.beside.is_met(tally)
 
     def _stated(self, tally: Tally, side: int) -> float:
         """Return the stated risk of an answer, given already or given now."""

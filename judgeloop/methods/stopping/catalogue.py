@@ -140,13 +140,15 @@ def rules_asked_by(question: str) -> dict[str, RuleRow]:
 def default_rule(question: str, draws: Draws) -> str:
     """Return the name of the default rule for a selector with these draws.
 
-    For even draws it is the question's first rule. Otherwise it is the first rule that proves
+    For even draws it is the question's first rule. For draws with other known propensities it is the
+    one that past comparisons calibrate, if there is one. Otherwise it is the first rule that proves
     nothing, and needs no past comparisons.
 
     Raises:
         KeyError: the question has no rule for these draws.
     """
     for row in rules_of(question):
-        if draws is Draws.EVEN or not (row.guaranteed or row.by_past):
+        by_past = row.by_past and draws is Draws.KNOWN
+        if draws is Draws.EVEN or by_past or not (row.guaranteed or row.by_past):
             return row.name
     raise KeyError(question)

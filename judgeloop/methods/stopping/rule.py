@@ -37,7 +37,7 @@ class PairRule(StoppingRule[Tally], Protocol):
 class Rule(ABC):
     """A stopping rule that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule has no interval and claims no near-ties.
+    A subclass computes the risk. By default a rule claims no near-ties.
     """
 
     threshold: float
@@ -84,10 +84,9 @@ class Rule(ABC):
         del limit
         return self
 
-    def interval(self, tally: Tally) -> tuple[float, float] | None:
-        """Return bounds for the gap: None by default."""
+    def interval(self, tally: Tally) -> None:
+        """Return None: `anytime.gap_bounds` bounds the gap after the run, whatever rule ended it."""
         del tally
-        return None
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """Return how many further items would decide, once no item is left: None by default."""

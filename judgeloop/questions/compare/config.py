@@ -10,7 +10,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
-from judgeloop.core.outcomes import Population
+from judgeloop.core.outcomes import Groups, Population
 from judgeloop.core.records import Draws
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
@@ -29,19 +29,23 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Part, Setting, declared, described, one_of
+from judgeloop.settings.setting import Parse, Part, Setting, declared, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
+    MISSING,
     SELECTION,
     STOPPING,
     CallerOnly,
     Inside,
+    LiveSystems,
     MinGap,
+    Missing,
     Represent,
     Vectors,
     run_setting,
 )
+from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
 ASKED = rules_asked_by(QUESTION)
@@ -56,8 +60,9 @@ class CompareConfig(ContestSettings):
 
     first: Annotated[
         Path,
+        Parse(source),
         Setting(
-            "Outputs of the first system: JSONL, CSV or JSON.",
+            "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
             ITEMS,
             Part.CONTENT,
             CallerOnly,
@@ -66,8 +71,11 @@ class CompareConfig(ContestSettings):
     ]
     second: Annotated[
         Path,
-        Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
+        Parse(source),
+        Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
+    system: LiveSystems = ()
+    missing: Missing = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
@@ -104,7 +112,7 @@ class CompareConfig(ContestSettings):
         one_of(RULES),
         run_setting(
             f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-            "tie-aware for a selector that prefers some items.",
+            f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
             STOPPING,
         ),
     ] = RULES[0]
@@ -139,6 +147,16 @@ class CompareConfig(ContestSettings):
             STOPPING,
             common=True,
             example=0.1,
+        ),
+    ] = None
+    by_group: Annotated[
+        str | None,
+        one_of(tuple(Groups)),
+        run_setting(
+            "For each group of items: which system is better there. Further judgments, beyond "
+            "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
+            "is worse in a group.",
+            STOPPING,
         ),
     ] = None
     give_up: Annotated[
@@ -207,6 +225,11 @@ class CompareConfig(ContestSettings):
     def rule_row(self) -> RuleRow:
         """The rule's row in the catalogue: that of the question asked, or the rule that is named."""
         return self.gap_asked[0] if self.gap_asked else rule_row(QUESTION, self.rule)
+
+    @property
+    def takes_live(self) -> bool:
+        """Systems may answer live."""
+        return True
 
     @property
     def output_files(self) -> tuple[Path, ...]:

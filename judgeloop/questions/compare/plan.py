@@ -10,9 +10,10 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
+from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.rule import Rule, first_met
-from judgeloop.run.plan import EqualSystem, Range
+from judgeloop.run.plan import EqualSystem, GroupOutlook, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
@@ -55,6 +56,20 @@ def with_an_equal_system(rule: Rule, tally: Tally | None = None) -> tuple[EqualS
     known = tally is not None and tally.judged >= FEWEST_KNOWN
     shares = [tally.ties / tally.judged] if tally is not None and known else TIES_TRIED
     return tuple(_equal(rule, ties) for ties in shares)
+
+
+def foreseen(groups: ByGroup[str | None] | None, tally: Tally) -> tuple[GroupOutlook, ...]:
+    """Return what each tested group can show, the largest first; () if none is tested.
+
+    It takes the share of ties of `tally`, if it has enough verdicts, else 30 %.
+    """
+    if groups is None:
+        return ()
+    ties = tally.ties / tally.judged if tally.judged >= FEWEST_KNOWN else ASSUMED_TIES / 100
+    return tuple(
+        GroupOutlook(group, items, groups.gap_found(items, 1 - ties))
+        for group, items in groups.sizes.most_common()
+    )
 
 
 def _equal(rule: NotWorse, ties: float) -> EqualSystem:

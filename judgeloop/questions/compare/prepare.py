@@ -23,6 +23,7 @@ from judgeloop.judges.catalogue import RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
 from judgeloop.methods.stats.exact_tables import MOST_RISK
+from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.catalogue import (
     Ingredients,
     RuleRow,
@@ -56,7 +57,7 @@ from judgeloop.settings.setting import Part, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.
 USED = {
-    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk",
+    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk", "by_group",
 }  # fmt: skip
 # What does not go with a question about a gap, and why.
 OTHER_QUESTIONS = {
@@ -98,6 +99,20 @@ class Comparison(Prepared[CompareConfig]):
         return self.recorded is None
 
     @property
+    def most_judgments(self) -> int:
+        """The most judgments: all items, if further ones go to groups."""
+        most = super(Comparison, self).most_judgments
+        return len(self.pool) if self.config.by_group else most
+
+    @property
+    def groups(self) -> ByGroup[str | None] | None:
+        """The tests of the groups, before any verdict; None if they are not asked for."""
+        if self.config.by_group is None:
+            return None
+        groups = [item.group for item in self.pool.items]
+        return ByGroup(groups, self.config.risk, sampled=self.sampled)
+
+    @property
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
         if self.instead is None:
@@ -133,8 +148,9 @@ def prepare(
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
     inputs = read_inputs(config, environment, offline=offline, given=given)
+    _check_live(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
-    run = run_id(QUESTION, config, inputs, history=past)
+    run = run_id(QUESTION, config, inputs, history=past, **_groups(config, inputs))
     history = None
     if config.looks_back:
         about = wanted_for(config, inputs)
@@ -178,7 +194,7 @@ def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
     return Comparison(
         config,
         inputs,
-        run_id(QUESTION, config, inputs),
+        run_id(QUESTION, config, inputs, **_groups(config, inputs)),
         selector=config.selector_row,
         rule=config.rule_row.make(Ingredients(config.risk, len(pool), len(pool))),
         recorded=RecordedScores(judge, paired.scores),
@@ -227,6 +243,29 @@ def _check_without_effect(config: CompareConfig) -> None:
                 f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
                 "scores of all items; leave it out"
             )
+
+
+def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]]:
+    """Return the groups of all items if each is tested, as a part of the run's id; else nothing.
+
+    Raises:
+        InputError: the selector prefers items, or there are not two groups.
+    """
+    if config.by_group is None:
+        return {}
+    asked = f"`by_group={config.by_group}`"
+    if config.selector_row.draws is not Draws.EVEN:
+        raise InputError(
+            f"{asked} needs uniform random draws, and `selector={config.selector}` makes others; use "
+            "`selector=random`"
+        )
+    groups = [item.group for item in inputs.pool.items]
+    if len(set(groups)) < 2:  # noqa: PLR2004 - one group is the whole set
+        raise InputError(
+            f"{asked}: expected items of two or more groups, found {len(set(groups) - {None})}; give "
+            "the items a column `group`, or name yours with `map=group=COLUMN`"
+        )
+    return {"groups": groups}
 
 
 def _instead(found: TooLittle, rule: str, history: History) -> str:
@@ -288,6 +327,23 @@ def _check_selector(config: CompareConfig) -> None:
         raise InputError(
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
+        )
+
+
+def _check_live(config: CompareConfig, inputs: Inputs) -> None:
+    """Refuse what has to know the outputs before they are there."""
+    if not inputs.systems:
+        return
+    live = inputs.pool.systems[inputs.pool.live[0]]
+    if Need.OUTPUT_VECTORS in config.selector_row.needs:
+        raise InputError(
+            f"`selector={config.selector}` chooses by the outputs of all items, and {live} answers "
+            "live; use `selector=random`, or write its outputs to a file first"
+        )
+    if config.rule_row.by_past and len(inputs.systems) > 1:
+        raise InputError(
+            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs, and both "
+            "systems answer live; use another rule, or a file of outputs as the baseline"
         )
 
 

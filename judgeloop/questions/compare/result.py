@@ -4,23 +4,27 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
+from judgeloop.core.errors import EXIT_OTHER_WON
+from judgeloop.core.outcomes import ANSWERS, Finished, Groups, StopKind, Tally
 from judgeloop.core.part import Part
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
-from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
-from judgeloop.report.groups import GroupRow, group_rows
+from judgeloop.methods.stopping.anytime import gap_bounds
+from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.run_result import Condition, RunResult
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
@@ -33,13 +37,17 @@ class CompareOptions(Part):
     - `near_tie`: the gap that counts as no practical difference; null without one
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
+    - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `give_up`: the probability of a decision below which the run stops undecided
+    - `max_judgments`: the maximum number of judgments; null if recorded scores are compared
     """
 
     near_tie: float | None = None
     min_gap: float | None = None
     not_worse: float | None = None
+    by_group: str | None = None
     give_up: float | None = None
+    max_judgments: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +80,27 @@ class Result(RunResult):
     - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
       items, negative if it contradicts the leader (without a leader: first system minus second).
       The interval is approximate, at 90 %
-    - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
-      second without a leader); each bound is wrong with at most the threshold's probability
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
-    - `groups`: the items of each group, and its verdicts from the side of the second system: without
-      a claim. Empty if no item has a group
+    - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
+      no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
+    - `comparison`: which comparison with the first system on these items by these judges this is, as far
+      as the ledger knows: 1 for the first. Another candidate or seed is another one
+    - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
 
-    HIDDEN = RunResult.HIDDEN | {"stronger"}
-    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin")
+    HIDDEN = RunResult.HIDDEN | {"stronger", "bounds"}
+    COMPUTED = (
+        *RunResult.COMPUTED,
+        "claim",
+        "better",
+        "worse_by_margin",
+        "gap_interval",
+        "wrong_expected",
+    )
 
     job: ClassVar[str] = "compare"
 
@@ -95,11 +111,13 @@ class Result(RunResult):
     gap: float | None
     gap_biased: bool
     gap_weighted: bool
-    gap_interval: tuple[float, float] | None
+    bounds: tuple[float, float] | None
     more_items: int | None = None
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
+    further: int = 0
+    comparison: int = 1
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -126,6 +144,39 @@ class Result(RunResult):
         return self.claim == "worse" and self.stronger is True
 
     @property
+    def gap_interval(self) -> tuple[float, float] | None:
+        """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
+
+        Each is wrong with at most the threshold's probability, at any time at which a run may end. A
+        proved claim cuts off what it rules out: the claim and the bounds may be wrong apart from each
+        other.
+        """
+        if self.bounds is None or self.setup.guarantee is None:
+            return self.bounds
+        low, high = self.bounds
+        if self.claim == "not_worse":
+            margin = self.options.not_worse or 0.0
+            ahead = self.leader == self.setup.systems[1]
+            return (max(low, -margin), high) if ahead else (low, min(high, margin))
+        if self.winner is None:
+            return self.bounds
+        return max(
+            low, 0.0 if self.claim != "better_or_within" else -(self.options.min_gap or 0.0)
+        ), high
+
+    @property
+    def wrong_expected(self) -> float | None:
+        """At most so many wrong names are expected over all of these comparisons; null without a proof.
+
+        The expectation of a sum is the sum, however the comparisons depend on each other: each errs
+        with at most the risk, taken to be the same for all. It holds if each candidate was fixed before
+        its draws; of items like these, if none was made with these items' verdicts.
+        """
+        if self.setup.guarantee is None:
+            return None
+        return round(self.comparison * self.setup.risk_threshold, 10)
+
+    @property
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
@@ -147,6 +198,13 @@ class Result(RunResult):
         return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
 
     @property
+    def chance_in_one_order(self) -> float:
+        """About how probable a decision in one order is, within the items and the limit."""
+        first, second = self.wins.values()
+        most = min(self.items, self.options.max_judgments or self.items)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, most)
+
+    @property
     def identical(self) -> int:
         """How many ties of the decision are of identical outputs."""
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
@@ -160,6 +218,21 @@ class Result(RunResult):
     def winner_short(self) -> bool:
         """Whether a winner is required, and the one named is not shown to be better."""
         return self.setup.required_winner is not None and self.claim == "better_or_within"
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Each group that is tested: it fails if it is required, and the second system is worse."""
+        if self.options.by_group is None:
+            return ()
+        required = self.options.by_group == Groups.REQUIRE
+        return tuple(
+            Condition(
+                f"group {group.name}",
+                EXIT_OTHER_WON if required and group.claim == "worse" else 0,
+                counted(group),
+            )
+            for group in self.groups
+        )
 
     @property
     def open(self) -> bool:
@@ -195,6 +268,13 @@ class Result(RunResult):
             *([note(NoteCode.RAISE_LIMIT)] if limited else []),
         )
 
+    def to_claim_more(self) -> tuple[Note, ...]:
+        """Return how many judgments would show that a system named within the gap is better."""
+        if self.claim != "better_or_within" or self.more_judgments is None:
+            return ()
+        more, usd = self.more_judgments, self.more_usd
+        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
+
     def _more_items(self) -> Note:
         """Return how many further items would decide about items like these."""
         if self.more_items is None:
@@ -225,17 +305,23 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
+    before: int = 0,
+    findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
-    is what a rule about a gap says beyond its answer; None for another rule.
+    is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
+    shown of each group; None if no group is tested. `before` is how often the same judges compared
+    with the first system before.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
-    labels = label_rows(outcome.labels, systems, items, outcome.deciding)
+    every = [*outcome.labels, *outcome.further]
+    labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
+    bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
     return Result(
         setup=setup,
         options=options,
@@ -254,12 +340,12 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        gap_interval=_seen_from_the_leader(
-            tally, weighted.interval if weighted else outcome.estimate.interval
-        ),
+        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
-        groups=group_rows(labels, items),
+        groups=group_rows(labels, items, findings),
+        further=len(outcome.further),
+        comparison=before + 1,
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

@@ -16,6 +16,7 @@ from judgeloop.core.protocols import Selector
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.history.comparisons import asked_before
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
@@ -23,9 +24,10 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.by_table import ByTable
+from judgeloop.methods.stopping.by_table import ByTable, WithinGap
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.plan import (
+    foreseen,
     judgments_to_decide,
     more_to_decide,
     with_an_equal_system,
@@ -33,6 +35,7 @@ from judgeloop.questions.compare.plan import (
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
+from judgeloop.report.labels import Texts
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.represent.embed import embed
 from judgeloop.run.drive import (
@@ -43,6 +46,7 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
+from judgeloop.run.inputs import wanted_for
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -69,7 +73,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     """
     if comparison.recorded is not None:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
-    terms, pool = terms_of(comparison, offline=True), comparison.pool
+    terms, pool, config = terms_of(comparison, offline=True), comparison.pool, comparison.config
     finished = await drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
@@ -77,14 +81,18 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         comparison.rule.deciding,
         outcome.estimate.tally,
         comparison.limits,
-        asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
+        asked=min(len(pool), config.max_judgments) if over else outcome.asked,
     )
+    if config.by_group is not None:
+        known = outcome.asked + len(outcome.further)
+        judgments = replace(judgments[0], worst=len(pool) - known), judgments[1]
     queries = map(pool.query, range(len(pool)))
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
     equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
-    return replace(plan, equal=equal), _result(comparison, finished)
+    groups = foreseen(comparison.groups, outcome.estimate.tally)
+    return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
 
 def _compared(
@@ -101,7 +109,8 @@ def _compared(
 
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
-    return session_of(comparison, _selector(comparison), estimator, comparison.rule)
+    selector, further = _selector(comparison), comparison.groups
+    return session_of(comparison, selector, estimator, comparison.rule, further=further)
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
@@ -132,10 +141,11 @@ def _prospects(comparison: Comparison) -> Prospects | None:
     """Return what the history says of the items, with the distances of the output lengths.
 
     The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
-    of those are not kept, so the rule could not be calibrated with distances.
+    of those are not kept, so the rule could not be calibrated with distances. They are not known
+    before a live system has answered.
     """
     known = comparison.history.prospects if comparison.history else None
-    if known is None or comparison.config.rule_row.by_past:
+    if known is None or comparison.config.rule_row.by_past or comparison.pool.live:
         return known
     first, second = (
         np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs
@@ -147,11 +157,16 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
+    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
     ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.recorded is None and not ended:
-        unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
         more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
         items = by_table.items_to_decide(tally) if sampled else None
+    elif isinstance(by_table, WithinGap) and not stronger:
+        more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
+    if (groups := comparison.groups) is not None:
+        groups.follow([*outcome.labels, *outcome.further])
     result = result_of(
         finished,
         _setup(comparison),
@@ -160,10 +175,21 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
+        before=_asked_before(comparison),
+        findings=None if groups is None else groups.findings(),
         scores=comparison.recorded and comparison.recorded.scores,
-        stronger=by_table.stronger(tally) if isinstance(by_table, ByTable) else None,
+        stronger=stronger,
     )
-    return replace(result, page=page(result))
+    texts = Texts(finished.pool) if finished.pool is not None else None
+    return replace(result, page=page(result), texts=texts)
+
+
+def _asked_before(comparison: Comparison) -> int:
+    """Return how often these judges compared with the first system on these items before."""
+    if not comparison.booked:
+        return 0
+    about = wanted_for(comparison.config, comparison.inputs)
+    return asked_before(about, comparison.config.ledger, comparison.run_id)
 
 
 def _setup(comparison: Comparison) -> Setup:
@@ -184,7 +210,9 @@ def _options(comparison: Comparison) -> CompareOptions:
         near_tie=config.near_tie,
         min_gap=config.min_gap,
         not_worse=config.not_worse,
+        by_group=config.by_group,
         give_up=config.give_up,
+        max_judgments=None if comparison.recorded else config.max_judgments,
     )
 
 

@@ -5,9 +5,9 @@ Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import points, show_risk
+from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_section
@@ -31,6 +31,7 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.report.words import count, sentence, shortened
 
+THESE_TOO = "It holds for these items, too."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -50,7 +51,20 @@ def page(result: Result) -> Page:
 def _groups(result: Result) -> tuple[Section, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
-    return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+    if result.options.by_group is None:
+        return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+    risk = result.setup.risk_threshold
+    means = (
+        f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
+        f"whatever was judged next. That is a second family of statements beside the one on all items: that "
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
+        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
+        "the risk of the groups."
+    )
+    return (
+        *group_section(result.groups, f"By group, for {second}"),
+        Section("What the risk of the groups means", (("", means),)),
+    )
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
@@ -63,7 +77,17 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Result) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    return required_first(_decision(result), result)
+    return _failing_first(required_first(_decision(result), result), result)
+
+
+def _failing_first(line: str, result: Result) -> str:
+    """Return the decision, after the groups in which the second system must not be worse, and is."""
+    failing = result.failing
+    if not failing:
+        return line
+    more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+    second = visible(result.setup.systems[1])
+    return f"FAILED: {second} is worse in {failing[0].name}{more}. {line}"
 
 
 def _decision(result: Result) -> str:
@@ -124,7 +148,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
     voted = result.open or result.recorded or result.stronger is not None
-    parts = [_judged(result), _leads(result) if voted else "", _risk(result)]
+    parts = [_judged(result), _leads(result) if voted else "", _how_far(result), _risk(result)]
     return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
 
@@ -141,6 +165,14 @@ def _leads(result: Result) -> str:
     return f"Votes: {most:,} to {least:,} for {visible(result.leader)}."
 
 
+def _how_far(result: Result) -> str:
+    """Return the bounds of the winner's gap; empty without one, and for recorded scores."""
+    drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
+    if result.winner is None or result.gap is None or not drawn:
+        return ""
+    return f"Gap: {_between(result)}, {result.gap:.2f} on these verdicts."
+
+
 def details(result: Result) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the decision, as pairs of a name and a text."""
     votes = (("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result)))
@@ -153,6 +185,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("selector", _selector(result)),
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
+        ("asked", _asked(result)),
         *shared(result),
     )
 
@@ -170,14 +203,27 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
 
 
+def _asked(result: Result) -> str:
+    """Return how often this was asked, and what the risks add up to; empty for the first time."""
+    if result.comparison == 1 or result.wrong_expected is None:
+        return ""
+    first, wrong = visible(result.setup.systems[0]), result.wrong_expected
+    return (
+        f"comparison {result.comparison:,} with {first} on these items by this judge in the ledger; over all "
+        f"{result.comparison:,}, at most {wrong:.4g} wrong names are expected, if no candidate was made with these "
+        "items' verdicts"
+    )
+
+
 def _other_way(result: Result) -> str:
     """Return what the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
     if multiple is None:
         return ""
-    if order == "both" and multiple < CLEARLY_CHEAPER:
+    chance = result.chance_in_one_order
+    if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
-        return f"{said}, for a decision about items like these"
+        return f"{said}, and decide about items like these with a chance of about {chance:.0%}"
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
         return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
     return ""
@@ -240,9 +286,16 @@ def _risk_means(result: Result) -> tuple[str, str]:
     if result.recorded is not None:
         return "What the p-value means", WHAT_P_MEANS
     if result.setup.guarantee and not result.whole:
-        return HEADING_RISK, promise(result, result.setup.guarantee)
+        both = f" {THESE_TOO}" if _holds_for_both(result) else ""
+        return HEADING_RISK, promise(result, result.setup.guarantee) + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _holds_for_both(result: Result) -> bool:
+    """Whether a promise about items like these is one about these items (`methods/stats/spending.py`)."""
+    setup = result.setup
+    return setup.rule == "sequential" and setup.sampled and not setup.one_order
 
 
 def _votes(result: Result) -> str:
@@ -267,7 +320,7 @@ def _gap(result: Result) -> str:
             "it is no estimate for all items"
         )
     shares = f"share of judged items won less share lost{_among_decisive(result)}"
-    return f"{result.gap:.2f}{towards}, {shares}{_bounds(result) or _biased_upward(result)}"
+    return f"{result.gap:.2f}{towards}, {shares}{_bounds(result)}"
 
 
 def _among_decisive(result: Result) -> str:
@@ -281,17 +334,6 @@ def _among_decisive(result: Result) -> str:
         return f"; {ties}, the two cannot differ by {points(asked)}"
     more = 50 * (1 + asked / share)
     return f"; {ties}, {points(asked)} are {more:.0f} : {100 - more:.0f} among the decisive items"
-
-
-def _biased_upward(result: Result) -> str:
-    """Return that the gap among the judged items is biased; empty if it is not.
-
-    A lead over a boundary is more often one that was large by chance than one that was small.
-    """
-    stopped = result.winner is not None and result.stop_reason is StopKind.RISK_MET
-    if not stopped or result.judged == result.items:
-        return ""
-    return "; biased upward: the run stopped while one system was ahead"
 
 
 def _estimated(gap: float, result: Result) -> str:
@@ -323,11 +365,23 @@ def _approximate(favoured: str, result: Result) -> str:
 
 
 def _bounds(result: Result) -> str:
-    if result.gap_interval is None or result.gap_interval[0] == result.gap_interval[1]:
+    """Return the bounds of the gap over the items that the result is about; empty if it is known."""
+    if not _bounded(result):
         return ""
-    low, high = map(_signed, result.gap_interval)
+    where = "on items like these" if result.setup.sampled else "over all items"
     risk = f"{result.setup.risk_threshold:g}"
-    return f"; over all items {low} to {high} (each bound is wrong with probability at most {risk})"
+    return f"; {where} {_between(result)} (each bound is wrong with probability at most {risk})"
+
+
+def _bounded(result: Result) -> bool:
+    return result.bounds is not None and result.bounds[0] < result.bounds[1]
+
+
+def _between(result: Result) -> str:
+    """Return the bounds in words; of a winner without the lower one, which the name rules out."""
+    low, high = map(_signed, result.gap_interval or (-1.0, 1.0))
+    cut = result.winner is not None and low == _signed(0.0)
+    return f"at most {high}" if cut else f"{low} to {high}"
 
 
 def _signed(gap: float) -> str:

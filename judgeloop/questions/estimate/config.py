@@ -21,6 +21,7 @@ from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
+from judgeloop.systems.catalogue import source
 
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
@@ -40,14 +41,17 @@ class EstimateConfig(RunSettings):
 
     outputs: Annotated[
         Path,
+        Parse(source),
         Setting(
-            "Outputs of one system: JSONL, CSV or JSON.",
+            "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
             shared.ITEMS,
             Part.CONTENT,
             shared.CallerOnly,
             argument="OUTPUTS",
         ),
     ]
+    system: shared.LiveSystems = ()
+    missing: shared.Missing = shared.MISSING[0]
     proxy: Annotated[
         str | None,
         Setting(
@@ -102,7 +106,9 @@ class EstimateConfig(RunSettings):
         str,
         one_of(ALLOCATIONS),
         shared.run_setting(
-            "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION
+            "How judgments are divided among strata: mc-ucb or proportional.",
+            shared.SELECTION,
+            file_only=True,
         ),
     ] = ALLOCATIONS[0]
     confidence: Annotated[
@@ -174,6 +180,11 @@ class EstimateConfig(RunSettings):
     def selector_row(self) -> SelectorRow:
         """The selector's row in the catalogue."""
         return selector_row(QUESTION, self.selector)
+
+    @property
+    def takes_live(self) -> bool:
+        """The system may answer live."""
+        return True
 
     @property
     def output_files(self) -> tuple[Path, ...]:

@@ -46,6 +46,7 @@ from judgeloop.run.prepared import (
 )
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
+from judgeloop.systems.catalogue import is_live
 
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
 
@@ -85,6 +86,7 @@ def prepare(
     """
     config = within_ceiling(config, environment)
     _check_settings(config)
+    _check_live(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
     pool = inputs.pool
     confidence = None
@@ -168,6 +170,18 @@ def _check_settings(config: EstimateConfig) -> None:
         proves=row.draws is Draws.EVEN and config.proxy is None,
         instead="`selector=random` without a `proxy`",
     )
+
+
+def _check_live(config: EstimateConfig) -> None:
+    """Refuse what has to know the outputs before they are there."""
+    if not is_live(config.outputs):
+        return
+    chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
+    if config.proxy or config.selector_row.needs:
+        raise InputError(
+            f"`{chosen}` looks at the outputs of all items, and {config.outputs} answers live; use "
+            "`selector=random` without a `proxy`, or write its outputs to a file first"
+        )
 
 
 def _check_layer(config: EstimateConfig) -> None:

@@ -26,6 +26,7 @@ from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
 from judgeloop.questions.estimate.text import page
+from judgeloop.report.labels import Texts
 from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
 from judgeloop.run.plan import Plan
 
@@ -230,7 +231,8 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         else None,
         least=min(config.min_judgments, len(estimation.pool)),
     )
-    return replace(result, page=page(result))
+    texts = Texts(finished.pool) if finished.pool is not None else None
+    return replace(result, page=page(result), texts=texts)
 
 
 def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:

@@ -153,7 +153,7 @@ def test_a_trial_shares_the_name_among_systems_that_are_level():
     # system is the best of the pool.
     opinions = np.array([[[0, 1, 1], [0, 1, 1]]], dtype=np.int8)
     oracle = np.array([[0, 1, 1], [0, 1, -1]], dtype=np.int8)
-    trial = information._trial(opinions, oracle, log_factors(EPSILONS)[:, None], 1)
+    trial = information.trial_of(opinions, oracle, log_factors(EPSILONS)[:, None], 1)
     assert trial.identified.tolist() == [0.5]
     # Win rates 1 and ½: named half the time each, the second loses ½.
     assert trial.gap.tolist() == [0.25]

@@ -15,7 +15,7 @@ from support.tallies import tally_of
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
-from judgeloop.methods.stopping.anytime import Anytime, BetPair
+from judgeloop.methods.stopping.anytime import Anytime, BetPair, gap_bounds
 
 
 def orders(wins, losses, ties):
@@ -66,7 +66,7 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     everything = orders(wins, losses, ties)
     for order in everything:
         intervals = [
-            Anytime(risk, items).interval(tally_of(order[:t], items)) for t in range(items + 1)
+            gap_bounds(tally_of(order[:t], items), items, risk) for t in range(1, items + 1)
         ]
         ever_wrong += [
             any(low > truth + 1e-9 for low, _ in intervals), any(high < truth - 1e-9 for _, high in intervals)
@@ -79,10 +79,13 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
 def test_an_interval_is_in_order_and_the_same_from_both_sides(history, more):
     items = len(history) + more
     tally = tally_of(history, items)
-    low, high = Anytime(0.2, items).interval(tally)
+    if not tally.judged:
+        assert gap_bounds(tally, items, 0.2) is None
+        return
+    low, high = gap_bounds(tally, items, 0.2)
     assert -1 <= low <= high <= 1
     mirrored = tally_of([None if one is None else -one for one in history], items)
-    assert Anytime(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
+    assert gap_bounds(mirrored, items, 0.2) == pytest.approx((-high, -low))
 
 
 def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
@@ -90,7 +93,7 @@ def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
     rule = Anytime(0.1, 400)
     for t in range(1, len(history) + 1):
         tally = tally_of(history[:t], 400)
-        assert rule.is_met(tally) == (rule.interval(tally)[0] > 0)
+        assert rule.is_met(tally) == (gap_bounds(tally, 400, 0.1)[0] > 0)
     assert rule.is_met(tally_of(history, 400))
 
 
@@ -109,8 +112,8 @@ def test_a_lead_that_what_remains_cannot_undo_is_certain():
 
 def test_once_every_item_is_judged_the_gap_is_known():
     history = [1, 1, 0, -1]
-    assert Anytime(0.1, 4).interval(tally_of(history, 4)) == (0.25, 0.25)
-    low, high = Anytime(0.1, 5).interval(tally_of([*history, None], 5))
+    assert gap_bounds(tally_of(history, 4), 4, 0.1) == (0.25, 0.25)
+    low, high = gap_bounds(tally_of([*history, None], 5), 5, 0.1)
     assert low == pytest.approx(0.0, abs=1e-9), "an abstention may have been a loss"
     assert high == pytest.approx(0.4), "or a win"
 
@@ -121,7 +124,7 @@ def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
     assert rule.no_difference(tied)
     assert not rule.no_difference(tally_of([0] * 10, 400))
     assert not replace(rule, near_tie=None).no_difference(tied)
-    low, high = rule.interval(tied)
+    low, high = gap_bounds(tied, 400, 0.1)
     assert -0.1 < low < 0 < high < 0.1
 
 

@@ -129,7 +129,6 @@ def test_it_speaks_for_the_rule(name):
     rule = giving_up(name)
     for said in ("name", "guarantee", "needs_draws", "threshold", "decides_at"):
         assert getattr(rule, said) == getattr(rule.rule, said)
-    assert rule.interval(LEVEL) == rule.rule.interval(LEVEL)
     assert StopKind.FUTILITY not in rule.decides_at
 
 

@@ -66,6 +66,7 @@ def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 10)
     assert done.exit_code == 0
     assert done.stdout.startswith("a is better than b on items like these 10.")
+    assert "It holds for these items, too." in " ".join(done.stdout.split())
 
 
 def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):

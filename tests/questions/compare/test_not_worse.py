@@ -168,6 +168,15 @@ def test_a_name_within_the_gap_says_how_far_behind_it_may_be(old, new):
     assert {name: values[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize("new", [26], indirect=True)
+def test_a_name_within_the_gap_says_what_it_would_take_to_be_better(old, new):
+    done = asked(old, new, about=MIN_GAP)
+    assert words(done).startswith("Choose new"), done.output
+    assert "To show that new is better would probably take about" in words(done)
+    values = json.loads(asked(old, new, "--json", about=MIN_GAP).stdout)
+    assert values["more_judgments"] > 0
+
+
 @pytest.mark.parametrize("new", [0], indirect=True)
 @pytest.mark.parametrize("required", ["old", "new"])
 def test_a_required_winner_is_not_met_by_a_name_within_the_gap(old, new, required, tmp_path):

@@ -231,10 +231,13 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (make_result(winner=None), True, "0.70 for large"),
-        (make_result(winner=None, tally=Tally(items=100, wins=(4, 4))), True, "0.00"),
+        (
+            make_result(winner=None),
+            False,
+            "; over all items 0.09 to 0.95 (each bound is wrong with",
+        ),
         (make_result(winner=None, tally=Tally(items=100)), True, "nothing has been judged"),
-        (make_result(), False, "biased upward"),
+        (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "0.70 for large"),
         (
             make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)),
             False,
@@ -246,6 +249,25 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
     gap = detail(result, "gap")
     assert said in gap
     assert plain == (";" not in gap)
+
+
+CLOSE = Tally(items=100, wins=(6, 8), ties=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "low", "shown"),
+    [
+        ({"guarantee": "proved"}, 0.0, "Gap: at most 0.61, 0.13 on these verdicts."),
+        ({"guarantee": "proved", "min_gap": 0.1, "stronger": False}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
+        ({"guarantee": "proved", "not_worse": 0.2, "stronger": False, "winner": None,
+          "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
+        ({"guarantee": None}, -0.41, "Gap: -0.41 to 0.61, 0.13 on these verdicts."),
+    ],
+)  # fmt: skip
+def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options, low, shown):
+    result = make_result(tally=CLOSE, **options)
+    assert result.gap_interval == pytest.approx((low, 0.61), abs=0.01)
+    assert shown in result.page.summary[0]
 
 
 PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}
@@ -356,6 +378,7 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
     ("order", "wins", "ties", "flips", "both", "said"),
     [
         ("both", (30, 10), 10, 0, 40, "one order (`order=random`) would take about 56% of the calls"),
+        ("both", (22, 18), 10, 0, 40, ""),  # one order hardly decides within 100 items
         ("both", (10, 5), 35, 0, 15, ""),  # too few verdicts in both orders to tell
         ("both", (14, 10), 76, 0, 24, ""),  # 81 % of the calls: not worth a word
         ("audited", (20, 10), 20, 12, 20, "both orders (`order=both`) would take about 64% of the calls"),
@@ -368,7 +391,7 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
 ):
     tally = Tally(items=100, wins=wins, ties=ties, flips=flips, both=both)
     shown = detail(make_result(tally=tally, order=order), "cheaper")
-    assert shown.partition(", for a decision")[0] == said
+    assert shown.partition(", and decide")[0] == said
 
 
 @pytest.mark.parametrize(

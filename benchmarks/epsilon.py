@@ -1,0 +1,95 @@
+"""How LLM Selector depends on its two numbers ε, and on the search that chooses them.
+
+    python benchmarks/epsilon.py DATA [--pools 40] [--queries 80]
+
+DATA holds `alpacaeval` as `benchmarks/results.py` takes it. For GPT-4's verdicts against
+text_davinci_003, prints which pair the search of appendix D chooses with other seeds and horizons;
+and for each pair of its grid, how often the best of 53 systems is named after so many queries, over
+random pools of 400. The last line takes the pair nearest to the shares of losses and ties that the
+leader had in the pool's first 20 queries: ε learned from the judge's own verdicts. No judge is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.methods.stats import information
+from judgeloop.replay.config import ReplaySelectConfig
+from judgeloop.replay.select import field_for
+
+POOL, FIRST = 400, 20
+SEEDS, HORIZONS = range(4), (20, 50, 100)
+GRID = [pair for pair in product(information.GRID, information.GRID) if sum(pair) < 1 - 1e-9]
+
+
+def chosen(opinions: information.Opinions) -> None:
+    """Print the pairs that the search chooses."""
+    print("the search chooses, by seed:")
+    for horizon in HORIZONS:
+        information.HORIZON = horizon
+        rngs = [np.random.default_rng([seed, horizon]) for seed in SEEDS]
+        pairs = [information.choose_epsilons(opinions, horizon, rng) for rng in rngs]
+        print(f"  horizon {horizon:>4}:  {'  '.join(map(str, pairs))}", flush=True)
+
+
+def learned(outcomes: information.Opinions) -> int:
+    """Return the pair of the grid nearest to the leader's shares in the first queries."""
+    seen = outcomes[:FIRST]
+    leader = int(seen.sum(axis=0, dtype=np.int64).argmax())
+    shares = (seen[:, leader] == -1).mean(), (seen[:, leader] == 0).mean()
+    return int(np.argmin([np.hypot(a - shares[0], b - shares[1]) for a, b in GRID]))
+
+
+def named(
+    opinions: information.Opinions, outcomes: information.Opinions, pools: int, queries: int
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Return the share named right by pool and pair, and each pool's learned pair."""
+    factors = np.stack([information.log_factors(pair) for pair in GRID], axis=1)
+    shares, pairs = [], []
+    for seed in range(pools):
+        pool = np.random.default_rng([2, seed]).permutation(len(outcomes))[:POOL]
+        trial = information.trial_of(opinions[:, pool], outcomes[pool], factors, queries)
+        shares.append(trial.identified)
+        pairs.append(learned(outcomes[pool]))
+    return np.array(shares), pairs
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
+    parser.add_argument("--pools", type=int, default=40)
+    parser.add_argument("--queries", type=int, default=80)
+    given = parser.parse_args()
+    folder = given.data / "alpacaeval"
+    field = field_for(
+        ReplaySelectConfig.of(
+            output=Path(),  # nothing is written
+            verdicts=folder / "verdicts-gpt4.csv.gz",
+            outputs=folder / "outputs",
+            items=folder / "items.jsonl",
+            baseline="text_davinci_003",
+            selectors="llm-selector",
+        )
+    )
+    assert field.opinions is not None, "LLM Selector takes them"
+    # A missing verdict, of which there are few, counts as a tie.
+    outcomes = np.sign(np.nan_to_num(field.scores, nan=0.5) - 0.5).T.astype(np.int8)
+    shares, pairs = named(field.opinions, outcomes, given.pools, given.queries)
+    print(f"named right after {given.queries} queries, {given.pools} pools of {POOL}:")
+    for pair, share in zip(GRID, shares.T, strict=True):
+        print(f"  {pair}: {share.mean():.0%} ± {share.std(ddof=1) / given.pools**0.5:.0%}")
+    own = shares[np.arange(given.pools), pairs]
+    print(f"  learned: {own.mean():.0%} ± {own.std(ddof=1) / given.pools**0.5:.0%}", flush=True)
+    chosen(field.opinions)
+
+
+if __name__ == "__main__":
+    main()

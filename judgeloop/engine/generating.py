@@ -1,0 +1,270 @@
+"""The outputs of systems that answer live: which are known, which are asked for, what is set aside.
+
+Takes queries with missing outputs. Looks outputs up in the ledger, and plans the calls that bring
+the others. Says what is set aside for the judges until the outputs are there (the earmark), and how
+an item is judged on which a system failed. Sends nothing and books nothing: `batch.py` does both,
+in the same way as for judges.
+"""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from judgeloop.core.ledger import Ledger, Reservation
+from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import Generated, StopKind, StopReason
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Judge, System
+from judgeloop.core.records import TIE, Abstention, Answer, Call, Output, Query, Quote, Verdict
+from judgeloop.core.verdict_key import digest, output_note
+from judgeloop.engine.asks import OutputAsk, Planned, asks_for, plan_for
+from judgeloop.engine.session import ABSTENTION_GRACE
+from judgeloop.engine.terms import Terms
+
+TWICE = 2  # the earmark reckons with outputs of twice the longest so far
+MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
+EARMARK = "earmark"
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a system gave on the items asked so far, in the order asked."""
+
+    asked: int = 0
+    failed: int = 0
+    cut: int = 0
+    why: str = ""
+    model: str = ""
+    moved: str = ""
+
+
+@final
+class Sources:
+    """The systems of a run that answer live, by name, and what is known of their outputs."""
+
+    def __init__(
+        self, systems: Mapping[str, System], judges: Sequence[Judge], terms: Terms
+    ) -> None:
+        """Nothing is known before `look_up`."""
+        self.systems = systems
+        self._judges = judges
+        self._terms = terms
+        self._asks: dict[tuple[str, str], OutputAsk] = {}  # by system and item
+        self._known: dict[str, Output] = {}  # by key
+        self._longest: dict[str, int] = {}  # bytes of the longest output so far, by system
+        self._judged: set[str] = set()  # keys of the outputs of items that are decided
+        self._seen = {name: Seen() for name in systems}
+        self._counted: set[str] = set()  # keys
+
+    async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
+        """Take from the ledger what it has of the missing outputs."""
+        keys = {ask.key for query in queries for ask in self.asks(query)} - self._known.keys()
+        if keys:
+            self._known.update(await ledger.outputs(sorted(keys)))
+
+    def asks(self, query: Query) -> list[OutputAsk]:
+        """Return the calls for the outputs that `query` lacks, known or not."""
+        return [self._ask(query.systems[place], query) for place in query.missing]
+
+    def _ask(self, name: str, query: Query) -> OutputAsk:
+        found = self._asks.get((name, query.item.id))
+        if found is None:
+            system, call = self.systems[name], Call(query.item, (name,), ())
+            run = "" if system.lasts else self._terms.run_id
+            note = output_note(system.identity, system.sent(query.item), run)
+            found = OutputAsk(name, call, digest(note), note)
+            self._asks[name, query.item.id] = found
+        return found
+
+    def learn(self, ask: OutputAsk, output: Output) -> None:
+        """Take an output that is recorded."""
+        self._known[ask.key] = output
+
+    def plan(self, query: Query) -> Planned:
+        """Return the calls that answer `query`: for its outputs alone while any is missing."""
+        whole = self._filled(query)
+        if whole.missing:
+            return Planned(whole, (), outputs=tuple(self.asks(whole)))
+        self._judged.update(ask.key for ask in self.asks(query))
+        lost = self._lost(query)
+        if lost is not None:
+            return Planned(whole, (), unasked=lost)
+        return plan_for(whole, self._judges, self._terms)
+
+    def _filled(self, query: Query) -> Query:
+        """Return `query` with the outputs that are known."""
+        found = {
+            place: self._known.get(ask.key)
+            for place, ask in zip(query.missing, self.asks(query), strict=True)
+        }
+        outputs = list(query.outputs)
+        for place, output in found.items():
+            outputs[place] = (output and output.text) or ""
+            name = query.systems[place]
+            self._longest[name] = max(self._longest.get(name, 0), len(outputs[place].encode()))
+        missing = tuple(place for place, output in found.items() if output is None)
+        return replace(query, outputs=tuple(outputs), missing=missing)
+
+    def _lost(self, query: Query) -> Answer | None:
+        """Return the answer to a query on which a system failed by itself; None if none did.
+
+        Who failed has lost the item, without a judge. Both failing is a tie.
+        """
+        why = {
+            ask.system: self._known[ask.key].failed
+            for ask in self.asks(query)
+            if self._known[ask.key].text is None
+        }
+        if not why:
+            return None
+        said = "; ".join(f"{name} gave no output: {reason}" for name, reason in why.items())
+        if self._terms.missing_abstains:
+            return Abstention(said)
+        if len(why) == len(query.systems):
+            return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
+        return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)
+
+    def quote(self, ask: OutputAsk) -> Quote:
+        """Return the worst case of a call for an output."""
+        return self.systems[ask.system].quote(ask.call)
+
+    def reservation(self, ask: OutputAsk) -> Reservation:
+        """Return the reservation to make before `ask` is sent."""
+        quote = self.quote(ask)
+        note = {"ingredients": dict(ask.note), "price": quote.price}
+        return Reservation(ask.key, quote.cost_p, ask.call.item.id, ask.system, note, output=True)
+
+    def earmark(self, query: Query) -> Reservation:
+        """Return what is set aside for the judges of a query while outputs are missing.
+
+        It is never sent: exact reservations take its place once the outputs are there.
+        """
+        cost_p = sum(quote.cost_p for quote in self.judging(query))
+        return Reservation(earmark_key(query), cost_p, query.item.id, EARMARK, {})
+
+    def judging(self, query: Query) -> list[Quote]:
+        """Return the quotes of the judges' calls about a query whose outputs are not known.
+
+        The worst case reckons with outputs of twice the longest so far, at first with those that
+        the limit of tokens probably allows.
+        """
+        live = [(place, query.systems[place]) for place in query.missing]
+        longest = {
+            place: TWICE * self._longest.get(name, 0) or self.systems[name].longest_bytes
+            for place, name in live
+        }
+        likely = {place: self.systems[name].likely_bytes for place, name in live}
+        return [
+            replace(worst, likely_cost_p=usual.likely_cost_p)
+            for worst, usual in zip(
+                self._supposing(query, longest), self._supposing(query, likely), strict=True
+            )
+        ]
+
+    def _supposing(self, query: Query, sizes: Mapping[int, int]) -> list[Quote]:
+        """Return the quotes of the judges' calls, were the missing outputs of these sizes."""
+        outputs = list(query.outputs)
+        for place, size in sizes.items():  # texts that differ: about equal ones no judge is asked
+            outputs[place] = "x" * size + str(place)
+        supposed = replace(query, outputs=tuple(outputs), missing=())
+        asks = asks_for(supposed, self._judges, self._terms)
+        return [self._judges[ask.judge].quote(ask.call) for ask in asks]
+
+    def wrong(self, queries: Sequence[Query], most_failed: float) -> StopReason | None:
+        """Return why the run cannot go on after `queries`.
+
+        A system failed or was cut too often, or another model answers in its name.
+
+        It depends on what was asked, in that order, and not on the order of arrival.
+        """
+        for query in queries:
+            for ask in self.asks(query):
+                self._count(ask)
+        for name, seen in self._seen.items():
+            of = max(ABSTENTION_GRACE, seen.asked)
+            if seen.failed > most_failed * of:
+                why = (
+                    f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
+                    f"{most_failed:.0%}; the last reason: {seen.why}"
+                )
+                return StopReason(StopKind.SYSTEM_FAILED, why)
+            if seen.moved:
+                why = (
+                    f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
+                    f"two models are not compared as those of one. Give `system={name}.version=TEXT` to "
+                    "begin anew"
+                )
+                return StopReason(StopKind.SYSTEM_FAILED, why)
+            if seen.cut > MOST_CUT * of and self.systems[name].limit_is_default:
+                why = (
+                    f"the default limit of tokens cut {seen.cut:,} of {seen.asked:,} outputs of "
+                    f"{name}; say how long they may be: `system={name}.max-tokens=NUMBER`"
+                )
+                return StopReason(StopKind.SYSTEM_FAILED, why)
+        return None
+
+    def _count(self, ask: OutputAsk) -> None:
+        output, seen = self._known.get(ask.key), self._seen[ask.system]
+        if output is None or ask.key in self._counted:
+            return
+        self._counted.add(ask.key)
+        seen.asked += 1
+        seen.cut += output.cut
+        seen.model = seen.model or output.model
+        if output.model not in {"", seen.model}:
+            seen.moved = output.model
+        if output.text is None:
+            seen.failed, seen.why = seen.failed + 1, output.failed
+
+    def figures(self) -> tuple[Generated, ...]:
+        """Return what each system gave."""
+        return tuple(map(self._figures, self.systems))
+
+    def _figures(self, name: str) -> Generated:
+        own = [
+            (ask.key, self._known[ask.key])
+            for (owner, _), ask in self._asks.items()
+            if owner == name and ask.key in self._known
+        ]
+        outputs = [output for _, output in own]
+        fresh = [output for output in outputs if output.fresh]
+        seconds = sorted(output.seconds for output in fresh)
+        old = [output.at for output in outputs if not output.fresh]
+        return Generated(
+            system=name,
+            asked=len(fresh),
+            remembered=len(old),
+            oldest=min(old, default=""),
+            unjudged=sum(key not in self._judged for key, _ in own),
+            failed=sum(output.text is None for output in outputs),
+            cut=sum(output.cut for output in outputs),
+            empty=sum(output.text is not None and not output.text.strip() for output in outputs),
+            models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
+            usd=float(to_usd(sum(output.cost_p for output in fresh))),
+            output_tokens=sum(output.tokens or 0 for output in fresh),
+            seconds_median=statistics.median(seconds) if seconds else None,
+            seconds_p95=seconds[-(-19 * len(seconds) // 20) - 1] if seconds else None,
+        )
+
+    def filled(self, pool: Pool) -> Pool:
+        """Return `pool` with the outputs that are known."""
+        outputs = [list(texts) for texts in pool.outputs]
+        known = {number: set[int]() for number in pool.live}
+        positions = {item.id: position for position, item in enumerate(pool.items)}
+        for (name, item_id), ask in self._asks.items():
+            output = self._known.get(ask.key)
+            if output is not None:
+                number, position = pool.systems.index(name), positions[item_id]
+                outputs[number][position] = output.text or ""
+                known[number].add(position)
+        return replace(
+            pool,
+            outputs=tuple(map(tuple, outputs)),
+            known={number: frozenset(places) for number, places in known.items()},
+        )
+
+
+def earmark_key(query: Query) -> str:
+    """Return the key of the earmark of a query."""
+    return f"{EARMARK} {digest([query.item.id, query.systems, query.outputs])}"

@@ -1,0 +1,66 @@
+"""The outputs of systems in an open ledger: read by their keys, and recorded.
+
+Every function is one job within a transaction of the caller, as in `booking.py`. The first output
+under a key is never replaced.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from judgeloop.core.records import Output
+from judgeloop.ledger.rows import (
+    AttemptRow,
+    LedgerConnection,
+    OutputRow,
+    insert,
+    next_number,
+    now,
+    read,
+)
+
+AT_ONCE = 500  # SQLite limits the number of parameters of a statement
+
+
+def outputs_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Output]:
+    """Return the outputs recorded under `keys`; a key without an output is left out."""
+    held: dict[str, Output] = {}
+    for begin in range(0, len(keys), AT_ONCE):
+        some = keys[begin : begin + AT_ONCE]
+        rows = read(connection, OutputRow, f"key IN ({','.join('?' * len(some))})", *some)
+        held.update((row.key, output_of(row)) for row in rows)
+    return held
+
+
+def output_of(row: OutputRow) -> Output:
+    """Return the output in a row."""
+    return Output(
+        row.text,
+        row.failed,
+        bool(row.cut),
+        row.cost_p,
+        row.tokens,
+        row.seconds,
+        row.model,
+        row.created_at,
+    )
+
+
+def record_output(
+    connection: LedgerConnection, attempt: AttemptRow, cost_p: int, output: Output
+) -> Output:
+    """Record what a system gave; return it as recorded."""
+    row = OutputRow(
+        next_number(connection, OutputRow),
+        attempt.id,
+        cost_p,
+        attempt.key,
+        output.text,
+        output.failed,
+        int(output.cut),
+        output.tokens,
+        output.seconds,
+        output.model,
+        now(),
+    )
+    insert(connection, row)
+    return replace(output_of(row), fresh=True)

@@ -1,0 +1,136 @@
+"""The systems of a run that answer live: made by their names, checked, and put into the pool.
+
+Takes the settings and the items. Asks nothing and spends nothing. What does not go with systems
+that answer live is refused here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import System
+from judgeloop.core.records import Item
+from judgeloop.core.verdict_key import digest, output_note
+from judgeloop.formats.join import Joined
+from judgeloop.formats.rows import Items
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.systems.catalogue import is_live, make_system
+from judgeloop.systems.options import options_of
+
+TURNS = ("user", "assistant")
+
+
+def live_systems(
+    config: RunSettings, environment: Mapping[str, str], *, offline: bool
+) -> dict[int, System]:
+    """Return the systems of a run that answer live, by their place among all systems.
+
+    Raises:
+        InputError: a system or an option of it is wrong, or the run cannot have one.
+        UnpricedError: the price of one is not known, and there is a budget.
+    """
+    names = {place: str(path) for place, path in enumerate(config.output_files) if is_live(path)}
+    if names and not config.takes_live:
+        raise InputError(
+            f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
+            "only, as yet; compare and estimate take systems that answer live"
+        )
+    options = options_of(config.system, list(names.values()), environment, offline=offline)
+    if names and config.items is None:
+        raise InputError(
+            f"`items`: {next(iter(names.values()))} answers live, and needs the prompts to answer; "
+            "give the file of items with `items=FILE`"
+        )
+    systems = {place: make_system(name, options[name]) for place, name in names.items()}
+    for place, system in systems.items():
+        _check_price(config, names[place], system)
+        _check_lasts(config, names[place], system)
+    identities = {
+        place: digest(output_note(one.identity, "", "")) for place, one in systems.items()
+    }
+    if len(set(identities.values())) < len(identities):
+        raise InputError(
+            f"{' and '.join(names.values())} are the same system; a system cannot be compared with "
+            "itself"
+        )
+    return systems
+
+
+def _check_price(config: RunSettings, name: str, system: System) -> None:
+    limited = config.budget is not None or config.ledger_budget is not None
+    if not system.priced and limited:
+        raise UnpricedError(
+            f"`system {name}`: no price is known for this model, and without one no budget can be "
+            f"kept. Give it, in dollars per million tokens: `system={name}.price=IN,OUT` (a server of "
+            f"your own: `system={name}.price=0,0`). To run without any limit of money: `budget=none`"
+        )
+
+
+def _check_lasts(config: RunSettings, name: str, system: System) -> None:
+    if config.ledger_must_exist and not system.lasts:
+        raise InputError(
+            f"`system {name}`: nothing says what is behind this name, so its outputs would serve "
+            f"this run alone; `ledger_must_exist` needs `system={name}.version=TEXT`"
+        )
+
+
+def with_live(
+    joined: Joined,
+    systems: Mapping[int, System],
+    named: Sequence[tuple[Path, str | None]],
+    items: Items | None,
+) -> Joined:
+    """Return the joined files with live systems at their places, and the items' conversations.
+
+    `named` holds each system as typed, and its name if it was given another.
+
+    Raises:
+        InputError: two systems have the same name, or a conversation cannot be sent.
+    """
+    if not systems:
+        return joined
+    pool, turns = joined.pool, items.turns if items is not None else {}
+    files = iter(zip(pool.systems, pool.outputs, strict=True))
+    nothing = ("",) * len(pool)
+    count = len(pool.systems) + len(systems)
+    both = [
+        (name or str(path), nothing) if place in systems else next(files)
+        for place, (path, name) in enumerate(named)
+    ]
+    if len({name for name, _ in both}) < count:
+        raise InputError(
+            f"two systems have the same name ({', '.join(name for name, _ in both)}); give other names "
+            "with `names=NAME,NAME`"
+        )
+    return replace(
+        joined,
+        pool=Pool(
+            items=tuple(_with_turns(item, turns) for item in pool.items),
+            systems=tuple(name for name, _ in both),
+            outputs=tuple(texts for _, texts in both),
+            live=tuple(sorted(systems)),
+        ),
+    )
+
+
+def _with_turns(item: Item, turns: Mapping[str, Sequence[tuple[str, str]]]) -> Item:
+    messages = tuple(turns.get(item.prompt, ()))
+    spoken = messages[1:] if messages and messages[0][0] == "system" else messages
+    expected = [TURNS[place % 2] for place in range(len(spoken))]
+    if messages and (len(spoken) % 2 == 0 or [role for role, _ in spoken] != expected):
+        raise InputError(
+            f"the item {item.id!r}: expected a conversation that a live system can answer, of turns "
+            "of user and assistant that end with the user's, after at most one of system; found "
+            f"{', '.join(role for role, _ in messages)}"
+        )
+    return replace(item, messages=messages)
+
+
+def identities(systems: Mapping[int, System]) -> list[Any]:
+    """Return what of live systems is part of a run's id, in place of their outputs."""
+    return [
+        [place, output_note(system.identity, "", "")] for place, system in sorted(systems.items())
+    ]

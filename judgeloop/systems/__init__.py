@@ -1,0 +1,1 @@
+"""Who gives outputs when they are asked for: chat models, by their providers."""

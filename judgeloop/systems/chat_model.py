@@ -1,0 +1,166 @@
+"""A system that is a chat model: identity, messages, and what counts as its output.
+
+`openai/MODEL`, `anthropic/MODEL` and `vllm/NAME` are such systems. The model is asked by
+`providers/chat.py`, as a judge is. Nothing is sent that was not asked for, but a limit of tokens
+and the standard tier. The limit is never lowered by earlier replies: to ask again where an output
+is long would make long outputs rarer.
+"""
+
+import asyncio
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, final
+
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
+from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
+from judgeloop.providers.catalogue import PROVIDERS, ChatOptions, chat_class
+from judgeloop.providers.chat import Chat, ChatSpec
+from judgeloop.providers.endpoint import JUDGE_KEY, Names, endpoint_for
+from judgeloop.providers.prices import STANDARD, model_price, published_at
+from judgeloop.providers.token_limit import thinking_tokens_for
+from judgeloop.systems.options import SystemOptions
+
+OUTPUT_TOKENS = 4_096  # the limit of an output, unless the user sets one
+BYTES_A_TOKEN = 4  # of an output, as first set aside for the judges
+LIKELY_TOKENS = 400  # of an output, for forecasts
+TIMEOUT_S = 600.0
+KEYS = "_API_KEY"  # how the names of variables with keys end
+
+
+@final
+class ChatSystem:
+    """A chat model that answers items; each call of `answer` sends one HTTP request."""
+
+    def __init__(self, chat: Chat[Any], options: SystemOptions) -> None:
+        """Ask `chat`; `options` are the caller's."""
+        self.chat = chat
+        self.priced = chat.spec.price is not None
+        self.price = chat.spec.price
+        self.limit_is_default = options.max_tokens is None
+        self.longest_bytes = BYTES_A_TOKEN * chat.spec.max_output_tokens
+        self.likely_bytes = min(self.longest_bytes, BYTES_A_TOKEN * LIKELY_TOKENS)
+        self.timeout_s = options.timeout_s or TIMEOUT_S
+        self._version = options.version
+        # A provider's name of a model says what is behind it, at its own host.
+        at_home = chat.provider.owns(chat.spec.endpoint.base_url)
+        self.lasts = at_home or options.version is not None
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """The model, its server, and all that is sent beside the item."""
+        spec = self.chat.spec
+        return JudgeIdentity(
+            self.chat.provider.name,
+            spec.model,
+            {
+                **spec.endpoint.identity,
+                # With the thinking tokens: a text that is cut is an output.
+                "max_output_tokens": str(self.chat.limit.full),
+                **({} if self._version is None else {"version": self._version}),
+            },
+        )
+
+    @property
+    def server(self) -> tuple[str, str]:
+        """The address and the key, by which judges and systems share their pace."""
+        return self.chat.server
+
+    def sent(self, item: Item) -> list[tuple[str, str]]:
+        """Return the messages that are sent about an item."""
+        return list(item.messages) or [("user", item.prompt)]
+
+    def quote(self, call: Call) -> Quote:
+        """Return the worst case: a token per byte of input, and the limit of output tokens."""
+        return self.chat.quote(call, self.sent(call.item))
+
+    async def answer(self, call: Call) -> Reply:
+        """Send one request; the reply's answer is an `Output`.
+
+        Raises:
+            JudgeError: there is no reply, or no usable reply.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            reply = await self.chat.ask(call, self.sent(call.item), None)
+        except JudgeError as error:
+            if error.kind is not ErrorKind.ITEM:
+                raise
+            # The item is to blame, and so it is what this system does with it.
+            cost_p = None if error.billed else 0
+            return Reply(Output(None, str(error), seconds=loop.time() - began), cost_p)
+        if not isinstance(reply.answer, Output):
+            return reply
+        output = replace(reply.answer, seconds=loop.time() - began, model=reply.model)
+        return replace(reply, answer=output)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.chat.aclose()
+
+
+def chat_system(kind: type[Chat[Any]], model: str, options: SystemOptions) -> ChatSystem:
+    """Create the system `PROVIDER/MODEL`, asked by a `kind` of chat.
+
+    Raises:
+        InputError: the address, the key or the price is missing or wrong.
+    """
+    provider, name = kind.provider, options.name
+    tokens = OUTPUT_TOKENS if options.max_tokens is None else options.max_tokens
+    asked = ChatOptions(max_output_tokens=options.max_tokens)
+    endpoint = endpoint_for(
+        provider,
+        _environment(kind, options),
+        base_url=options.base_url,
+        timeout_s=options.timeout_s or TIMEOUT_S,
+        offline=options.offline,
+        names=Names(
+            f"system {name}",
+            f"system={name}.base-url",
+            f"the key in the variable that `system={name}.key-variable` names",
+        ),
+    )
+    url = endpoint.base_url
+    price = model_price(provider, model, url, given=options.price, tier=STANDARD)
+    if price is not None and options.price is not None:
+        price = replace(price, source=f"`system={name}.price={options.price}`")
+    spec = ChatSpec(
+        model,
+        endpoint,
+        price,
+        None,
+        max_output_tokens=tokens,
+        thinking_tokens=thinking_tokens_for(model, asked),
+        published=published_at(provider, url),
+        likely_tokens=LIKELY_TOKENS,
+    )
+    return ChatSystem(kind(spec), options)
+
+
+def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str]:
+    """Return the caller's variables with no key but the one that this system may send.
+
+    That is the provider's own, which goes to its own host alone, or the one that the caller names
+    for the address. The judge's key goes to no system.
+
+    Raises:
+        InputError: the variable is not set, or holds a key that belongs elsewhere.
+    """
+    provider, given = kind.provider, options.key_variable
+    found = {name: text for name, text in options.environment.items() if not name.endswith(KEYS)}
+    own = provider.key_variable
+    if given is None:
+        return found | {own: options.environment.get(own, "")} if own else found
+    setting = f"`system={options.name}.key-variable={given}`"
+    elsewhere = options.base_url is not None and not provider.owns(options.base_url)
+    kinds = [chat_class(row.name) for row in PROVIDERS]
+    of_providers = {one.provider.key_variable for one in kinds if one is not None}
+    if given == JUDGE_KEY or (elsewhere and given in of_providers):
+        raise InputError(
+            f"{setting}: this key belongs to {'the judge' if given == JUDGE_KEY else 'its provider'}; "
+            "put the key of this address into a variable of its own"
+        )
+    key = options.environment.get(given, "")
+    if not key and not options.offline:
+        raise InputError(f"{setting}: this variable is not set")
+    return found | {name: key for name in (own, JUDGE_KEY) if name}

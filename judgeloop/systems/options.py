@@ -1,0 +1,164 @@
+"""What the caller alone says of a system that answers live: `--system NAME.key=value`.
+
+Address, key, price, time limit and limit of tokens. NAME is the argument as typed. A settings file
+that the caller names may hold the same in a table `[systems.NAME]`. Reads texts and checks them;
+imports nothing heavy.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from judgeloop.core.errors import InputError, did_you_mean
+
+MOST_TOKENS = 16_000
+LEAST_TOKENS = 1
+_PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
+_DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>[smh]?)")
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemOptions:
+    """The caller's settings of a system.
+
+    - `name`: the system as typed, for messages.
+    - `environment`: the environment variables, with API keys; never printed.
+    - `base_url`: the address of its server. `key_variable`: the environment variable of the key
+      that this address gets; None for the provider's own key at its own host, and no other.
+    - `price`: dollars per million tokens, or a file of prices. `timeout_s`: of an attempt, seconds.
+    - `max_tokens`: the limit of an output; None for the default.
+    - `version`: says what is behind a name that does not.
+    - `given`: the names of the settings that were given.
+    - `offline`: True if nothing will be asked, so that no key is needed.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base_url: str | None = field(default=None, repr=False)
+    key_variable: str | None = None
+    price: str | None = None
+    timeout_s: float | None = None
+    max_tokens: int | None = None
+    version: str | None = None
+    given: frozenset[str] = frozenset()
+    offline: bool = False
+
+
+def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(expected)
+        return text
+
+    return read
+
+
+def _seconds(text: str) -> float:
+    found = _DURATION.fullmatch(text)
+    seconds = float(found["number"]) * UNITS[found["unit"]] if found else 0.0
+    if not seconds > 0:
+        raise ValueError('seconds, or text such as "90s" or "10m"')
+    return seconds
+
+
+def _tokens(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and LEAST_TOKENS <= int(text) <= MOST_TOKENS):
+        raise ValueError(
+            f"a number from {LEAST_TOKENS} to {MOST_TOKENS:,}; a longer reply would have to be "
+            "streamed, which is not built yet"
+        )
+    return int(text)
+
+
+# The settings by their keys: the field of `SystemOptions`, and what reads the text.
+KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "base-url": ("base_url", str),
+    "key-variable": ("key_variable", _matching(_VARIABLE, "the name of an environment variable")),
+    "price": ("price", _matching(_PRICE, "dollars per million tokens, such as 2,8, or a file")),
+    "timeout": ("timeout_s", _seconds),
+    "max-tokens": ("max_tokens", _tokens),
+    "version": ("version", str),
+}
+
+
+def options_of(
+    entries: Sequence[str],
+    names: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+) -> dict[str, SystemOptions]:
+    """Return the options of each live system in `names`, from `entries` NAME.key=value.
+
+    Of two values for one key the later counts, so that a flag wins over a file.
+
+    Raises:
+        InputError: an entry names no system of the run or no setting, or a value is wrong; or one
+            key would go to two addresses.
+    """
+    found: dict[str, dict[str, str]] = {name: {} for name in names}
+    for entry in entries:
+        name, key, value = _parts(entry, names)
+        found[name][key] = value
+    options = {
+        name: SystemOptions(
+            name=name,
+            environment=environment,
+            given=frozenset(values),
+            offline=offline,
+            **{KEYS[key][0]: _read(name, key, value) for key, value in values.items()},
+        )
+        for name, values in found.items()
+    }
+    _check_keys(options.values())
+    return options
+
+
+def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
+    """Return the system, the key and the value of an entry.
+
+    A name may hold dots and signs of equality: the longest name of the run counts.
+    """
+    for name in sorted(names, key=len, reverse=True):
+        rest = entry.removeprefix(f"{name}.")
+        key, mark, value = rest.partition("=")
+        if rest == entry or not mark:
+            continue
+        if key not in KEYS:
+            raise InputError(
+                f"`system={name}.{key}`: there is no such setting{did_you_mean(key, KEYS)}; expected "
+                f"{', '.join(KEYS)}"
+            )
+        if not value or not value.isprintable():
+            raise InputError(f"`system={name}.{key}`: expected a value, found {value!r}")
+        return name, key, value
+    live = " or ".join(f"{name}.key=value" for name in names)
+    shown = entry.partition("=")[0]
+    raise InputError(
+        f"`system={shown}=…`: it belongs to no system of this run that answers live"
+        + (f"; expected {live}" if live else ", and there is none")
+    )
+
+
+def _read(name: str, key: str, value: str) -> Any:
+    try:
+        return KEYS[key][1](value)
+    except ValueError as error:
+        raise InputError(f"`system={name}.{key}={value}`: expected {error}") from None
+
+
+def _check_keys(options: Any) -> None:
+    """Refuse a key that would go to two addresses."""
+    places: dict[str, SystemOptions] = {}
+    for one in options:
+        if one.key_variable is None:
+            continue
+        other = places.setdefault(one.key_variable, one)
+        if other.base_url != one.base_url:
+            raise InputError(
+                f"`system={one.name}.key-variable={one.key_variable}`: the key of {other.name} would "
+                "go to a second address; give each address a key of its own"
+            )

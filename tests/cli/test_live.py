@@ -1,0 +1,435 @@
+"""Comparisons of systems that answer live: only what is judged is generated, and never twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.chat_server import ChatServer, Response, completion, error, used
+from support.commandline import judged_by, judgeloop, result_of
+from support.live import (
+    ITEMS,
+    generated,
+    of_both,
+    system_flags,
+    write_items,
+    write_outputs,
+)
+
+from judgeloop.engine import retrying
+
+LIVE = "openai/better"
+TWO = (LIVE, "openai/plain")
+
+
+@pytest.fixture
+def server():
+    server = ChatServer(of_both)
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def _files():
+    write_items(Path("items.jsonl"))
+    write_outputs(Path("old.jsonl"))
+
+
+def comparison(server, first="old.jsonl", second=LIVE, *more, price="1,10", version="1"):
+    live = [name for name in (first, second) if "/" in name]
+    systems = system_flags(server, *live, price=price, version=version)
+    return ["compare", first, second, "--items", "items.jsonl", *judged_by(server), *systems, *more]
+
+
+def test_only_outputs_that_are_judged_are_generated(server):
+    result = result_of(*comparison(server))
+    (one,) = result["generated"]
+    assert (result["winner"], result["exit_code"]) == (LIVE, 0)
+    assert len(generated(server)) == one["asked"] == result["judged"] < ITEMS
+    assert (one["unjudged"], one["failed"], one["cut"]) == (0, 0, 0)
+
+
+def test_generating_and_judging_are_shown_apart(server):
+    said = judgeloop(*comparison(server)).stdout
+    assert "5 outputs now for $0.0030 (all 30 would cost about $0.018, an estimate)" in said
+    assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in re.sub(r"\s+", " ", said)
+
+
+def test_both_systems_may_answer_live(server):
+    result = result_of(*comparison(server, *TWO[::-1]))
+    assert result["winner"] == LIVE
+    assert [one["system"] for one in result["generated"]] == list(TWO[::-1])
+    assert len(generated(server)) == 2 * result["judged"]
+
+
+def test_a_repeated_command_asks_nothing(server):
+    first = result_of(*comparison(server))
+    sent = len(server.requests)
+    again = result_of(*comparison(server))
+    assert len(server.requests) == sent
+    assert (again["winner"], again["wins"]) == (first["winner"], first["wins"])
+    assert again["generated"][0]["remembered"] == first["generated"][0]["asked"]
+    assert again["spent_usd"] == 0
+
+
+def test_another_judge_and_seed_reuse_outputs_that_are_paid_for(server):
+    result_of(*comparison(server, LIVE, "openai/other", "--max-judgments", str(ITEMS)))
+    asked = {request["messages"][-1]["content"] for request in generated(server, "better")}
+    result_of(*comparison(server, "old.jsonl", LIVE, "--seed", "7"))
+    again = [request["messages"][-1]["content"] for request in generated(server, "better")]
+    assert len(again) == len(set(again)) >= len(asked), "no output is generated twice"
+
+
+def test_the_outcome_is_the_same_at_any_concurrency(server):
+    found = []
+    for concurrency in (1, 64):
+        flags = ["--concurrency", concurrency, "--ledger", f"{concurrency}.sqlite"]
+        result = result_of(*comparison(server, *TWO, *flags, "--about", "items"))
+        found.append((result["winner"], result["risk"], result["wins"], result["asked"]))
+    assert found[0] == found[1]
+
+
+def test_a_dry_run_forecasts_both_parts_and_sends_nothing(server):
+    plan = json.loads(judgeloop(*comparison(server), "--dry-run", "--json").stdout)
+    assert server.requests == []
+    assert plan["outputs"]["worst"] == ITEMS
+    assert plan["calls"]["worst"] == 3 * ITEMS, "an output and two orders for each item"
+    for case in ("low", "expected", "worst"):
+        assert 0 < plan["usd_of_outputs"][case] < plan["usd"][case]
+
+
+@pytest.mark.parametrize("cents", [4, 5, 6, 8, 12])
+def test_no_budget_is_ever_exceeded(server, cents):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else completion("plain " * (400 if n % 3 else 4_000), usage=used(request))
+    )
+    budget = cents / 100
+    done = judgeloop(*comparison(server, *TWO, "--budget", budget, price="1,1"), "--json")
+    result = json.loads(done.stdout)
+    assert result["run_spent_usd"] <= budget
+    assert result["stop_reason"] in {"budget", "all_judged", "pool_exhausted", "judgment_limit"}
+
+
+def test_outputs_longer_than_the_earmark_stay_in_the_ledger(server):
+    long = "word " * 12_000
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else completion(long, usage=used(request) | {"completion_tokens": 12_000})
+    )
+    flags = ["--system", f"{LIVE}.max-tokens=16000", "--budget", "0.16"]
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags, price="1,1"), "--json")
+    result = json.loads(done.stdout)
+    assert result["run_spent_usd"] <= 0.16
+    held = sum(one["asked"] for one in result["generated"])
+    server.respond = lambda request, n: of_both(request)
+    sent = len(generated(server))
+    more = json.loads(
+        judgeloop(*comparison(server, "old.jsonl", LIVE, *flags[:2], price="1,1"), "--json").stdout
+    )
+    assert more["generated"][0]["remembered"] == held
+    texts = [request["messages"][-1]["content"] for request in generated(server)]
+    assert len(set(texts)) == len(texts) >= sent
+
+
+def test_who_gives_no_output_has_lost_the_item(server):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request or request["model"] != "better"
+        else completion("", finish="length", usage=used(request))
+    )
+    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1"]
+    result = result_of(*comparison(server, *TWO, *flags))
+    assert result["winner"] == "openai/plain"
+    assert result["generated"][0]["failed"] == result["judged"]
+    assert not [one for one in server.requests if "response_format" in one], "no judge is asked"
+
+
+def test_failures_may_abstain_in_place_of_losing(server):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request or request["model"] != "better"
+        else completion("", finish="length", usage=used(request))
+    )
+    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1", "JUDGELOOP_MISSING=abstain"]
+    result = result_of(*comparison(server, *TWO, *flags))
+    assert (result["winner"], result["judged"]) == (None, 0)
+
+
+def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request or request["model"] != "plain"
+        else completion(None, finish="content_filter", usage=used(request))
+    )
+    done = judgeloop(
+        *comparison(server, "openai/plain", LIVE, "--require-winner", LIVE, "--controls", "off")
+    )
+    assert done.exit_code == 4, done.output
+    assert "openai/plain gave no output to" in done.stderr
+
+
+def test_a_default_limit_that_cuts_outputs_stops_the_run(server):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else completion("good", finish="length", usage=used(request))
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert f"--system {LIVE}.max-tokens=NUMBER" in done.stderr
+    chosen = judgeloop(*comparison(server, "old.jsonl", LIVE, "--system", f"{LIVE}.max-tokens=64"))
+    assert chosen.exit_code == 0, "a limit that the user set is part of the system"
+
+
+def test_text_that_arrived_is_judged_cut_or_empty(server):
+    server.respond = lambda request, n: (
+        of_both(request) if "response_format" in request else completion("", usage=used(request))
+    )
+    (one,) = result_of(*comparison(server))["generated"]
+    assert (one["empty"], one["failed"]) == (one["asked"], 0)
+
+
+def test_nothing_is_sent_that_was_not_asked_for(server):
+    result_of(*comparison(server))
+    assert {frozenset(request) for request in generated(server)} == {
+        frozenset({"model", "messages", "max_tokens"})
+    }
+    assert generated(server)[0]["max_tokens"] == 4096
+
+
+def test_conversations_reach_systems_as_messages(server):
+    turns = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is 1 and 1?"},
+        {"role": "assistant", "content": "2"},
+        {"role": "user", "content": "What is 2 and 2?"},
+    ]
+    last = [{"role": "user", "content": f"What is {n} and {n}?"} for n in range(ITEMS)]
+    rows = [{"id": f"item-{n}", "messages": [*turns[:-1], last[n]]} for n in range(ITEMS)]
+    Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    result_of(*comparison(server))
+    assert [one["role"] for one in generated(server)[0]["messages"]] == [
+        one["role"] for one in turns
+    ]
+
+
+@pytest.mark.parametrize(
+    "roles", ["user user", "user assistant", "system system user", "tool user"]
+)
+def test_a_conversation_that_waits_for_own_answers_is_refused(server, roles):
+    turns = [{"role": role, "content": "x"} for role in roles.split()]
+    Path("items.jsonl").write_text(json.dumps({"id": "item-0", "messages": turns}))
+    done = judgeloop(*comparison(server, *TWO))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "expected a conversation that a live system can answer" in done.stderr
+
+
+WRONG = [
+    (["openai/"], "the name ends after '/'"),
+    (["exec:./run"], "a command is not asked yet"),
+    (["python:m:f"], "a function is not asked yet"),
+    (["file://x.py:f"], "a path of a file is given as it is"),
+    ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
+    ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
+    ([LIVE, "--system", f"{LIVE}.max-tokens=17000"], "would have to be streamed"),
+    ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected seconds"),
+    ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
+    ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
+    ([LIVE, "--system", f"{LIVE}.key-variable=JUDGELOOP_JUDGE_API_KEY"], "belongs to the judge"),
+    ([LIVE, "--selector", "diffuse"], "chooses by the outputs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "said"), WRONG)
+def test_what_is_wrong_is_refused_before_anything_is_sent(server, typed, said):
+    second, *more = typed
+    flags = more or []
+    base = comparison(server, "old.jsonl", LIVE)
+    base[2] = second
+    keys = {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_JUDGE_API_KEY": "of-the-judge"}
+    done = judgeloop(*base, *flags, **keys)
+    assert (done.exit_code, server.requests) == (2, []), done.output
+    assert said in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_items_are_required_and_a_price_under_a_budget(server):
+    without = [one for one in comparison(server) if one not in {"--items", "items.jsonl"}]
+    assert "give the file of items with --items FILE" in judgeloop(*without).stderr
+    unpriced = ["--system", f"{LIVE}.base-url={server.url}"]
+    done = judgeloop(
+        "compare", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server), *unpriced
+    )
+    assert (done.exit_code, server.requests) == (2, [])
+    assert f"--system {LIVE}.price=IN,OUT" in done.stderr
+
+
+def test_the_same_system_twice_is_refused(server):
+    done = judgeloop(*comparison(server, LIVE, LIVE))
+    assert (done.exit_code, server.requests) == (2, [])
+
+
+def test_a_path_that_looks_like_a_system_is_given_with_a_dot(server):
+    Path("openai").mkdir()
+    write_outputs(Path("openai/better"), "good")
+    base = comparison(server)
+    items = ["--items", "items.jsonl", *judged_by(server)]
+    assert result_of(*base[:2], "./openai/better", *items)["generated"] == []
+
+
+def test_a_settings_file_that_the_caller_names_may_hold_options(server):
+    Path("mine.toml").write_text(
+        f'[systems."{LIVE}"]\nbase-url = "{server.url}"\nprice = "1,10"\nversion = "1"\n'
+    )
+    base = ["compare", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server)]
+    assert result_of(*base, "--config", "mine.toml")["winner"] == LIVE
+    flags = ["--config", "mine.toml", "--system", f"{LIVE}.price=2,20", "--seed", "3"]
+    said = judgeloop(*base, *flags).stdout
+    assert "$2.00 in and $20.00 out" in re.sub(r"\s+", " ", said), "a flag wins, the rest stays"
+
+
+TRUSTED = ["base-url", "key-variable", "price", "timeout", "max-tokens", "version", "tools"]
+
+
+@pytest.mark.parametrize("key", TRUSTED)
+def test_a_found_file_says_nothing_of_systems(server, key):
+    Path("judgeloop.toml").write_text(f'[systems."{LIVE}"]\n{key} = "x"\n')
+    done = judgeloop(*comparison(server))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "only the caller may set it" in done.stderr
+    Path("judgeloop.toml").write_text(f'[compare]\nsystem = ["{LIVE}.{key}=x"]\n')
+    done = judgeloop(*comparison(server))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "only the caller may set it" in done.stderr
+    Path("judgeloop.toml").unlink()
+    Path(".env").write_text(f"JUDGELOOP_SYSTEM={LIVE}.{key}=x\n")
+    done = judgeloop(*comparison(server))
+    assert (done.exit_code, server.requests) == (2, [])
+
+
+def test_no_key_goes_to_an_address_that_it_was_not_given_for(server):
+    judge = ChatServer(of_both)
+    try:
+        keys = {
+            "OPENAI_API_KEY": "sk-own",
+            "JUDGELOOP_JUDGE_API_KEY": "of-judge",
+            "MINE": "of-mine",
+        }
+        items = ["--items", "items.jsonl", *judged_by(judge)]
+        base = ["compare", "old.jsonl", LIVE, *items, *system_flags(server, LIVE)]
+        result_of(*base, **keys)
+        assert not [one for one in server.headers if "of-judge" in str(one) or "sk-own" in str(one)]
+        named = ["--system", f"{LIVE}.key-variable=MINE", "--seed", "5", "--ledger", "two.sqlite"]
+        result_of(*base, *named, **keys)
+        assert any("of-mine" in str(one) for one in server.headers)
+        assert not [one for one in judge.headers if "of-mine" in str(one)]
+    finally:
+        judge.close()
+
+
+def test_a_key_that_a_server_quotes_is_masked_before_it_is_judged(server):
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else completion("your key is of-mine-1234567890", usage=used(request))
+    )
+    named = ["--system", f"{LIVE}.key-variable=MINE"]
+    result_of(*comparison(server, "old.jsonl", LIVE, *named), MINE="of-mine-1234567890")
+    judged = [one for one in server.requests if "response_format" in one]
+    assert judged
+    assert "of-mine-1234567890" not in json.dumps(judged)
+    assert b"of-mine-1234567890" not in Path(".judgeloop/ledger.sqlite").read_bytes()
+
+
+def test_a_name_that_says_nothing_serves_its_own_run_alone(server):
+    base = comparison(server, version="")
+    result_of(*base)
+    sent = len(generated(server))
+    result_of(*base)
+    assert len(generated(server)) == 2 * sent, "a finished run is not returned"
+
+
+def test_a_system_that_does_not_answer_is_named(server):
+    server.respond = lambda request, n: (
+        of_both(request) if "response_format" in request else error(401, "invalid_api_key")
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert f"the system {LIVE} failed" in done.stderr
+
+
+def test_transport_failures_are_abstentions_that_name_the_system(server):
+    server.respond = lambda request, n: (
+        of_both(request) if "response_format" in request else Response(200, b"not json")
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert LIVE in done.stderr
+
+
+def test_selecting_takes_files_only_as_yet(server):
+    done = judgeloop("select", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "takes files of outputs only" in re.sub(r"\s+", " ", done.stderr)
+
+
+def rated(request, _=0):
+    """Rate every output 8; answer as any system does."""
+    if "response_format" not in request:
+        return of_both(request)
+    return completion(json.dumps({"reason": "fine", "rating": "8"}), usage=used(request))
+
+
+def estimate(server, *more):
+    system = [LIVE, "--items", "items.jsonl", *judged_by(server), *system_flags(server, LIVE)]
+    return ["estimate", *system, "--max-judgments", "12", *more]
+
+
+def test_an_estimate_generates_only_what_is_judged(server):
+    server.respond = rated
+    result = result_of(*estimate(server))
+    assert result["generated"][0]["asked"] == len(generated(server)) == result["judged"] == 12
+    sent = len(server.requests)
+    assert result_of(*estimate(server))["mean"] == result["mean"]
+    assert len(server.requests) == sent
+
+
+@pytest.mark.parametrize("more", [["--proxy", "metric:rouge2"], ["--selector", "stratified"]])
+def test_an_estimate_by_all_outputs_is_refused(server, more):
+    done = judgeloop(*estimate(server, *more))
+    assert (done.exit_code, server.requests) == (2, []), done.output
+    assert "looks at the outputs of all items" in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_a_system_whose_model_changes_within_a_run_stops_it(server):
+    def respond(request, n):
+        response = of_both(request)
+        if "response_format" not in request and len(generated(server)) > 3:
+            response.body = response.body.replace(b"judge-2026-01-01", b"judge-2026-06-01")
+        return response
+
+    server.respond = respond
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "JUDGELOOP_MIN_JUDGMENTS=20"))
+    assert done.exit_code == 4
+    assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
+    assert f"--system {LIVE}.version=TEXT" in done.stderr
+
+
+@pytest.mark.parametrize("dead", ["judge", "system"])
+def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(
+    server, dead, monkeypatch
+):
+    monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
+    nowhere = ChatServer(of_both)
+    nowhere.close()
+    judge, system = (nowhere, server) if dead == "judge" else (server, nowhere)
+    items = ["--items", "items.jsonl", *judged_by(judge), *system_flags(system, LIVE)]
+    done = judgeloop("compare", "old.jsonl", LIVE, *items)
+    assert done.exit_code == 4
+    who = "the judge" if dead == "judge" else f"the system {LIVE}"
+    said = f"{who} failed: nothing answers at {nowhere.url}: is the server running?"
+    assert said in re.sub(r"\s+", " ", done.stderr)

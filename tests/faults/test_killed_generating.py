@@ -1,0 +1,57 @@
+"""A process that is killed while systems answer pays at most what was in flight once more."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.chat_server import ChatServer
+from support.commandline import judged_by
+from support.live import generated, of_both, system_flags, write_items, write_outputs
+from support.patience import PATIENCE_S
+
+pytestmark = pytest.mark.processes
+
+LIVE, IN_FLIGHT = "openai/better", 4
+
+
+@pytest.fixture
+def server():
+    def respond(request, n):
+        response = of_both(request)
+        response.delay_s = 0.1
+        return response
+
+    server = ChatServer(respond)
+    yield server
+    server.close()
+
+
+def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server, monkeypatch):
+    flags = ["--concurrency", str(IN_FLIGHT), "--json"]
+    items = ["--items", write_items(Path("items.jsonl"))]
+    systems = [write_outputs(Path("old.jsonl")), LIVE, *system_flags(server, LIVE)]
+    command = [sys.executable, "-m", "judgeloop", "compare", *systems, *items, *judged_by(server)]
+    typed = [*map(str, command), *flags]
+    monkeypatch.setenv("JUDGELOOP_MIN_JUDGMENTS", "20")
+    with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + PATIENCE_S
+        while len(generated(server)) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    before = len(generated(server))
+    assert before >= 6
+    done = subprocess.run(typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    texts = [request["messages"][-1]["content"] for request in generated(server)]
+    assert len(texts) - len(set(texts)) <= IN_FLIGHT
+    (one,) = result["generated"]
+    assert one["remembered"] >= before - IN_FLIGHT
+    assert result["winner"] == LIVE

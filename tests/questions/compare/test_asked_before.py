@@ -1,0 +1,58 @@
+"""A result says how often this was asked: each candidate and each seed has a risk of its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import commandline
+from support.outputs import write_outputs
+
+ITEMS = 20
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def ask(candidate, *more, baseline="old", judge="metric:token-f1"):
+        for name, word in ((baseline, "yes"), (candidate, "no")):
+            texts = [f"{word} {name} {n}" for n in range(ITEMS)]
+            write_outputs(tmp_path / f"{name}.jsonl", texts, reference=f"yes {baseline} 1")
+        files = [str(tmp_path / f"{name}.jsonl") for name in (baseline, candidate)]
+        return commandline.judgeloop("compare", *files, "--judge", judge, *more)
+
+    return ask
+
+
+def number(done):
+    return json.loads(done.stdout)["comparison"]
+
+
+def test_each_candidate_and_seed_against_the_same_baseline_is_counted(asked):
+    assert number(asked("new1", "--json")) == 1
+    assert number(asked("new2", "--json")) == 2
+    assert number(asked("new2", "--json", "--seed", "5")) == 3
+    values = json.loads(asked("new3", "--json").stdout)
+    assert values["comparison"] == 4
+    assert values["wrong_expected"] == pytest.approx(0.4)
+
+
+def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
+    assert "wrong names are expected" not in asked("new1").stdout
+    said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
+    assert "comparison 2 with old on these items by this judge" in said
+    assert "over all 2, at most 0.1 wrong names are expected" in said
+    assert "if no candidate was made with these items' verdicts" in said
+
+
+def test_a_repeated_command_is_the_same_comparison(asked):
+    asked("new1")
+    first, again = (number(asked("new2", "--json")) for _ in range(2))
+    assert (first, again) == (2, 2)
+
+
+def test_another_baseline_or_another_judge_is_counted_by_itself(asked):
+    asked("new1")
+    assert number(asked("new1", "--json", baseline="other")) == 1
+    assert number(asked("new1", "--json", judge="metric:rouge2")) == 1

@@ -1,0 +1,193 @@
+"""`compare --by-group`: each group tested by itself, after the overall question."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from support import commandline
+
+SIZE = 60
+# How often the second system wins, ties and loses, of each 60 items of a group.
+CLEAR = {"code": (60, 0, 0), "maths": (0, 0, 60), "chat": (25, 10, 25)}
+BETTER = {"code": (60, 0, 0), "chat": (50, 10, 0)}
+
+
+def write(folder, shares):
+    """Write two files, whose outputs are right or wrong as the shares say."""
+    rights = {name: [] for name in "ab"}
+    for group, (wins, ties, losses) in shares.items():
+        for n, preference in enumerate([1] * wins + [0] * ties + [-1] * losses):
+            for name, right in (("a", preference < 0), ("b", preference > 0)):
+                about = {"id": f"{group} {n}", "prompt": f"{group} {n}", "group": group}
+                about |= {"reference": "yes", "output": "yes" if right else f"no, {name}"}
+                rights[name].append(json.dumps(about))
+    for name, lines in rights.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return [str(folder / f"{name}.jsonl") for name in "ab"]
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    def ask(shares, *more):
+        monkeypatch.chdir(tmp_path)
+        files = write(tmp_path, shares)
+        return commandline.judgeloop("compare", *files, "--judge", "metric:exact", *more)
+
+    return ask
+
+
+def by_name(done):
+    values = json.loads(done.stdout)
+    return values, {row["group"]: row for row in values["groups"]}
+
+
+@pytest.mark.parametrize("about", ["items", "like-these"])
+def test_a_group_in_which_the_second_system_loses_is_found(asked, about):
+    values, groups = by_name(asked(CLEAR, "--by-group", "report", "--about", about, "--json"))
+    assert groups["maths"]["claim"] == "worse"
+    assert groups["maths"]["interval"][1] <= 0
+    assert groups["code"]["claim"] == "better"
+    assert groups["code"]["interval"][0] >= 0
+    assert groups["chat"]["claim"] == "open"
+    low, high = groups["chat"]["interval"]
+    assert low <= 0 <= high
+    assert values["exit_code"] != 5, "it is reported, and nothing is required"
+
+
+def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
+    xml = tmp_path / "result.xml"
+    done = asked(CLEAR, "--by-group", "require", "-o", str(xml))
+    assert done.exit_code == 5
+    assert done.stdout.startswith("FAILED: b is worse in group maths.")
+    cases = {
+        case.get("name"): case for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")
+    }
+    assert cases.keys() == {"a or b", "group code", "group maths", "group chat"}
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert "group maths" in failed
+    assert not {"group code", "group chat"} & failed
+    assert cases["group maths"].find("failure").get("type") == "exit code 5"
+    assert "open" in cases["group chat"].findtext("system-out")
+
+
+def test_groups_that_are_open_or_better_pass_the_gate(asked):
+    done = asked(BETTER, "--by-group", "require")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("b is better than a")
+
+
+def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
+    """Further judgments are no random sample of all items."""
+    alone = json.loads(asked(BETTER, "--json").stdout)
+    values, groups = by_name(asked(BETTER, "--by-group", "report", "--json"))
+    same = (
+        "winner",
+        "wins",
+        "ties",
+        "gap",
+        "gap_interval",
+        "risk",
+        "judged",
+        "asked",
+        "stop_reason",
+    )
+    assert {name: values[name] for name in same} == {name: alone[name] for name in same}
+    assert values["further"] > 0
+    assert sum(row["judged"] for row in groups.values()) == values["judged"] + values["further"]
+
+
+def test_what_is_spent_on_groups_is_money_of_the_run(asked):
+    values = json.loads(asked(BETTER, "--by-group", "report", "--json").stdout)
+    assert values["attempts"] == values["asked"] + values["further"]
+
+
+def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
+    said = " ".join(asked(BETTER, "--by-group", "report", "--risk", "0.05").stdout.split())
+    assert "is at most 5 %, whatever was judged next" in said
+    assert "a second family of statements" in said
+    assert "has a chance of at most 10 %" in said
+
+
+def test_a_repeated_command_pays_for_no_judgment_again(asked):
+    first = json.loads(asked(CLEAR, "--by-group", "report", "--json").stdout)
+    again = json.loads(asked(CLEAR, "--by-group", "report", "--json").stdout)
+    assert again["attempts"] == 0
+    assert again["groups"] == first["groups"]
+
+
+def test_the_same_groups_are_found_at_any_concurrency(asked, tmp_path):
+    found = [
+        json.loads(
+            asked(CLEAR, "--by-group", "report", "--concurrency", number, "--ledger",
+                  str(tmp_path / f"{number}.sqlite"), "--json").stdout
+        )["groups"]
+        for number in ("1", "64")
+    ]  # fmt: skip
+    assert found[0] == found[1]
+
+
+def test_other_groups_are_another_run(asked):
+    ids = [
+        json.loads(asked(shares, "--by-group", "report", "--json").stdout)["run"]
+        for shares in (CLEAR, {"code": (60, 0, 0), "maths": (0, 0, 60), "talk": (25, 10, 25)})
+    ]
+    assert ids[0] != ids[1]
+
+
+def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
+    done = asked(CLEAR, "--by-group", "report", "--dry-run")
+    assert "code (60 items) 0.4" in " ".join(done.stdout.split())
+    values = json.loads(asked(CLEAR, "--by-group", "report", "--dry-run", "--json").stdout)
+    assert values["judgments"]["worst"] == 180
+    assert {one["items"] for one in values["groups"]} == {60}
+    whole = json.loads(
+        asked(CLEAR, "--by-group", "report", "--about", "items", "--dry-run", "--json").stdout
+    )
+    assert {one["gap_found"] for one in whole["groups"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("shares", "more", "says"),
+    [
+        ({"code": (10, 0, 0)}, (), "expected items of two or more groups, found 1"),
+        (CLEAR, ("--selector", "decisive"), "needs uniform random draws"),
+        (CLEAR, ("--by-group", "yes"), "expected report or require"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused_before_anything_is_asked(asked, shares, more, says):
+    done = asked(shares, "--by-group", "report", *more)
+    assert done.exit_code == 2
+    assert says in " ".join(done.stderr.split())
+
+
+GATE = """
+[compare]
+not-worse = 0.3
+by-group = "require"
+controls = "off"
+"""
+
+
+def test_of_several_conditions_in_a_settings_file_all_must_hold(asked, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text(GATE)
+    assert asked(BETTER, "--max-judgments", "120").exit_code == 0
+    level = {"code": (20, 20, 20), "maths": (20, 20, 20), "chat": (5, 0, 55)}
+    done = asked(level | {"talk": (55, 0, 5)}, "--max-judgments", "240")
+    assert done.exit_code == 5
+    assert done.stdout.startswith("FAILED: b is worse in group chat. b is not worse than a by 30")
+
+
+def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
+    """Exit code 5 before 3: more money cannot make the gate pass."""
+    level = {"code": (50, 0, 10), "maths": (10, 0, 50)}
+    xml = tmp_path / "result.xml"
+    done = asked(level, "--by-group", "require", "--max-judgments", "30", "-o", str(xml))
+    assert done.exit_code == 5
+    types = {
+        case.get("name"): case.find("failure").get("type")
+        for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")
+        if case.find("failure") is not None
+    }
+    assert types == {"a or b": "exit code 3", "group maths": "exit code 5"}
