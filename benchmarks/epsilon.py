@@ -1,6 +1,6 @@
 """How LLM Selector depends on its two numbers ε, and on the search that chooses them.
 
-    python benchmarks/epsilon.py DATA [--pools 40] [--queries 80]
+    python benchmarks/epsilon.py DATA [--pools 20] [--queries 80]
 
 DATA holds `alpacaeval` as `benchmarks/results.py` takes it. For GPT-4's verdicts against
 text_davinci_003, prints which pair the search of appendix D chooses with other seeds and horizons;
@@ -65,7 +65,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
-    parser.add_argument("--pools", type=int, default=40)
+    parser.add_argument("--pools", type=int, default=20)
     parser.add_argument("--queries", type=int, default=80)
     given = parser.parse_args()
     folder = given.data / "alpacaeval"

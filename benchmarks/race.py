@@ -7,13 +7,15 @@ DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4t
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
 doubt which system is the best; the baseline of the verdicts is not a candidate but where `few` and
 `baseline` say so. `least` needs no data: it draws the pools in which a guarantee is hardest to keep, with
-one best system and all others just too far behind.
+one best system and all others just too far behind. `like` searches for the best of items like these.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,22 +36,38 @@ FIELDS = {"gpt4": "text_davinci_003", "gpt4turbo": "gpt4_1106_preview"}
 GAMED = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 FAR_AHEAD = "FuseChat"
 SEED = 11
+ROUNDING = 1e-9
 
 
 class Run(NamedTuple):
-    """One search: calls and rounds, and whether it named the best, or one too far behind."""
+    """One search: calls and rounds, and whether it named the best, one too far behind, or nobody."""
 
     calls: int
     rounds: int
     best: bool
     bad: bool
+    open: bool
 
 
 def search(
-    scores_of: Callable[[int, int, int], float], race: Racing, totals: Floats, items: int, seed: int
+    scores_of: Callable[[int, int, int], float],
+    race: Racing,
+    totals: Floats,
+    items: int,
+    seed: int,
+    *,
+    alone: bool = False,
 ) -> Run:
-    """Search for the best; `scores_of` gives the score of an item, a system and its opponent."""
+    """Search for the best; `scores_of` gives the score of an item, a system and its opponent.
+
+    With `alone`, the baseline is no candidate: its level is taken to be 0.
+    """
     state = race.init(items, np.random.default_rng(seed))
+    if alone and state.levels is not None:
+        *others, known = state.levels.each
+        least = replace(known, upper=0.0, least=0.0, most=0.0)
+        state = replace(state, levels=replace(state.levels, each=(*others, least)))
+        totals = np.append(totals[:-1], 0.0)
     calls = rounds = 0
     while state.levels is None or not state.levels.within(race.gap):
         step, state = race.ask(state, np.random.default_rng(0))
@@ -62,17 +80,23 @@ def search(
         state = race.tell(state, labels)
         calls, rounds = calls + len(labels), rounds + 1
     assert state.levels is not None
-    named = state.levels.leader
+    ended, named = state.levels.within(race.gap), state.levels.leader
     behind = totals.max() - totals[named] if named is not None else np.inf
-    return Run(calls, rounds, behind <= 0, 2 * behind > race.gap * items + 1e-9)
+    bad = 2 * behind > race.gap * items + ROUNDING
+    return Run(calls, rounds, ended and behind <= 0, ended and bad, not ended)
 
 
-def fixed(scores: Floats, risk: float, gap: float, seed: int) -> Run:
-    """Search among the systems of `scores`, shape (systems, items), but for the last, the baseline."""
+def fixed(scores: Floats, risk: float, gap: float, seed: int, *, alone: bool = False) -> Run:
+    """Search among the systems of `scores`, shape (systems, items); the last is the baseline."""
     systems, items = scores.shape
     race = Racing(systems, systems - 1, risk, gap)
     return search(
-        lambda item, system, _: float(scores[system, item]), race, scores.sum(axis=1), items, seed
+        lambda item, system, _: float(scores[system, item]),
+        race,
+        scores.sum(axis=1),
+        items,
+        seed,
+        alone=alone,
     )
 
 
@@ -134,7 +158,7 @@ def calls_table(
                 for risk in risks:
                     for gap in GAPS:
                         found = [
-                            fixed(one, risk, gap, run)
+                            fixed(one, risk, gap, run, alone=True)
                             for run, one in enumerate(drawn(among, many, pool, runs))
                         ]
                         line = f"| {name} | {many} | {pool} | {risk} | {gap} | {cells(found)} |"
@@ -243,6 +267,29 @@ def least_favourable(systems: int, items: int, mean: float, ties: float, gap: fl
     return np.vstack([scores, np.full(items, TIE)])
 
 
+def like_table(data: Path, runs: int, names: list[str], pools: list[int]) -> None:
+    """Print the calls of searches about items like these: the pools are drawn with replacement."""
+    print(f"| verdicts | systems | pool | gap | {HEAD} | open |\n|{'---|' * 10}")
+    for name in names:
+        _, scores = field(data, name)
+        for many, pool, gap in itertools.product(MANY[name], pools, (*GAPS, 0.2)):
+            found = []
+            for run in range(runs):
+                rng = np.random.default_rng([SEED, run])
+                chosen = rng.permutation(len(scores))[:many]
+                items = rng.integers(scores.shape[1], size=pool)
+                one = np.vstack([scores[np.ix_(chosen, items)], np.full(pool, TIE)])
+                levels_of = pool * np.append(scores[chosen].mean(axis=1), TIE)
+                race = Racing(many + 1, many, 0.1, gap, sampled=True)
+                found.append(
+                    search(lambda item, system, _, s=one: float(s[system, item]), race, levels_of, pool, run)
+                )  # fmt: skip
+            left = 100 * np.mean([run.open for run in found])
+            print(
+                f"| {name} | {many} | {pool} | {gap} | {cells(found)} | {left:.0f} % |", flush=True
+            )
+
+
 def least_table(runs: int) -> None:
     """Print how often one is named that is too far behind, in the least favourable pools."""
     print(
@@ -283,6 +330,8 @@ def main() -> None:
             list(map(float, given.risks.split(","))),
         )
         calls_table(given.data, given.runs, names, pools, risks)
+    if "like" in tables:
+        like_table(given.data, given.runs, names, list(map(int, given.pools.split(","))))
     if "few" in tables:
         few_table(given.data, given.runs, names)
     if "baseline" in tables:

@@ -16,16 +16,8 @@ from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import (
-    MODEL,
-    OUTPUT,
-    PROMPT,
-    Map,
-    RowReader,
-    along_paths,
-    candidates_of,
-    parse_map,
-)
+from judgeloop.formats.column_map import along_paths, parse_map
+from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row

@@ -6,11 +6,10 @@ setting `map` overrides both. `RowReader` reads the fields of one row as texts, 
 which row and which column is wrong; `rows.py` makes records of the texts.
 """
 
-import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -19,7 +18,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import DataError
 from judgeloop.formats.conversation import (
     USER,
     conversation,
@@ -61,10 +60,6 @@ JOINER = "+"  # in a map: the text of several columns, one after another
 SHOWN = 12  # columns named in a message
 
 Map = Mapping[str, tuple[str, ...]]
-_EXPECTED = (
-    "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
-    f"{', '.join(FIELDS)}"
-)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 CHOICES = "choices"  # of a reply of OpenAI's API
 BARE_REPLY = (
@@ -72,7 +67,6 @@ BARE_REPLY = (
     "rows with the item's 'id' or 'prompt', and the text of the reply as 'output'"
 )
 Messages = Sequence[Mapping[str, Any]]
-_ABSENT = object()
 T = TypeVar("T")
 
 
@@ -169,79 +163,6 @@ def guesses_of(candidates: Candidates) -> tuple[tuple[str, str], ...]:
     )
 
 
-def parse_map(value: object) -> dict[str, tuple[str, ...]]:
-    """Parse `prompt=question,output=answer` to the columns of each field; also takes a mapping.
-
-    Raises:
-        ValueError: this is no such list, or names an unknown field.
-
-    >>> parse_map("prompt=instruction+input,output=answer")
-    {'prompt': ('instruction', 'input'), 'output': ('answer',)}
-    """
-    listed = (part for part in str(value or "").split(",") if part.strip())
-    pairs = value.items() if isinstance(value, Mapping) else map(_pair, listed)
-    found: dict[str, tuple[str, ...]] = {}
-    for field, text in pairs:
-        columns = tuple(part.strip() for part in str(text).split(JOINER))
-        if field not in FIELDS or not all(columns):
-            raise ValueError(_EXPECTED)
-        if field in found:
-            raise ValueError(f"expected one column for each field; {field!r} has two")
-        found[field] = columns
-    return found
-
-
-def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
-    """Yield rows, each with a field for every dotted path of a map that leads to a value in it.
-
-    `output.text` is the field `text` of the object `output`, or of the JSON text there;
-    `choices.0` is the first entry of a list. A column that has the whole name is taken as it is.
-    """
-    paths = [name for columns in mapped.values() for name in columns if "." in name]
-    for row in rows:
-        new = {path: _along(row.fields, path) for path in paths if path not in row.fields}
-        found = {path: value for path, value in new.items() if value is not _ABSENT}
-        yield replace(row, fields={**row.fields, **found}) if found else row
-
-
-def _along(fields: Mapping[str, Any], path: str) -> Any:
-    """Return the value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
-    value: Any = fields
-    for part in path.split("."):
-        value = opened(value)
-        if isinstance(value, list):
-            value = {str(number): entry for number, entry in enumerate(value)}
-        value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
-    return value
-
-
-def opened(value: object) -> object:
-    """Return the object or list that a JSON text holds; anything else as it is."""
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        with suppress(ValueError, RecursionError):
-            return json.loads(value)
-    return value
-
-
-def map_text(value: object) -> str | None:
-    """Check a map and return it as text; a mapping is written out.
-
-    Raises:
-        ValueError: it is no map.
-    """
-    if value is None:
-        return None
-    found = parse_map(value)
-    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
-
-
-def _pair(text: str) -> tuple[str, str]:
-    field, equals, column = text.partition("=")
-    if not equals:
-        raise ValueError(_EXPECTED)
-    return field.strip(), column.strip()
-
-
 def normal(name: str) -> str:
     """Return a column's name without case, with `_` for spaces and hyphens.
 
@@ -274,22 +195,6 @@ def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     ]
     several = sum(map(len, by_guess)) > 1
     return "; ".join([*parts, f"`map` sets {'them' if several else 'it'}"]) if parts else ""
-
-
-def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
-    """Refuse a map that names a column which no file has.
-
-    Raises:
-        InputError: there is such a column.
-    """
-    names = {name: None for columns in found for name in columns}
-    for field, columns in mapped.items():
-        missing = next((column for column in columns if column not in names), None)
-        if missing is not None:
-            raise InputError(
-                f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found "
-                f"{found_text(names)}"
-            )
 
 
 @dataclass(slots=True)

@@ -14,15 +14,8 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.columns import (
-    MODEL,
-    OUTPUT,
-    Map,
-    RowReader,
-    along_paths,
-    candidates_of,
-    found_text,
-)
+from judgeloop.formats.column_map import along_paths
+from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
 from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem

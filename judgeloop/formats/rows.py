@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import (
     FIELDS,
     MODEL,
@@ -22,7 +23,6 @@ from judgeloop.formats.columns import (
     Candidates,
     Map,
     RowReader,
-    along_paths,
     candidates_of,
     guesses_of,
     is_plain,

@@ -18,18 +18,11 @@ from judgeloop.core.records import Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import (
-    Map,
-    MissingFieldError,
-    along_paths,
-    check_map,
-    guesses_text,
-    parse_map,
-)
+from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
+from judgeloop.formats.columns import Map, MissingFieldError, guesses_text
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
-from judgeloop.formats.suggest import suggested_map
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.formats.columns import map_text
+from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.providers.prices import TIERS, price_text
 from judgeloop.settings.setting import (

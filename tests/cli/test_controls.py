@@ -74,7 +74,10 @@ def judge():
 
 
 def compare(server, *more, candidate="new.jsonl"):
-    return judgeloop("compare", "old.jsonl", candidate, *judged_by(server), *more)
+    # The controls follow the judge: a name of its own, so that they do not follow the port.
+    return judgeloop(
+        "compare", "old.jsonl", candidate, *judged_by(server), "JUDGELOOP_JUDGE_NAME=gateway", *more
+    )
 
 
 GATES = [["--not-worse", "5%"], ["--require-winner", "new"]]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.columns import check_map, guesses_text, map_text, parse_map
+from judgeloop.formats.column_map import check_map, map_text, parse_map
+from judgeloop.formats.columns import guesses_text
 from judgeloop.formats.conversation import call_text, conversation, text_of
 from judgeloop.formats.rows import ItemRow, OutputRow, items_of, outputs_of
 from judgeloop.formats.tables import Row

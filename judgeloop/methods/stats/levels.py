@@ -34,9 +34,9 @@ PAIRS_SHARE = 0.75
 LOWER_SHARE, LOWER_SHARE_SHORT = 0.05, 0.4
 # A leader is one with a high rate so far, if few scores are known of it: (sum + 3) / (number + 3.2).
 PRIOR_SUM, PRIOR_NUMBER = 3.0, 3.2
-# Of items like these, levels alone take fewer calls from this gap on (docs/results). No leader's level is
-# ever known there, so that pairs tell more about a smaller gap.
-LEVELS_FROM = 0.1
+# Of items like these no leader's level is ever known, so that pairs tell more about more systems. Among many,
+# levels alone take fewer calls from this gap on (docs/results).
+FEW_LIKE_THESE, LEVELS_FROM = 12, 0.1
 FIRST = 2  # items on which every system is asked at first
 AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
 CALLS_AT_ONCE = 8  # at least so many calls are made at a time of the leader, or of few systems
@@ -153,7 +153,7 @@ class Levels:
     max(0, max of U_s over s ≠ a, - L_a) below the highest, and the best is a, or among the systems with
     U_s ≥ L_a. So h may be chosen afterwards, and a run that is cut off has its own h.
 
-    Among at most `FEW` systems, and for items without end up to a gap of `LEVELS_FROM`, all are asked on the
+    Among few systems, and for items without end up to a gap of `LEVELS_FROM`, all are asked on the
     same items, and `pairs` shows of some that they are not more than the gap ahead of the leader, at a risk
     of its own, which is a part of `risk` (`Race`, theorem 2): such a system is not in the way. Whichever of
     all bounds fails, the probabilities add up to at most `risk`.
@@ -304,7 +304,8 @@ def start(
     The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.
     """
     others = systems - 2  # beside the best and the baseline
-    in_pairs = others > 0 and (others <= FEW - 2 or (pool < items and gap < LEVELS_FROM))
+    few = systems <= (FEW if pool == items else FEW_LIKE_THESE)
+    in_pairs = others > 0 and (few or (pool < items and gap < LEVELS_FROM))
     alone = risk * (1 - PAIRS_SHARE) if in_pairs else risk
     share = LOWER_SHARE if pool == items and not in_pairs else LOWER_SHARE_SHORT
     upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)

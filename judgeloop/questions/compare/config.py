@@ -195,7 +195,8 @@ class CompareConfig(ContestSettings):
     @property
     def gated(self) -> bool:
         """Whether the exit code says whether a condition holds."""
-        return self.require_winner is not None or self.not_worse is not None
+        required = self.require_winner is not None or self.by_group == Groups.REQUIRE
+        return required or self.not_worse is not None
 
     @property
     def recorded(self) -> bool:

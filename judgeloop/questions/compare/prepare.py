@@ -15,7 +15,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
-from judgeloop.formats.columns import parse_map
+from judgeloop.formats.column_map import parse_map
 from judgeloop.formats.recorded import pair, read_recorded, scorers_of
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
+from judgeloop.formats.column_map import suggested_map
 from judgeloop.formats.rows import read_outputs
 from judgeloop.formats.source import FOREIGN, open_source
-from judgeloop.formats.suggest import suggested_map
 
 NAMES = ("june", "july")
 

@@ -1,0 +1,162 @@
+"""The map of columns that a user types: reads and checks it, follows its paths, and proposes one.
+
+`columns.py` says which column is what, with the map where there is one. A proposal is for the message
+of an error: nothing is ever read by it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from judgeloop.core.errors import InputError
+from judgeloop.formats.columns import FIELDS, ID, JOINER, OUTPUT, PROMPT, Map, found_text
+from judgeloop.formats.tables import Row
+
+_EXPECTED = (
+    "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
+    f"{', '.join(FIELDS)}"
+)
+Table = Sequence[Mapping[str, Any]]  # the fields of each row
+DEEPEST = 4  # objects within objects
+UNTYPABLE = {",", JOINER}  # characters that part columns in a map
+_ABSENT = object()
+
+
+def parse_map(value: object) -> dict[str, tuple[str, ...]]:
+    """Parse `prompt=question,output=answer` to the columns of each field; also takes a mapping.
+
+    Raises:
+        ValueError: this is no such list, or names an unknown field.
+
+    >>> parse_map("prompt=instruction+input,output=answer")
+    {'prompt': ('instruction', 'input'), 'output': ('answer',)}
+    """
+    listed = (part for part in str(value or "").split(",") if part.strip())
+    pairs = value.items() if isinstance(value, Mapping) else map(_pair, listed)
+    found: dict[str, tuple[str, ...]] = {}
+    for field, text in pairs:
+        columns = tuple(part.strip() for part in str(text).split(JOINER))
+        if field not in FIELDS or not all(columns):
+            raise ValueError(_EXPECTED)
+        if field in found:
+            raise ValueError(f"expected one column for each field; {field!r} has two")
+        found[field] = columns
+    return found
+
+
+def map_text(value: object) -> str | None:
+    """Check a map and return it as text; a mapping is written out.
+
+    Raises:
+        ValueError: it is no map.
+    """
+    if value is None:
+        return None
+    found = parse_map(value)
+    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
+
+
+def _pair(text: str) -> tuple[str, str]:
+    field, equals, column = text.partition("=")
+    if not equals:
+        raise ValueError(_EXPECTED)
+    return field.strip(), column.strip()
+
+
+def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
+    """Refuse a map that names a column which no file has.
+
+    Raises:
+        InputError: there is such a column.
+    """
+    names = {name: None for columns in found for name in columns}
+    for field, columns in mapped.items():
+        missing = next((column for column in columns if column not in names), None)
+        if missing is not None:
+            raise InputError(
+                f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found "
+                f"{found_text(names)}"
+            )
+
+
+def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
+    """Yield rows, each with a field for every dotted path of a map that leads to a value in it.
+
+    `output.text` is the field `text` of the object `output`, or of the JSON text there;
+    `choices.0` is the first entry of a list. A column that has the whole name is taken as it is.
+    """
+    paths = [name for columns in mapped.values() for name in columns if "." in name]
+    for row in rows:
+        new = {path: _along(row.fields, path) for path in paths if path not in row.fields}
+        found = {path: value for path, value in new.items() if value is not _ABSENT}
+        yield replace(row, fields={**row.fields, **found}) if found else row
+
+
+def _along(fields: Mapping[str, Any], path: str) -> Any:
+    """Return the value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
+    value: Any = fields
+    for part in path.split("."):
+        value = opened(value)
+        if isinstance(value, list):
+            value = {str(number): entry for number, entry in enumerate(value)}
+        value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value
+
+
+def opened(value: object) -> object:
+    """Return the object or list that a JSON text holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
+
+
+def suggested_map(tables: Sequence[Table]) -> str:
+    """Return a map such as `id=Nr,prompt=Frage,output=Antwort`; empty if none can be told.
+
+    The output is the longest text that differs between the tables, the prompt the longest that all
+    share, and the id the shortest of what else they share and what no two rows have in common.
+
+    >>> july = [{"Nr": 1, "Frage": "2 + 2?", "Antwort": "It is 4."}]
+    >>> suggested_map([[{"Nr": 1, "Frage": "2 + 2?", "Antwort": "4"}], july])
+    'id=Nr,prompt=Frage,output=Antwort'
+    """
+    columns = [_texts(table) for table in tables]
+    names = [
+        name
+        for name in (columns[0] if columns else {})
+        if all(name in one for one in columns) and not UNTYPABLE & set(name)
+    ]
+    shared = [name for name in names if len({frozenset(one[name]) for one in columns}) == 1]
+    lengths = {name: fmean(len(text) for one in columns for text in one[name]) for name in names}
+    outputs = sorted(set(names) - set(shared), key=lambda name: -lengths[name])
+    prompts = sorted(shared, key=lambda name: -lengths[name])
+    ids = [name for name in prompts[1:] if len(set(columns[0][name])) == len(tables[0])]
+    if not (outputs and prompts):
+        return ""
+    found = {ID: ids[-1:], PROMPT: prompts[:1], OUTPUT: outputs[:1]}
+    pairs = [(field, name) for field, chosen in found.items() for name in chosen if name != field]
+    return ",".join(f"{field}={name}" for field, name in pairs)
+
+
+def _texts(table: Table) -> dict[str, list[str]]:
+    """Return the columns that hold a text or a number in every row, those within objects too."""
+    rows = [dict(_leaves(row)) for row in table]
+    return {
+        name: [row[name] for row in rows]
+        for name in (rows[0] if rows else ())
+        if all(name in row for row in rows)
+    }
+
+
+def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`)."""
+    for name, given in fields.items():
+        path, value = f"{above}{name}", opened(given)
+        if isinstance(value, Mapping) and path.count(".") < DEEPEST:
+            yield from _leaves(value, f"{path}.")
+        elif isinstance(value, str | int | float):
+            yield path, str(value)
