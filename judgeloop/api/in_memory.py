@@ -20,6 +20,7 @@ from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.function import PluginJudge, function_judge
 from judgeloop.run.inputs import ROW_IN_MEMORY, Given
 from judgeloop.settings.setting import Declared, Part, declared
+from judgeloop.systems.catalogue import is_live, source
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
@@ -108,7 +109,7 @@ class Collector:
         if system == "":
             raise InputError(f"`{name}`: expected the name of a system, found an empty text")
         if isinstance(value, str | PathLike):
-            path = Path(value)
+            path = _place(name, value)
         else:
             path = Path(f"`{name}`")  # as messages name a parameter in place of a file
             self._rows[path] = rows_of(path, value)
@@ -139,6 +140,20 @@ class Collector:
                 "judgeloop.function_judge(function, name=…)"
             )
         return spec
+
+
+def _place(name: str, value: str | PathLike[str]) -> Path:
+    """Return a path, or the name of a system that answers live; an object that is a path is a path.
+
+    Raises:
+        InputError: the text names a kind of system that there is not.
+    """
+    if not isinstance(value, str):
+        return Path(value).absolute() if is_live(Path(value)) else Path(value)
+    try:
+        return Path(str(source(value)))
+    except ValueError as error:
+        raise InputError(f"`{name}`: {error}, found {value!r}") from None
 
 
 def _judge_of(name: str, value: Any, version: str | None) -> Judge:

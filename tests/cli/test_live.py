@@ -18,6 +18,8 @@ from support.live import (
     write_outputs,
 )
 
+import judgeloop as judgeloop_api
+from judgeloop.core.errors import InputError
 from judgeloop.engine import retrying
 
 LIVE = "openai/better"
@@ -433,3 +435,18 @@ def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(
     who = "the judge" if dead == "judge" else f"the system {LIVE}"
     said = f"{who} failed: nothing answers at {nowhere.url}: is the server running?"
     assert said in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_python_takes_a_system_by_its_name_and_a_path_as_a_path(server):
+    given = {"items": "items.jsonl", "judge": "openai/judge", "judge_base_url": server.url}
+    options = [f"{LIVE}.base-url={server.url}", f"{LIVE}.price=1,10", f"{LIVE}.version=1"]
+    result = judgeloop_api.compare("old.jsonl", LIVE, **given, judge_price="1,10", system=options)
+    assert (result.winner, len(generated(server))) == (LIVE, result.judged)
+    assert result.texts is not None
+    Path("openai").mkdir()
+    write_outputs(Path("openai/better"), "good")
+    for place in (Path("openai/better"), "./openai/better"):
+        found = judgeloop_api.compare("old.jsonl", place, **given, judge_price="1,10")
+        assert found.counts.generated == ()
+    with pytest.raises(InputError, match="a command is not asked yet"):
+        judgeloop_api.compare("old.jsonl", "command:./run", **given, judge_price="1,10")
