@@ -16,6 +16,8 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger.rows import (
+    INGREDIENTS,
+    NUMBER,
     AttemptRow,
     LedgerConnection,
     RunRow,
@@ -141,11 +143,11 @@ class SqliteReader:
         begun = one(self._connection, RunRow, "id IS ?", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
-        condition = f"AND run IN ({', '.join('?' * len(among))}) " if among else ""
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
-        where = f"seq <= ? {condition}ORDER BY seq"
-        seen = begun.seen if begun else EVER
-        parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *among))
+        rows = read_many(
+            self._connection, VerdictRow, "seq <= ? ORDER BY seq", begun.seen if begun else EVER
+        )
+        parts = (_columns(some, among) for some in rows)
         none = (
             np.empty(0, dtype=np.int64),
             ledger.NO_VERDICTS.numbers,
@@ -207,12 +209,14 @@ def _request(row: AttemptRow) -> ledger.Request:
     )
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    _, attempts, costs_p, scores, *others = zip(*rows, strict=True)
-    numbers = [np.array(column, dtype=np.int32) for column in others[-8:-1]]
+def _columns(rows: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:
+    """Return the rows of verdicts as columns; if there are runs `among`, only of these."""
+    _, attempts, costs_p, scores, _, _, ingredients, _ = zip(*rows, strict=True)
+    numbers = np.frombuffer(b"".join(ingredients), NUMBER).reshape(-1, INGREDIENTS)
+    chosen = np.isin(numbers[:, 0], among) if among else slice(None)
     return (
-        np.array(attempts, dtype=np.int64),
-        np.stack(numbers, axis=1),
-        np.array(costs_p, dtype=np.int64),
-        np.array(scores, dtype=np.float64),
+        np.array(attempts, dtype=np.int64)[chosen],
+        numbers[chosen],
+        np.array(costs_p, dtype=np.int64)[chosen],
+        np.array(scores, dtype=np.float64)[chosen],
     )
