@@ -134,8 +134,9 @@ def write_ledger(path: Path, verdicts: int) -> None:
             for number, (_, call, score) in of_run:
                 attempt = attempt_of(number, run, call)
                 insert(connection, attempt)
-                row = VerdictRow(number, number, 10**6, score, attempt.key, "why", WHEN)
-                insert(connection, row._replace(**ingredients_of(connection, attempt)))
+                ingredients = ingredients_of(connection, attempt)
+                row = VerdictRow(number, number, 10**6, score, attempt.key, "why", ingredients)
+                insert(connection, row)
             connection.execute("COMMIT")
 
 

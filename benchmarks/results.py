@@ -80,7 +80,7 @@ SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
-BELIEVERS = ["--selectors", "random,llm-selector,credible"]
+BELIEVERS = ["--selectors", "random,llm-selector"]
 BELIEFS: dict[str, tuple[str, str, list[str]]] = {
     name.replace("select", "belief"): (data, verdicts, [*flags, *BELIEVERS])
     for name, (data, verdicts, flags) in SELECTIONS.items()

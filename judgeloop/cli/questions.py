@@ -68,12 +68,12 @@ FEW = 2  # systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
 EXITS = (
-    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, {gate}130 interrupted, 141 standard "
-    "output was closed. Rerun the command to continue the run; no verdict is paid twice."
+    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge or a system failed, {gate}130 interrupted, 141 "
+    "standard output was closed. Rerun the command to continue the run; no verdict is paid twice."
 )
 # What exit code 5 means, by question.
 GATES = {
-    "compare": "5 --require-winner, --not-worse or --by-group failed, ",
+    "compare": "5 a gate failed (--require-winner, --not-worse or --by-group), ",
     "select": "5 --require-winner failed, ",
     "estimate": "5 --require-score failed, ",
 }

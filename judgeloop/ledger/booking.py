@@ -7,7 +7,8 @@ it is changed, so that a damaged row is never sealed again.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+
+import numpy as np
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
@@ -16,7 +17,8 @@ from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
-    INGREDIENTS,
+    NO_INGREDIENTS,
+    NUMBER,
     AttemptRow,
     LedgerConnection,
     RunRow,
@@ -234,26 +236,25 @@ def _record(
         float(verdict.score),
         attempt.key,
         verdict.reason,
-        now(),
-    )._replace(**ingredients_of(connection, attempt))
+        ingredients_of(connection, attempt),
+    )
     insert(connection, row)
     return Verdict(row.score, row.reason)
 
 
-def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> dict[str, Any]:
-    """Return the numbers of a verdict's ingredients by column, from the note of its attempt.
+def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
+    """Return the numbers of a verdict's ingredients, from the note of its attempt.
 
-    There are none if the note has no ingredients.
+    All are `NOTHING` if the note has no ingredients.
     """
     note = json.loads(attempt.note)
     found, systems = KeyIngredients.from_note(note.get("ingredients", {})), note.get("systems", ())
     if found is None or len(found.outputs) != len(systems):
-        return {}
+        return NO_INGREDIENTS
     none = (None,) * (2 - len(systems))
     place = found.place(attempt.item_id)
     values = (attempt.run, found.judge, place, *systems, *none, *found.outputs, *none)
-    numbers = [_number(connection, value) for value in values]
-    return dict(zip(INGREDIENTS, numbers, strict=True))
+    return np.array([_number(connection, value) for value in values], NUMBER).tobytes()
 
 
 def _number(connection: LedgerConnection, value: object) -> int:

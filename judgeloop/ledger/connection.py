@@ -43,10 +43,11 @@ VERSION = 1
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
 # its attempts, so that the check against the budget is atomic among threads and processes. `seq`
 # numbers the rows in the order written, and `seen` is the last verdict recorded before the run
-# began: neither depends on the clock. `seal` is the row's checksum (`rows.py`). From `run` on, a
-# verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
-# read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
-# its texts, the name of a system, or the digest of an output; number 0 is no value.
+# began: neither depends on the clock. `seal` is the row's checksum (`rows.py`). `ingredients` are
+# those of a verdict's key, as numbers of texts: run, judge, item, the two systems, and the outputs
+# in the order shown. They are one value, so that a history of a million is read in seconds. A text
+# is a value as JSON: the id of a run, a judge, an item with the digests of its texts, the name of a
+# system, or the digest of an output; number 0 is no value.
 # AUTOINCREMENT: the number of a row that was deleted is never given to another.
 ENDS = ", ".join(f"'{end}'" for end in End)
 DDL = (
@@ -103,14 +104,7 @@ DDL = (
     score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
     key         TEXT NOT NULL UNIQUE,
     reason      TEXT NOT NULL,
-    created_at  TEXT NOT NULL,
-    run         INTEGER NOT NULL REFERENCES texts (id),
-    judge       INTEGER NOT NULL REFERENCES texts (id),
-    place       INTEGER NOT NULL REFERENCES texts (id),
-    first       INTEGER NOT NULL REFERENCES texts (id),
-    second      INTEGER NOT NULL REFERENCES texts (id),
-    shown_first INTEGER NOT NULL REFERENCES texts (id),
-    shown_second INTEGER NOT NULL REFERENCES texts (id),
+    ingredients BLOB NOT NULL CHECK (length(ingredients) = 28),
     seal        BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE outputs (

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from judgeloop.core.errors import InputError, NoLedgerError
-from judgeloop.core.ledger import NOTHING, End
+from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.connection import (
     VERSION,
@@ -28,7 +30,7 @@ from judgeloop.ledger.connection import (
 )
 from judgeloop.ledger.rows import (
     CRC_BYTES,
-    INGREDIENTS,
+    NUMBER,
     TABLES,
     AboutRow,
     AttemptRow,
@@ -37,6 +39,7 @@ from judgeloop.ledger.rows import (
     Row,
     RunRow,
     Sealer,
+    TextRow,
     VerdictRow,
     change,
     columns,
@@ -49,7 +52,6 @@ from judgeloop.ledger.rows import (
 
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
-NO_INGREDIENTS = dict.fromkeys(INGREDIENTS, NOTHING)
 LOST = "the attempts that cost this could not be read"
 UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
@@ -81,6 +83,7 @@ def inspect(path: Path) -> Inspection:
                 if problem is not None:
                     problems.append(f"row {found[0]} of {table} {problem}")
         problems += _of_sums(connection)
+        problems += _of_texts(connection)
         return Inspection(rows, tuple(problems), connection.sealer.key is not None)
 
 
@@ -178,6 +181,14 @@ def _of_sums(connection: LedgerConnection) -> Iterator[str]:
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
 
 
+def _of_texts(connection: LedgerConnection) -> Iterator[str]:
+    known = {number for number, *_ in every_row(connection, TextRow, lambda _: None)}
+    sound = _sound(connection, VerdictRow, {TABLES[VerdictRow]: 0})
+    used = np.frombuffer(b"".join(verdict.ingredients for verdict in sound), NUMBER)
+    for number in sorted(set(used.tolist()) - known):
+        yield f"row {number} of texts is missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Salvaged:
     """The number of rows copied and of rows left behind, by table."""
@@ -230,7 +241,7 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
     for verdict in _sound(old, VerdictRow, left):
         ingredients = ingredients_of(new, _ensure_attempt(new, verdict))
         with suppress(sqlite3.IntegrityError):  # a key that two rows claim: the first stays
-            insert(new, verdict._replace(**(NO_INGREDIENTS | ingredients)))
+            insert(new, verdict._replace(ingredients=ingredients))
             copied["verdicts"] += 1
     for output in _sound(old, OutputRow, left):
         _ensure_attempt(new, output)
@@ -268,7 +279,7 @@ def _ensure_run(new: LedgerConnection, run: str, began_at: str) -> None:
 def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
     found = one(new, AttemptRow, "id = ?", verdict.attempt)
     if found is None:
-        _ensure_run(new, UNKNOWN_RUN, verdict.created_at)
+        _ensure_run(new, UNKNOWN_RUN, now())
         found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
         insert(new, found)
     return found

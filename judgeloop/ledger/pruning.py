@@ -12,14 +12,17 @@ from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
+import numpy as np
+
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import End
+from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.ledger.connection import connect, errors_of_reading
 from judgeloop.ledger.rows import (
-    INGREDIENTS,
+    NUMBER,
     AttemptRow,
     LedgerConnection,
+    TextRow,
     VerdictRow,
     insert,
     next_number,
@@ -85,10 +88,13 @@ def prune(path: Path, before: str, *, verdicts: bool = False) -> Pruned:
 
 
 def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
-    gone = sum(1 for _ in read(connection, VerdictRow, "created_at < ?", before))
-    connection.execute("DELETE FROM verdicts WHERE created_at < ?", (before,))
-    used = " UNION ".join(f"SELECT {column} FROM verdicts" for column in INGREDIENTS)  # noqa: S608
-    connection.execute(f"DELETE FROM texts WHERE id <> 0 AND id NOT IN ({used})")  # noqa: S608
+    old = "attempt IN (SELECT id FROM attempts WHERE ended_at < ?)"
+    gone = sum(1 for _ in read(connection, VerdictRow, old, before))
+    connection.execute(f"DELETE FROM verdicts WHERE {old}", (before,))  # noqa: S608 - our own names
+    left = [row.ingredients for row in read(connection, VerdictRow, "true")]
+    used = {NOTHING, *np.frombuffer(b"".join(left), NUMBER).tolist()}
+    texts = [(row.id,) for row in read(connection, TextRow, "true") if row.id not in used]
+    connection.executemany("DELETE FROM texts WHERE id = ?", texts)
     return gone
 
 

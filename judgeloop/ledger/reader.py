@@ -16,6 +16,8 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger.rows import (
+    INGREDIENTS,
+    NUMBER,
     AttemptRow,
     LedgerConnection,
     RunRow,
@@ -41,8 +43,12 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
     "state": lambda row: row.state,
 }
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
-SHOWN = ("shown_first", "shown_second")
-LISTED = "SELECT value FROM json_each(?)"  # as many numbers as may be, in one parameter
+WIDTH = np.dtype(NUMBER).itemsize
+# Which verdicts show one of some outputs: their numbers, as the ingredients of a row hold them.
+SHOWN = tuple(
+    f"hex(substr(ingredients, {begin}, {WIDTH})) IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own names
+    for begin in (1 + WIDTH * OUTPUTS, 1 + WIDTH * (OUTPUTS + 1))
+)
 AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
@@ -149,17 +155,20 @@ class SqliteReader:
         begun = one(self._connection, RunRow, "id IS ?", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
-        condition = f"AND run IN ({', '.join('?' * len(among))}) " if among else ""
-        values: list[object] = [*among]
+        where, values = "true", list[str]()
         if only_on:
             if not (known := [texts[one] for one in map(as_text, outputs) if one in texts]):
                 return ledger.NO_VERDICTS
-            condition += f"AND ({' OR '.join(f'{column} IN ({LISTED})' for column in SHOWN)}) "
-            values += [json.dumps(known)] * len(SHOWN)
+            where, values = f"({' OR '.join(SHOWN)})", [_listed(known)] * len(SHOWN)
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
-        where = f"seq <= ? {condition}ORDER BY seq"
-        seen = begun.seen if begun else EVER
-        parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *values))
+        rows = read_many(
+            self._connection,
+            VerdictRow,
+            f"seq <= ? AND {where} ORDER BY seq",
+            begun.seen if begun else EVER,
+            *values,
+        )
+        parts = (_columns(some, among) for some in rows)
         none = (
             np.empty(0, dtype=np.int64),
             ledger.NO_VERDICTS.numbers,
@@ -221,12 +230,19 @@ def _request(row: AttemptRow) -> ledger.Request:
     )
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    _, attempts, costs_p, scores, *others = zip(*rows, strict=True)
-    numbers = [np.array(column, dtype=np.int32) for column in others[-8:-1]]
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers as the JSON that `SHOWN` takes."""
+    return json.dumps([np.array(number, NUMBER).tobytes().hex().upper() for number in numbers])
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:
+    """Return the rows of verdicts as columns; if there are runs `among`, only of these."""
+    _, attempts, costs_p, scores, _, _, ingredients, _ = zip(*rows, strict=True)
+    numbers = np.frombuffer(b"".join(ingredients), NUMBER).reshape(-1, INGREDIENTS)
+    chosen = np.isin(numbers[:, 0], among) if among else slice(None)
     return (
-        np.array(attempts, dtype=np.int64),
-        np.stack(numbers, axis=1),
-        np.array(costs_p, dtype=np.int64),
-        np.array(scores, dtype=np.float64),
+        np.array(attempts, dtype=np.int64)[chosen],
+        numbers[chosen],
+        np.array(costs_p, dtype=np.int64)[chosen],
+        np.array(scores, dtype=np.float64)[chosen],
     )

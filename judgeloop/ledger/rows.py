@@ -69,6 +69,11 @@ class Sealer:
 AT_ONCE = 2_000  # rows that are in memory while a whole table is read; they fit into a cache
 
 
+INGREDIENTS = 7  # of a verdict
+NUMBER = "<i4"  # how the number of an ingredient is written
+NO_INGREDIENTS = bytes(4 * INGREDIENTS)
+
+
 class AboutRow(NamedTuple):
     """The ledger itself: a random id, and when it was made."""
 
@@ -127,7 +132,7 @@ class TextRow(NamedTuple):
 class VerdictRow(NamedTuple):
     """A verdict, the attempt that brought it, and the ingredients of its key.
 
-    From `run` to `shown_second` they are numbers of texts (`schema.py`).
+    `ingredients` are seven numbers of texts (`connection.py`), four bytes each.
     """
 
     seq: int
@@ -136,14 +141,7 @@ class VerdictRow(NamedTuple):
     score: float
     key: str
     reason: str
-    created_at: str
-    run: int = 0
-    judge: int = 0
-    place: int = 0
-    first: int = 0
-    second: int = 0
-    shown_first: int = 0
-    shown_second: int = 0
+    ingredients: bytes = NO_INGREDIENTS
 
 
 class OutputRow(NamedTuple):
@@ -162,7 +160,6 @@ class OutputRow(NamedTuple):
     created_at: str
 
 
-INGREDIENTS = VerdictRow._fields[-7:]
 Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow, OutputRow)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",

@@ -95,7 +95,7 @@ def signed(tmp_path, filled, monkeypatch):
     [
         "score = 1 - score",
         "reason = 'another'",
-        "created_at = '2020'",
+        "ingredients = randomblob(28)",
         f"key = '{key(99)}'",
         "attempt = attempt + 1",
     ],

@@ -11,7 +11,7 @@ from judgeloop.replay.select import Field, realise
 from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
-ALL = "race,random,credible,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
+ALL = "race,random,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
 
 
 @pytest.fixture
@@ -35,10 +35,7 @@ def test_every_selector_is_measured_by_calls_and_queries(data, tmp_path):
     assert "against_random" in result.stdout
     calls, queries = rows_of(out / "calls.csv"), rows_of(out / "queries.csv")
     assert {row["selector"] for row in calls} == set(ALL.split(","))
-    assert {row["selector"] for row in queries} == set(ALL.split(",")) - {
-        "race",
-        "credible",
-    }
+    assert {row["selector"] for row in queries} == set(ALL.split(",")) - {"race"}
     last = {row["selector"]: row for row in queries}
     assert all(float(row["identified"]) == 1.0 for row in last.values()), (
         "with every item judged the best is known"

@@ -39,6 +39,9 @@ def write(path, first, last):
             )  # fmt: skip
             insert(connection, attempt)
             why = f'it\'s "{number}"\n\u00e9'
-            row = VerdictRow(number, number, number, 0.5, f"k{number}", why, NOW)
-            insert(connection, row._replace(**ingredients_of(connection, attempt)))
+            ingredients = ingredients_of(connection, attempt)
+            insert(
+                connection,
+                VerdictRow(number, number, number, 0.5, f"k{number}", why, ingredients),
+            )
         connection.execute("COMMIT")

@@ -51,8 +51,6 @@ class SelectorRow:
     the settings that this selector reads, beside those that every selector reads. `help` completes
     "NAME: ".
 
-    For the best of many: `drops` is True if the selector leaves systems out while it goes on.
-
     For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
     (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
     the judgments between strata; None leaves it to the setting. `walks` is True if the order of the
@@ -67,7 +65,6 @@ class SelectorRow:
     help: str
     needs: frozenset[Need] = frozenset()
     takes: frozenset[str] = frozenset()
-    drops: bool = False
     clusters: str | int | None = None
     allocation: str | None = None
     walks: bool = False
@@ -118,14 +115,9 @@ SELECTORS: tuple[SelectorRow, ...] = (
     _row(
         "select", "race", "race:for_many", Draws.EVEN,
         "random draws, for the systems that may still be the best",
-        needs=[Need.RISK], drops=True,
+        needs=[Need.RISK],
     ),
     _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
-    _row(
-        "select", "credible", "credible:for_many", Draws.KNOWN,
-        "random draws; drops each system that is improbable to be the best",
-        drops=True,
-    ),
     _row(
         "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
         "the query with the largest expected information about which system is best",

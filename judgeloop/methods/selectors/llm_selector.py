@@ -8,8 +8,7 @@ As in the paper (section 2.2), the baseline is one of the candidates. It ties wi
 query, so each query multiplies its belief by ε₂. If ε₂ > 1 - ε₁ - ε₂, a tie raises the belief more
 than a win does, and the baseline becomes the most probable system whatever the others win. Once the
 belief is all but certain, every query is expected to leave it so: the queries are level, and they
-are asked in random order. The paper does not say how ties between queries are broken. The selector
-`credible` has a belief without this property.
+are asked in random order. The paper does not say how ties between queries are broken.
 """
 
 from __future__ import annotations

@@ -102,11 +102,9 @@ def _check_settings(config: SelectConfig) -> None:
         )
     draws = config.selector_row.draws
     if config.rule_row.guaranteed and draws is not Draws.EVEN:
-        picks = draws is Draws.PICKED
-        does = "picks queries" if picks else "leaves systems out without a stated risk"
         raise InputError(
-            f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` {does}; "
-            "use `selector=race`, or `rule=fixed-budget`"
+            f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` picks "
+            "queries; use `selector=race`, or `rule=fixed-budget`"
         )
     if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
         raise InputError(
