@@ -7,8 +7,9 @@ from annotated_types import Ge, MinLen
 
 from judgeloop.formats.own_files import HOME
 from judgeloop.settings import shared
-from judgeloop.settings.setting import Parse, Part, Setting, shares
+from judgeloop.settings.setting import Parse, Part, Setting
 from judgeloop.settings.validation import Configuration
+from judgeloop.settings.written import shares
 
 
 @dataclass(frozen=True, kw_only=True)

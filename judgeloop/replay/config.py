@@ -20,16 +20,7 @@ from judgeloop.questions.estimate.config import (
 )
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
 from judgeloop.run.prepared import plain
-from judgeloop.settings.setting import (
-    Parse,
-    Part,
-    Setting,
-    Source,
-    listed,
-    numbers,
-    one_of,
-    some_of,
-)
+from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
     DATA,
     MANY,
@@ -49,6 +40,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
+from judgeloop.settings.written import listed, numbers
 
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
 

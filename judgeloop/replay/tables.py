@@ -72,14 +72,11 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
             "judgments": asked,
             "judgments_se": asked_error,
         }
-        for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
-            share, error = _mean(
-                [run | {"is": run["named"] == value} for run in group], lambda run: run["is"]
-            )
-            row |= {name: share, f"{name}_se": error}
         row["gap"] = _mean(group, lambda run: run["gap"])[0]
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
-            apart = [run["gap"] for run in group if run["named"] == value]
+            of_kind = [run | {"is": run["named"] == value} for run in group]
+            row[name], row[f"{name}_se"] = _mean(of_kind, lambda run: run["is"])
+            apart = [run["gap"] for run in of_kind if run["is"]]
             row[f"gap_{name}"] = float(np.mean(apart)) if apart else None
         table.append(row)
     return table

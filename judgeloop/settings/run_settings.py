@@ -20,16 +20,7 @@ from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
-from judgeloop.settings.setting import (
-    DURATION_FORM,
-    Parse,
-    Part,
-    Setting,
-    amount,
-    declared,
-    one_of,
-    seconds,
-)
+from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -61,6 +52,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
+from judgeloop.settings.written import amount, seconds
 from judgeloop.systems.catalogue import is_live
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays

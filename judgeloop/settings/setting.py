@@ -1,4 +1,4 @@
-"""The declaration of a setting: an annotated field of a configuration, and parsers of its value.
+"""The declaration of a setting: an annotated field of a configuration, and the forms of its value.
 
 The annotation holds the setting's help, what it is part of, and who may set it. The command line,
 the settings file and its schema, the run id and the documentation are made from it. `validation.py`
@@ -9,16 +9,13 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
-from judgeloop.core.money import MOST_DOLLARS, to_pico
+from judgeloop.settings.written import listed
 
-DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 PREFIX = "JUDGELOOP_"  # of every variable
 # What a value may look like in a settings file, where the type does not say: a JSON schema whose
 # description follows "expected".
@@ -246,93 +243,6 @@ def merged(configs: Iterable[Any]) -> dict[str, Declared]:
             others=tuple(other.annotation for other in others),
         )
     return found
-
-
-def amount(value: object) -> Decimal | None:
-    """Parse dollars such as 5.00 or $5, or `none` as None."""
-    if value is None or str(value).lower() in {"none", "inf"}:
-        return None
-    dollars = str(value).strip().removeprefix("$")
-    try:
-        cost_p = to_pico(dollars)
-    except ValueError:
-        raise ValueError(_expected(dollars)) from None
-    if cost_p == 0 and dollars.startswith("."):
-        raise ValueError(
-            "expected dollars such as 5.00; a shell takes the $5 of $5.00 for a variable, so give 5.00, "
-            "or '$5.00' in quotes"
-        )
-    return Decimal(dollars)
-
-
-def _expected(text: str) -> str:
-    """Return what was expected in place of an amount in another form.
-
-    >>> _expected("2,50"), _expected("2$"), _expected("€2")[:19]
-    ('expected 2.50', 'expected 2', 'expected US dollars')
-    """
-    form = r"(?:USD)?\s*([0-9]+)(?:[.,]([0-9]{1,2}))?\s*(?:\$|USD)?"
-    if found := re.fullmatch(form, text, re.IGNORECASE):
-        return f"expected {'.'.join(filter(None, found.groups()))}"
-    currency = "US dollars" if set(text) & set("€£¥") else "dollars"
-    return f"expected {currency} such as 5.00, up to {MOST_DOLLARS:,}, or none"
-
-
-def per_cent(value: object) -> object:
-    """Parse `5%` to 0.05; return anything else as it is.
-
-    >>> per_cent("5%"), per_cent("0.05"), per_cent(0.05)
-    (0.05, '0.05', 0.05)
-    """
-    if not isinstance(value, str) or not value.strip().endswith("%"):
-        return value
-    try:
-        return float(Decimal(value.strip().removesuffix("%").strip()) / 100)
-    except ArithmeticError:
-        return value  # reported as no number
-
-
-def seconds(value: object) -> object:
-    """Parse a duration such as 90s, 30m or 2h to seconds."""
-    if value is None or isinstance(value, int | float):
-        return value
-    found = DURATION.fullmatch(str(value).strip())
-    if found is None:
-        raise ValueError("expected a duration such as 90s, 30m or 2h")
-    return float(found["number"]) * SECONDS[found["unit"]]
-
-
-def listed(value: object) -> object:
-    """Parse `a,b`, or one number, to a list."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return [value]
-    if not isinstance(value, str):
-        return value
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def shares(value: object) -> object:
-    """Parse `0.05,10%` to a list of shares."""
-    found = listed(value)
-    return [per_cent(part) for part in found] if isinstance(found, list) else found
-
-
-def numbers(value: object) -> object:
-    """Parse `5:200:5` (first, last, step) or `5,10,20` to a list."""
-    if not isinstance(value, str) or ":" not in value:
-        return listed(value)
-    try:
-        first, last, step = map(int, value.split(":"))
-        return list(range(first, last + 1, step))
-    except ValueError:
-        raise ValueError(
-            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers separated by commas"
-        ) from None
-
-
-def unless_auto(value: object) -> object:
-    """Parse `auto` to None."""
-    return None if value == "auto" else value
 
 
 def matching(pattern: str, expected: str) -> Form:

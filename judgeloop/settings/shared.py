@@ -17,12 +17,11 @@ from judgeloop.settings.setting import (
     Setting,
     Source,
     alternatives,
-    amount,
     like,
-    listed,
     matching,
     one_of,
 )
+from judgeloop.settings.written import amount, listed
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 

@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import JudgeRow, parse_spec
-from judgeloop.settings.setting import Declared, Source, amount, listed
+from judgeloop.settings.setting import Declared, Source
+from judgeloop.settings.written import amount, listed
 
 SETTINGS_FILE, REPOSITORY = "judgeloop.toml", ".git"
 OF_CALLERS = "only the caller may set it"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
-from judgeloop.settings.setting import Declared, declared, per_cent
+from judgeloop.settings.setting import Declared, declared
+from judgeloop.settings.written import per_cent
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat

@@ -20,7 +20,8 @@ from judgeloop.methods.selectors.catalogue import (
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
+from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of
+from judgeloop.settings.written import unless_auto
 from judgeloop.systems.catalogue import source
 
 QUESTION = "estimate"

@@ -20,16 +20,7 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import (
-    Form,
-    Parse,
-    Part,
-    Setting,
-    described,
-    listed,
-    one_of,
-    unless_auto,
-)
+from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     SELECTION,
@@ -40,6 +31,7 @@ from judgeloop.settings.shared import (
     MinJudgments,
     run_setting,
 )
+from judgeloop.settings.written import listed, unless_auto
 
 QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
