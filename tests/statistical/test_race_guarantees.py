@@ -104,7 +104,7 @@ def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, 
 
 @pytest.mark.parametrize(
     ("systems", "gap", "alike"),
-    [pytest.param(4, 0.05, False, marks=pytest.mark.quick), (9, 0.05, True), (13, 0.2, False)],
+    [(4, 0.05, False), (9, 0.05, True), (13, 0.2, False)],
 )
 def test_of_items_like_these_one_too_far_behind_is_named_with_at_most_the_risk(
     systems, gap, alike, capsys

@@ -88,7 +88,7 @@ def chance_in_one_order(
     >>> round(chance_in_one_order((30, 10), 0, 50, 200), 2)
     0.97
     >>> round(chance_in_one_order((30, 10), 0, 50, 25), 2)
-    0.53
+    0.58
     """
     one, both = (sum(wins) + flips) / judged, sum(wins) / judged
     lead = abs(wins[0] - wins[1]) / judged - boundary * math.sqrt(one / most)
