@@ -27,7 +27,7 @@ def write_tickets():
     for name in NAMES:
         with Path(f"{name}.csv").open("w", newline="") as file:
             lines = csv.writer(file)
-            lines.writerow(["Ticket #", "Kundenfrage", "Antwort (Modell)"])
+            lines.writerow(["Ticket #", "Kundenfrage", "Antwort (KI)"])
             lines.writerows([n, f"Wie geht {n}?", f"So geht {n}, sagt {name}."] for n in range(9))
 
 
@@ -37,13 +37,13 @@ def test_a_missing_field_names_all_columns_as_they_are_to_be_typed():
     assert done.exit_code == 2
     assert (
         "say which columns they are, for example "
-        "--map 'id=Ticket #,prompt=Kundenfrage,output=Antwort (Modell)'"
+        "--map 'id=Ticket #,prompt=Kundenfrage,output=Antwort (KI)'"
     ) in done.stderr
 
 
 def test_the_proposed_map_reads_the_files():
     write_tickets()
-    proposed = "id=Ticket #,prompt=Kundenfrage,output=Antwort (Modell)"
+    proposed = "id=Ticket #,prompt=Kundenfrage,output=Antwort (KI)"
     done = CliRunner().invoke(
         app,
         ["compare", "june.csv", "july.csv", "--judge", "openai/gpt-4.1", "--map", proposed, "--dry-run"],
