@@ -167,7 +167,7 @@ class RunResult(Part):
     @property
     def failed(self) -> bool:
         """Whether the run broke off, so that there is no result to rely on."""
-        return self.exit_code in {EXIT_JUDGE, EXIT_INTERRUPTED}
+        return self.answer_code in {EXIT_JUDGE, EXIT_INTERRUPTED}
 
     @property
     def refused(self) -> bool:
@@ -191,8 +191,9 @@ class RunResult(Part):
 
     @property
     def failing(self) -> tuple[Condition, ...]:
-        """The conditions that do not hold."""
-        return tuple(one for one in self.conditions if one.exit_code)
+        """The conditions that do not hold, but for what the answer's own exit code says."""
+        said = {0, self.answer_code} - {EXIT_OTHER_WON}
+        return tuple(one for one in self.conditions if one.exit_code not in said)
 
     @property
     def exit_code(self) -> int:

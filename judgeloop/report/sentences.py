@@ -323,10 +323,11 @@ def _controls(result: RunResult) -> str:
     if not result.setup.controlled:
         return ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
-    return "; ".join(_of_controls(name, tally) for name, tally in judges)
+    return "; ".join(of_controls(name, tally) for name, tally in judges)
 
 
-def _of_controls(judge: str, tally: ControlTally | None) -> str:
+def of_controls(judge: str, tally: ControlTally | None) -> str:
+    """Return what a judge made of its controls; None is no model's."""
     if tally is None:
         return f"none for {judge}, which is no model"
     found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"

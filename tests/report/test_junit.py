@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.results import make_result, undecided
 
-from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.report.junit import render_junit
 
 FAILED = StopReason(StopKind.JUDGE_FAILED, "the judge failed: HTTP 401")
@@ -31,12 +31,12 @@ def read(result):
 )
 def test_the_test_passes_exactly_if_the_command_exits_with_0(result, ends, counts):
     suite = read(result)
-    (case,) = suite.iter("testcase")
+    case, *others = suite.iter("testcase")
     found = [part.tag for part in case if part.tag != "system-out"]
     assert found == ([] if ends is None else [ends])
     assert (ends is None) == (result.exit_code == 0)
     assert (suite.get("failures"), suite.get("errors")) == counts
-    assert suite.get("tests") == "1"
+    assert suite.get("tests") == str(1 + len(others))
     if ends is not None:
         assert case.find(ends).get("message") == result.page.headline
 
@@ -50,5 +50,50 @@ def test_it_names_the_question_and_the_systems_and_holds_the_whole_text():
 
 @given(name=st.text(min_size=1))
 def test_any_name_makes_xml_that_can_be_read(name):
-    (case,) = read(make_result(systems=(name, "large"), required_winner="small")).iter("testcase")
+    case, *_ = read(make_result(systems=(name, "large"), required_winner="small")).iter("testcase")
     assert case.find("failure") is not None
+
+
+def cases(result):
+    """The tests of a suite: the kind of the element that says why each did not pass."""
+    return {
+        case.get("name"): next((one.tag for one in case if not one.tag.startswith("system")), None)
+        for case in read(result).iter("testcase")
+    }
+
+
+GATE = {"required_winner": "large"}
+FLIPPED = Tally(items=100, wins=(1, 8), ties=1, both=10, flips=3)
+
+
+def test_abstentions_and_cost_are_tests_of_a_gate_and_of_no_other_result():
+    assert cases(make_result()) == {"small or large": None}
+    assert cases(make_result(**GATE)) == {"small or large": None, "abstentions": None, "cost": None}
+    used_up = undecided(StopKind.BUDGET, "the budget is used up", **GATE)
+    assert cases(used_up)["cost"] == "failure"
+    failed = undecided(StopKind.ABSTENTIONS, "too many", **GATE)
+    assert cases(failed)["abstentions"] == "error"
+    assert failed.exit_code == 4
+
+
+@pytest.mark.parametrize(("most", "code", "kind"), [(0.3, 0, None), (0.2, 4, "error")])
+def test_more_flips_than_allowed_fail_a_gate_with_the_judge_s_exit_code(most, code, kind):
+    result = make_result(tally=FLIPPED, order="both", max_flips=most)
+    assert (result.exit_code, cases(result)["flips"]) == (code, kind)
+    assert not result.failed, "the result stands; the judge is not to be trusted"
+    said = "3 of 10 verdicts changed with the order; at most 0.2 of them may"
+    assert (said in str(result)) == (kind is not None)
+
+
+def test_flips_that_were_never_looked_for_leave_the_gate_open():
+    result = make_result(order="random", max_flips=0.2)
+    assert (result.exit_code, cases(result)["flips"]) == (3, "failure")
+
+
+def test_the_controls_of_each_judge_are_a_test():
+    passed, cut = ControlTally(right=9, end=Control.PASSED), ControlTally(right=2)
+    gate = {**GATE, "judge": "openai/a + openai/b", "controlled": True}
+    result = make_result(controls=(passed, cut), **gate)
+    found = cases(result)
+    assert (found["controls of openai/a"], found["controls of openai/b"]) == (None, "failure")
+    assert result.exit_code == 3

@@ -79,6 +79,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
+        "max_flips": {"max_flips": 0.2, "controls": "off"},
         "system": {
             "first": "openai/gpt-5-mini",
             "items": "items.jsonl",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Gt, Lt, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.core.outcomes import Groups, Population
 from judgeloop.core.records import Draws
@@ -37,6 +37,7 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     CallerOnly,
+    Found,
     Inside,
     LiveSystems,
     MinGap,
@@ -159,6 +160,19 @@ class CompareConfig(ContestSettings):
             STOPPING,
         ),
     ] = None
+    max_flips: Annotated[
+        float | None,
+        Ge(0),
+        Le(1),
+        Setting(
+            "Exit with code 4 if a larger share of the verdicts in both orders changed with the order "
+            "(0 to 1).",
+            STOPPING,
+            Part.REPORT,
+            Found,
+            file_only=True,
+        ),
+    ] = None
     give_up: Annotated[
         float | None,
         Gt(0),
@@ -196,7 +210,7 @@ class CompareConfig(ContestSettings):
     def gated(self) -> bool:
         """Whether the exit code says whether a condition holds."""
         required = self.require_winner is not None or self.by_group == Groups.REQUIRE
-        return required or self.not_worse is not None
+        return required or self.not_worse is not None or self.max_flips is not None
 
     @property
     def recorded(self) -> bool:

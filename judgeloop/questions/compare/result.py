@@ -20,6 +20,7 @@ from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -38,6 +39,7 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
+    - `max_flips`: the largest share of verdicts that may change with the order; null without one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the maximum number of judgments; null if recorded scores are compared
     """
@@ -46,6 +48,7 @@ class CompareOptions(Part):
     min_gap: float | None = None
     not_worse: float | None = None
     by_group: str | None = None
+    max_flips: float | None = None
     give_up: float | None = None
     max_judgments: int | None = None
 
@@ -221,17 +224,24 @@ class Result(RunResult):
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Each group that is tested: it fails if it is required, and the second system is worse."""
-        if self.options.by_group is None:
-            return ()
+        """What must hold beside a required answer, and each group that is tested.
+
+        A group fails if it is required, and the second system is worse in it.
+        """
         required = self.options.by_group == Groups.REQUIRE
-        return tuple(
-            Condition(
-                f"group {group.name}",
-                EXIT_OTHER_WON if required and group.claim == "worse" else 0,
-                counted(group),
-            )
-            for group in self.groups
+        gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
+        gated = required or any(gate is not None for gate in gates)
+        groups = self.groups if self.options.by_group is not None else ()
+        return (
+            *(of_the_run(self, self.options.max_flips) if gated else ()),
+            *(
+                Condition(
+                    f"group {group.name}",
+                    EXIT_OTHER_WON if required and group.claim == "worse" else 0,
+                    counted(group),
+                )
+                for group in groups
+            ),
         )
 
     @property

@@ -211,6 +211,7 @@ def _options(comparison: Comparison) -> CompareOptions:
         min_gap=config.min_gap,
         not_worse=config.not_worse,
         by_group=config.by_group,
+        max_flips=config.max_flips,
         give_up=config.give_up,
         max_judgments=None if comparison.recorded else config.max_judgments,
     )

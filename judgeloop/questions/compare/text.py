@@ -3,6 +3,7 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
+from judgeloop.core.errors import EXIT_OTHER_WON
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
@@ -81,13 +82,15 @@ def headline(result: Result) -> str:
 
 
 def _failing_first(line: str, result: Result) -> str:
-    """Return the decision, after the groups in which the second system must not be worse, and is."""
+    """Return the decision, after a condition that fails, such as a group with a worse system."""
     failing = result.failing
     if not failing:
         return line
     more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
-    second = visible(result.setup.systems[1])
-    return f"FAILED: {second} is worse in {failing[0].name}{more}. {line}"
+    first, second = failing[0], visible(result.setup.systems[1])
+    is_group = first.exit_code == EXIT_OTHER_WON
+    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
+    return f"FAILED: {why}{more}. {line}"
 
 
 def _decision(result: Result) -> str:

@@ -1,0 +1,48 @@
+"""What must hold of the judges and of the cost, beside a required answer, for a gate to pass.
+
+Each condition has an exit code of its own, and is a test of its own in JUnit XML.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
+from judgeloop.core.outcomes import Control, StopKind
+from judgeloop.report.records import Counts
+from judgeloop.report.run_result import Condition, RunResult
+from judgeloop.report.sentences import money, of_controls
+from judgeloop.report.words import count
+
+CONTROL_CODES = {
+    Control.PASSED: 0,
+    Control.FAILED: EXIT_JUDGE,
+    Control.NOT_SHOWN: EXIT_JUDGE,
+    None: EXIT_UNDECIDED,  # cut off
+}
+
+
+def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
+    """Yield the conditions on controls, flips, abstentions and cost.
+
+    `max_flips` is the largest share of verdicts that may change with the order; None if any may.
+    """
+    for judge, tally in zip_longest(result.setup.judges, result.counts.controls):
+        if result.setup.controlled and tally is not None:
+            code = CONTROL_CODES[tally.end]
+            yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
+    if max_flips is not None:
+        yield _flips(result.counts, max_flips)
+    without = f"{result.counts.abstentions:,} of {count(result.asked, 'item')} without a verdict"
+    too_many = result.stop_reason is StopKind.ABSTENTIONS
+    yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
+    used_up = result.stop_reason is StopKind.BUDGET
+    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, money(result))
+
+
+def _flips(counts: Counts, most: float) -> Condition:
+    """Return whether few enough verdicts changed with the order; open if none was asked in both."""
+    if counts.flip_rate is None:
+        return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
+    said = f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most "
+    code = EXIT_JUDGE if counts.flip_rate > most else 0
+    return Condition("flips", code, f"{said}{most:.3g} of them may")
