@@ -117,10 +117,11 @@ class Accounts:
         terms = self._terms
         more = {} if instead is None else {"instead": instead}
         reserving = asyncio.create_task(
-            self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more)
+            # Within the task: one that is about to send must not run between the error and its news.
+            self.done(self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more))
         )
         try:
-            granted = await self._done(asyncio.shield(reserving))
+            granted = await asyncio.shield(reserving)
         except asyncio.CancelledError:
             with contextlib.suppress(LedgerError):
                 for ticket in itertools.chain(*await reserving):
@@ -134,7 +135,7 @@ class Accounts:
     async def others_return(self, wanted: Sequence[Reservation]) -> bool:
         """Wait a moment for money that other runs hold back; return whether to try again."""
         cost_p, terms = sum(call.cost_p for call in wanted), self._terms
-        held = await self._done(self._ledger.held_back(terms.run_id, cost_p, terms.budget_p))
+        held = await self.done(self._ledger.held_back(terms.run_id, cost_p, terms.budget_p))
         return held is not None and await self._waits.goes_on(_shares(held))
 
     async def reserve_again(self, ask: Ask | OutputAsk) -> Ticket | None:
@@ -183,7 +184,7 @@ class Accounts:
 
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
-        cleared = await self._done(self._ledger.sending(ticket))
+        cleared = await self.done(self._ledger.sending(ticket))
         if cleared.known is not None:
             self._state.changes.notify()
         return cleared
@@ -192,7 +193,7 @@ class Accounts:
         """Book the cost and the answer of a reply; return what is recorded under its key."""
         by_the_round = self._computed and _is_free(ticket)
         book = self._settle_with_others if by_the_round else self._ledger.settle
-        verdict = await self._done(book(ticket, reply))
+        verdict = await self.done(book(ticket, reply))
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         self._state.cached_p += reply.saved_p
         self._state.tokens += reply.usage or NO_TOKENS
@@ -202,17 +203,17 @@ class Accounts:
     async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave an attempt charged at its worst case: it is unknown whether it was billed."""
         self._count(ticket, ticket.cost_p)
-        await self._done(self._ledger.abandon(ticket, end, why))
+        await self.done(self._ledger.abandon(ticket, end, why))
         self._state.changes.notify()
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the attempt was certainly not billed."""
         if ticket in self._exchanged:
             return
-        await self._done(self._ledger.release(ticket, end, why))
+        await self.done(self._ledger.release(ticket, end, why))
         self._state.changes.notify()
 
-    async def _done(self, step: Awaitable[T]) -> T:
+    async def done(self, step: Awaitable[T]) -> T:
         """Await a call of the ledger; if it fails, nothing more is sent."""
         try:
             return await step
@@ -248,7 +249,7 @@ class Accounts:
         except TimeoutError:
             pass
         replies, self._replies, self._writing = self._replies, [], None
-        return await self._ledger.settle_all(replies)
+        return await self.done(self._ledger.settle_all(replies))
 
     def out_of_money(self, planned: Planned) -> StopReason:
         """Return the reason to halt when the budget does not cover `planned`."""

@@ -127,7 +127,7 @@ class Batch:
     async def _plan(self, queries: Sequence[Query]) -> None:
         """Plan the next queries, and look up their outputs and verdicts in the ledger."""
         sources, ledger = self._oracle.sources, self._oracle.ledger
-        await sources.look_up(queries, ledger)
+        await self._accounts.done(sources.look_up(queries, ledger))
         plans = [sources.plan(query) for query in queries]
         await self._look_up(plans)
         self._plans += plans
@@ -135,7 +135,8 @@ class Batch:
     async def _look_up(self, plans: Sequence[Planned]) -> None:
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
-            self._known.update(await self._oracle.ledger.verdicts(sorted(unknown)))
+            found = self._oracle.ledger.verdicts(sorted(unknown))
+            self._known.update(await self._accounts.done(found))
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
         """Start the longest prefix of `wanted` that the budget covers; return what was started."""

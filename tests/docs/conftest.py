@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import zlib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,23 @@ def reply(request):
         rating = min(10, 1 + figures(material["answer"]))
         words = {"reason": "by its figures", "rating": str(rating)}
         return completion(json.dumps(words), usage=used(request))
-    first, second = (figures(material[name]) for name in ("answer_A", "answer_B"))
+    shown = [material[name] for name in ("answer_A", "answer_B")]
+    own = [text in outputs_on().get(material["task"], ()) for text in shown]
+    # An answer to the question goes before one to another question, whatever its figures.
+    first, second = own if own[0] != own[1] else map(figures, shown)
     winner = "tie" if first == second else "A" if first > second else "B"
     return verdict(winner, usage=used(request))
+
+
+@cache
+def outputs_on():
+    """The outputs of all of the example's systems, by prompt."""
+    found = {}
+    prompts = {row["id"]: row["prompt"] for row in read(INCIDENTS / "items.jsonl")}
+    for path in [*INCIDENTS.glob("systems/*.jsonl"), *INCIDENTS.glob("[lc]e*.jsonl")]:
+        for row in read(path):
+            found.setdefault(prompts[row["id"]], set()).add(row["output"])
+    return found
 
 
 def written(path, rows):
