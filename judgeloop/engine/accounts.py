@@ -117,11 +117,10 @@ class Accounts:
         terms = self._terms
         more = {} if instead is None else {"instead": instead}
         reserving = asyncio.create_task(
-            # Within the task: one that is about to send must not run between the error and its news.
-            self.done(self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more))
+            self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more)
         )
         try:
-            granted = await asyncio.shield(reserving)
+            granted = await self.done(asyncio.shield(reserving))
         except asyncio.CancelledError:
             with contextlib.suppress(LedgerError):
                 for ticket in itertools.chain(*await reserving):
@@ -249,7 +248,7 @@ class Accounts:
         except TimeoutError:
             pass
         replies, self._replies, self._writing = self._replies, [], None
-        return await self.done(self._ledger.settle_all(replies))
+        return await self._ledger.settle_all(replies)
 
     def out_of_money(self, planned: Planned) -> StopReason:
         """Return the reason to halt when the budget does not cover `planned`."""
