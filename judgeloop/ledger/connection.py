@@ -122,6 +122,22 @@ DDL = (
     seal        BLOB NOT NULL,
     CHECK ((text IS NULL) = (failed <> ''))
 ) STRICT""",
+    """CREATE TABLE results (
+    seq         INTEGER PRIMARY KEY,
+    run         TEXT NOT NULL UNIQUE REFERENCES runs (id),
+    created_at  TEXT NOT NULL,
+    headline    TEXT NOT NULL,
+    text        TEXT NOT NULL,
+    document    TEXT NOT NULL,
+    digests     TEXT NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE judged (
+    seq         INTEGER PRIMARY KEY,
+    digest      TEXT NOT NULL UNIQUE,
+    text        TEXT NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
 )
 
 
