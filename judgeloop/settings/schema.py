@@ -54,7 +54,7 @@ class _Forms(GenerateJsonSchema):
 
     def union_schema(self, schema: Any) -> Schema:
         choices = [one for one in schema["choices"] if one["type"] not in OBJECTS]
-        return super().union_schema({**schema, "choices": choices})
+        return super().union_schema(schema | {"choices": choices})
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> Schema:
         return dict(several(self.generate_inner(schema["items_schema"][0])))
