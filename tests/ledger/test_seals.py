@@ -249,6 +249,8 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "verdicts": VERDICTS,
         "texts": 1,
         "outputs": 0,
+        "results": 0,
+        "judged": 0,
     }
 
 
