@@ -151,9 +151,11 @@ def _place(name: str, value: str | PathLike[str]) -> Path:
     if not isinstance(value, str):
         return Path(value).absolute() if is_live(Path(value)) else Path(value)
     try:
-        return Path(str(source(value)))
+        found = source(value)
     except ValueError as error:
         raise InputError(f"`{name}`: {error}, found {value!r}") from None
+    assert isinstance(found, Path), "a text becomes a path or a name"
+    return found
 
 
 def _judge_of(name: str, value: Any, version: str | None) -> Judge:

@@ -17,6 +17,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import os
 import sys
 import threading
 import traceback
@@ -70,9 +71,12 @@ def load_function(spec: str, setting: str, *, allowed: bool) -> Plugin:
 async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     """Return what the function returns, sync or async, called with `material` by name.
 
+    The working folder is afterwards what it was.
+
     Raises:
         PluginError: it raised an exception, or `SystemExit`, which would end the run with its code.
     """
+    here = Path.cwd()
     try:
         kinds = (function, type(function).__call__)
         if any(map(inspect.iscoroutinefunction, kinds)):
@@ -89,6 +93,8 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     except (Exception, SystemExit) as error:
         said = f"raised {type(error).__name__}: {error}{_place(error, function)}"
         raise PluginError(said) from error
+    finally:
+        os.chdir(here)
     return returned
 
 

@@ -53,7 +53,7 @@ from judgeloop.settings.shared import (
 )
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount, seconds
-from judgeloop.systems.catalogue import is_live
+from judgeloop.systems.catalogue import Typed
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
@@ -113,7 +113,10 @@ class JudgeSettings(Configuration):
     allow_plugins: Annotated[
         bool,
         Setting(
-            "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
+            "Allow python:MODULE:FUNCTION and command:…, which run code.",
+            JUDGE,
+            Part.PLACE,
+            CallerOnly,
         ),
     ] = False
     budget: Budget = Decimal("5.00")
@@ -352,7 +355,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        files = [path for path in self.output_files if not is_live(path)]
+        files = [path for path in self.output_files if not isinstance(path, Typed)]
         given = [*files, self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
