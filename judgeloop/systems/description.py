@@ -189,15 +189,15 @@ def read_description(path: Path) -> Description:
     provider, _, model = found.model.partition("/")
     if provider not in {row.name for row in PROVIDERS} or not model or "=" in model:
         forms = ", ".join(f"{row.name}/{row.rest}" for row in PROVIDERS)
-        raise DataError(path, f"`model`: expected one of {forms}, found {found.model!r}")
+        raise DataError(path, f"the model: expected one of {forms}, found {found.model!r}")
     for key, words in WORDS.items():
         if (value := getattr(found, key)) is not None and value not in words:
             near = did_you_mean(value, words)
             raise DataError(
-                path, f"`{key}`: expected one of {', '.join(words)}{near}, found {value!r}"
+                path, f"{key!r}: expected one of {', '.join(words)}{near}, found {value!r}"
             )
     if found.name is not None and ("=" in found.name or not found.name.isprintable()):
-        raise DataError(path, f"`name`: expected a name without =, found {found.name!r}")
+        raise DataError(path, f"the name: expected a name without =, found {found.name!r}")
     given = found.model_dump(by_alias=True, exclude_none=True)
     if isinstance(found.stop, str):
         given["stop"] = [found.stop]
@@ -236,9 +236,9 @@ def _said(first: Any) -> str:
         return f"expected the key `{key}`, found none"
     if first["type"] != "extra_forbidden" or len(first["loc"]) > 1:
         what = first["msg"].removeprefix("Input should be ")
-        return f"`{key}`: expected {what}, found {first['input']!r:.60}"
+        return f"{key!r}: expected {what}, found {first['input']!r:.60}"
     if key in KEYS:
-        return f"`{key}`: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
+        return f"{key!r}: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
     near = did_you_mean(key, KEYS_OF_FILE)
     return f"there is no key {key!r}{near}; expected {', '.join(KEYS_OF_FILE)}"
 
@@ -248,20 +248,20 @@ def _text(path: Path, key: str, value: str | File) -> str:
     if isinstance(value, str):
         return value
     if reason := outside(value.file, path.parent):
-        raise DataError(path, f"`{key}`: {reason} of this file")
+        raise DataError(path, f"{key!r}: {reason} of this file")
     data = read_bytes(path.parent / value.file)
     if len(data) > MOST_BYTES:
-        raise DataError(path, f"`{key}`: {value.file} has more than {MOST_BYTES >> 10} KiB")
+        raise DataError(path, f"{key!r}: {value.file} has more than {MOST_BYTES >> 10} KiB")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise DataError(path, f"`{key}`: {value.file} is not UTF-8") from None
+        raise DataError(path, f"{key!r}: {value.file} is not UTF-8") from None
 
 
 def _template(path: Path, text: str) -> str:
     names = _FIELD.findall(text)
     if not names or any(name != name.strip() for name in names):
         raise DataError(
-            path, f"`prompt`: expected a text with {PLAIN} or columns of the items, without spaces"
+            path, f"the prompt: expected a text with {PLAIN} or columns of the items, without spaces"
         )
     return text
