@@ -294,7 +294,7 @@ def setup_of(
         old_prices=old_prices(judges, today()),
         prices=price_sentence((*judges, *prepared.inputs.systems.values())),
         tier=_tiers(judges),
-        asked_anew=prepared.inputs.asked_anew,
+        asked_anew=_asked_anew(config),
         about=prepared.population,
         run=terms.run_id,
         version=version("judgeloop"),
@@ -311,6 +311,16 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
         repeated=_repeated(pool),
         empty=_empty(pool),
         usual_empty=_usual_empty(prepared.config, pool),
+    )
+
+
+def _asked_anew(config: RunSettings) -> str:
+    """Return which judges of the caller's have no identity, so that they are asked anew."""
+    return "; ".join(
+        f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts "
+        "remembered"
+        for judge in config.asked
+        if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
     )
 
 

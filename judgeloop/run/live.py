@@ -7,7 +7,6 @@ that answer live is refused here.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
@@ -18,7 +17,7 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.formats.join import Joined
 from judgeloop.formats.rows import Items
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.systems.catalogue import is_live, make_system
+from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.options import options_of
 
 TURNS = ("user", "assistant")
@@ -33,7 +32,7 @@ def live_systems(
         InputError: a system or an option of it is wrong, or the run cannot have one.
         UnpricedError: the price of one is not known, and there is a budget.
     """
-    names = {place: str(path) for place, path in enumerate(config.output_files) if is_live(path)}
+    names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
     if names and not config.takes_live:
         raise InputError(
             f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
@@ -79,12 +78,13 @@ def _check_lasts(config: RunSettings, name: str, system: System) -> None:
 def with_live(
     joined: Joined,
     systems: Mapping[int, System],
-    named: Sequence[tuple[Path, str | None]],
+    sources: Sequence[object],
+    names: Sequence[str | None],
     items: Items | None,
 ) -> Joined:
     """Return the joined files with live systems at their places, and what these are told of items.
 
-    `named` holds each system as typed, and its name if it was given another.
+    `sources` holds each system as typed, and `names` its name if it was given another.
 
     Raises:
         InputError: two systems have the same name, or a conversation cannot be sent.
@@ -96,7 +96,7 @@ def with_live(
     told = tuple(_as_told(item, items) for item in pool.items)
     if len({digest(one) for _, one in identities(systems, told)}) < len(systems):
         raise InputError(
-            f"{' and '.join(str(path) for path, _ in named)} are the same system; a system cannot be "
+            f"{' and '.join(str(path) for path in sources)} are the same system; a system cannot be "
             "compared with itself"
         )
     files = iter(zip(pool.systems, pool.outputs, strict=True))
@@ -104,7 +104,7 @@ def with_live(
     count = len(pool.systems) + len(systems)
     both = [
         (name or systems[place].label, nothing) if place in systems else next(files)
-        for place, (path, name) in enumerate(named)
+        for place, name in enumerate(names)
     ]
     if len({name for name, _ in both}) < count:
         raise InputError(

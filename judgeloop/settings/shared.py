@@ -75,7 +75,7 @@ SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),
     Setting(
-        "The systems' names, in the order of their files, in place of those in the files.",
+        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         ITEMS,
         Part.CONTENT,
         CallerOnly,
@@ -155,7 +155,9 @@ LedgerBudget = Annotated[
 ]
 AllowPlugins = Annotated[
     bool,
-    Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE, CallerOnly),
+    Setting(
+        "Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE, CallerOnly
+    ),
 ]
 LedgerMustExist = Annotated[
     bool,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.settings.setting import Declared, declared
 from judgeloop.settings.written import per_cent
-from judgeloop.systems.catalogue import is_live
+from judgeloop.systems.catalogue import system_row
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
@@ -24,7 +24,11 @@ LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 class Configuration:
     """The base class of all configurations: frozen dataclasses whose fields are settings."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "frozen": True,
+        "arbitrary_types_allowed": True,  # judges and tables that a program gives
+    }
 
     @classmethod
     def of(cls, **values: object) -> Self:
@@ -57,7 +61,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     given |= {
         name: (value,)
         for name, value in given.items()
-        if isinstance(value, str) and declared(config)[name].many
+        if declared(config)[name].many and not isinstance(value, list | tuple)
     }
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
@@ -106,7 +110,7 @@ def _check_text(field: Declared, value: object) -> None:
             raise InputError(f"`{field.name}`: expected a text without NUL, found {text!r:.60}")
         if (
             field.is_path
-            and not is_live(text)
+            and system_row(text) is None
             and any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts)
         ):
             raise InputError(

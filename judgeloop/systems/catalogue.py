@@ -5,10 +5,11 @@ a system. It imports nothing heavy: a system's module is imported when it is mad
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path, PosixPath
-from typing import Self
+from pathlib import Path
+from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import System
@@ -45,6 +46,7 @@ class SystemRow:
 
 OF_MODELS = frozenset({"base-url", "key-variable", "price", "timeout", "max-tokens", "version"})
 OF_CODE = frozenset({"max-cost", "timeout", "version", "concurrency"})
+DESCRIBED = SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS)
 SYSTEMS = (
     *(
         SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS)
@@ -52,7 +54,7 @@ SYSTEMS = (
     ),
     SystemRow("command:", "…", "command:make_system", OF_CODE | {"pass-env"}),
     SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
-    SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS),
+    DESCRIBED,
 )
 FORMS = ", ".join(row.form for row in SYSTEMS)
 # What other programs write, and what to write in its place.
@@ -63,54 +65,43 @@ _ELSEWHERE = (
 )
 
 
-class Typed(PosixPath):
-    """The name of a system as typed: a path would lose double slashes and dots in it."""
-
-    __slots__ = ("typed",)
-    typed: str
-
-    def __new__(cls, typed: str) -> Self:
-        """Return the name."""
-        made = super().__new__(cls, typed)
-        made.typed = typed
-        return made
-
-    def __str__(self) -> str:
-        """Return it as typed."""
-        return self.typed
-
-
-def system_row(name: str | Path) -> SystemRow | None:
+def system_row(name: str) -> SystemRow | None:
     """Return the row of a system that answers live; None for a file of outputs."""
-    return next((row for row in SYSTEMS if row.names(str(name))), None)
+    return next((row for row in SYSTEMS if row.names(name)), None)
 
 
-def is_live(name: str | Path) -> bool:
-    """Return whether an argument names a system that answers live."""
-    return system_row(name) is not None
+def source(value: Any) -> Any:
+    """Return a text as the name of a system that answers live, or else as a path.
 
+    So is the path of a description. What is neither a text nor a path is returned as it is.
 
-def source(value: object) -> object:
-    """Return an argument as the path or the name that it is; `./openai/x` becomes a whole path.
-
-    >>> str(source("openai/gpt-5-mini"))
+    >>> source("openai/gpt-5-mini")
     'openai/gpt-5-mini'
     """
+    if isinstance(value, Path) and DESCRIBED.names(value.name):
+        name = str(value)  # a path is a file, also one below a folder `openai`
+        return name if system_row(name) is DESCRIBED else str(value.absolute())
     if not isinstance(value, str):
         return value
     if meant := _meant(value):
         raise ValueError(f"expected a file or {FORMS} (did you mean {meant}?)")
     row = system_row(value)
-    if row is None or not row.prefix:
-        path = Path(value)
-        return path.absolute() if row is None and is_live(path) else path
-    if value == row.prefix:
+    if row is not None and value == row.prefix:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
-    if row.takes is OF_MODELS and "=" in value:
+    if row is not None and row.prefix and row.takes is OF_MODELS and "=" in value:
         raise ValueError(
             "expected the name of a model without =, which parts a setting from its value"
         )
-    return Typed(value)
+    return Path(value) if row is None else value
+
+
+def files_of(sources: Iterable[object]) -> list[Path]:
+    """Return the files among sources: those of outputs, and descriptions."""
+    named = (
+        Path(one) if isinstance(one, str) and system_row(one) is DESCRIBED else one
+        for one in sources
+    )
+    return [one for one in named if isinstance(one, Path)]
 
 
 def _meant(value: str) -> str:
@@ -135,7 +126,7 @@ def make_system(name: str, options: SystemOptions) -> System:
         InputError: an option is missing, is wrong, or has no effect on it.
     """
     row = system_row(name)
-    assert row is not None, "the caller has asked `is_live`"
+    assert row is not None, "it is a text that `source` left"
     for key in sorted(options.given - row.takes):
         raise InputError(
             f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"

@@ -151,10 +151,12 @@ class Description:
             return [*first, ("user", self._rendered(item))]
         begins = item.messages[0][0] == "system"
         if (begins and first) or self.prompt != PLAIN:
-            has = "a system prompt of its own" if begins and first else "turns"
+            second = begins and first
+            has = "a system prompt of its own" if second else "turns"
+            lacking = "system-prompt" if second else "prompt"
             raise InputError(
                 f"{self.path}: the item {item.id!r} is a conversation with {has}; expected items with a "
-                f"prompt, or a description without `{'system-prompt' if begins and first else 'prompt'}`"
+                f"prompt, or a description without {lacking!r}"
             )
         return [*first, *item.messages]
 
@@ -233,7 +235,7 @@ def _fields(path: Path) -> Fields:
 def _said(first: Any) -> str:
     key = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] == "missing":
-        return f"expected the key `{key}`, found none"
+        return f"expected the key {key!r}, found none"
     if first["type"] != "extra_forbidden" or len(first["loc"]) > 1:
         what = first["msg"].removeprefix("Input should be ")
         return f"{key!r}: expected {what}, found {first['input']!r:.60}"
@@ -262,6 +264,7 @@ def _template(path: Path, text: str) -> str:
     names = _FIELD.findall(text)
     if not names or any(name != name.strip() for name in names):
         raise DataError(
-            path, f"the prompt: expected a text with {PLAIN} or columns of the items, without spaces"
+            path,
+            f"the prompt: expected a text with {PLAIN} or columns of the items, without spaces",
         )
     return text

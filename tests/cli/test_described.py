@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from support.live import ITEMS, generated, of_both, system_flags, write_items, w
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Item
+from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.systems.description import KEYS_OF_FILE, Fields, read_description
 from judgeloop.systems.options import KEYS
 
@@ -131,7 +133,7 @@ def test_parameters_have_the_names_of_their_provider(model, text, fields):
 
     described(f'model = "{model}"\n{text}\n')
     entries = [f"{FILE}.base-url=http://127.0.0.1:9/v1"]
-    system = make_system(FILE, options_of(entries, [FILE], {}, offline=True)[FILE])
+    system: Any = make_system(FILE, options_of(entries, [FILE], {}, offline=True)[FILE])
     sent = system.chat.request("call", [("user", "x")])
     assert {key: sent[key] for key in fields} == fields
     plain = {"model", "messages", "max_tokens", "service_tier"}
@@ -139,19 +141,19 @@ def test_parameters_have_the_names_of_their_provider(model, text, fields):
 
 
 WRONG = [
-    ("", "expected the key `model`, found none"),
+    ("", "expected the key 'model', found none"),
     ('model = "openai/m"\nmodle = 1', "there is no key 'modle' (did you mean model?)"),
     ('model = "openai/m"\ntop-k = 3', "openai/… does not take `top-k`; it takes temperature"),
-    ('model = "gpt-4"', "`model`: expected one of openai/MODEL, anthropic/MODEL, vllm/NAME"),
-    ('model = "command:./run"', "`model`: expected one of openai/MODEL"),
-    ('model = "python:m:f"', "`model`: expected one of openai/MODEL"),
-    ('model = "openai/a=b"', "`model`: expected one of openai/MODEL"),
-    ('model = "openai/m"\nname = "a=b"', "`name`: expected a name without ="),
-    ('model = "openai/m"\ntemperature = 3', "`temperature`: expected less than or equal to 2"),
-    ('model = "openai/m"\nseed = "1"', "`seed`: expected a valid integer"),
-    ('model = "openai/m"\nstop = []', "`stop`: expected"),
+    ('model = "gpt-4"', "the model: expected one of openai/MODEL, anthropic/MODEL, vllm/NAME"),
+    ('model = "command:./run"', "the model: expected one of openai/MODEL"),
+    ('model = "python:m:f"', "the model: expected one of openai/MODEL"),
+    ('model = "openai/a=b"', "the model: expected one of openai/MODEL"),
+    ('model = "openai/m"\nname = "a=b"', "the name: expected a name without ="),
+    ('model = "openai/m"\ntemperature = 3', "'temperature': expected less than or equal to 2"),
+    ('model = "openai/m"\nseed = "1"', "'seed': expected a valid integer"),
+    ('model = "openai/m"\nstop = []', "'stop': expected"),
     ('model = "openai/m"\neffort = "hihg"', "(did you mean high?)"),
-    ('model = "openai/m"\nprompt = "no field"', "`prompt`: expected a text with {{prompt}}"),
+    ('model = "openai/m"\nprompt = "no field"', "the prompt: expected a text with {{prompt}}"),
     ('model = "openai/m"\nprompt = "{{ prompt }}"', "without spaces"),
     ('model = "openai/m"\nprompt = "{{promt}}"', "no such column (did you mean prompt?)"),
     ('model = "openai/m"\nprompt = "{{prompt}} {{reference}}"', "the field 'reference', and the item"),
@@ -162,7 +164,7 @@ WRONG = [
     ('model = "openai/m"\nprompt = { file = "link.md" }', "lies outside the folder"),
     ('model = "openai/m"\nprompt = { file = "large.md" }', "has more than 64 KiB"),
     ('model = "openai/m"\nprompt = { file = "latin.md" }', "is not UTF-8"),
-    ('model = "openai/m"\nprompt = { path = "x" }', "`prompt`"),
+    ('model = "openai/m"\nprompt = { path = "x" }', "'prompt': expected"),
     ('model = "openai/m"\nbase-url = "http://x"', "only the caller may say this of a system"),
     ("model = [", "this is no TOML"),
     ("a" * 70_000, "expected at most 64 KiB"),
@@ -188,13 +190,14 @@ def test_there_has_to_be_the_file(server):
 
 def test_a_conversation_takes_a_system_prompt_but_no_template_and_no_second_one(server):
     turns = [{"role": "user", "content": "x x 1"}]
-    rows = [{"id": f"item-{n}", "messages": turns} for n in range(1)]
+    write_outputs(Path("old.jsonl"), items=1)
+    rows = [{"id": "item-0", "messages": turns}]
     text = 'model = "openai/better"\nsystem-prompt = "Be brief."\n'
     Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     said = refused(server, text + 'prompt = "Q: {{prompt}}"')
     assert "is a conversation with turns" in said
     described(text)
-    judgeloop(*comparison(server, "--allow-partial"))
+    judgeloop(*comparison(server))
     assert [one["role"] for one in generated(server)[0]["messages"]] == ["system", "user"]
     server.requests.clear()
     rows = [{"id": "item-0", "messages": [{"role": "system", "content": "s"}, *turns]}]
@@ -277,10 +280,18 @@ def test_a_file_with_the_name_of_a_model_is_given_with_a_dot(server):
     Path("openai").mkdir()
     described('model = "openai/better"\n', "openai/mine.toml")
     name = "./openai/mine.toml"
-    place = str(Path("openai/mine.toml").absolute())
-    flags = system_flags(server, place)
+    flags = system_flags(server, name)
     base = ["compare", "old.jsonl", name, "--items", "items.jsonl", *judged_by(server), *flags]
     assert result_of(*base)["winner"] == "mine"
+    options = [one for one in flags if one != "--system"]
+    place = str(Path("openai/mine.toml").absolute())
+    for path, typed in ((Path("candidate.toml"), FILE), (Path("openai/mine.toml"), place)):
+        described('model = "openai/better"\n', path)
+        config = CompareConfig.of(
+            first="old.jsonl", second=path, items="items.jsonl", judge=("openai/judge",),
+            system=[one.replace(name, typed) for one in options],
+        )  # fmt: skip
+        assert config.second == typed, "a path is a file, and a description is one"
 
 
 def test_a_result_never_replaces_the_description(server):

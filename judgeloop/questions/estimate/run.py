@@ -236,4 +236,4 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
 
 
 def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:
-    return config.proxy if proxy is None else proxy.identity.name
+    return str(config.proxy or "") or None if proxy is None else proxy.identity.name
