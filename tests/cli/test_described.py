@@ -189,7 +189,8 @@ def test_there_has_to_be_the_file(server):
 
 
 def test_a_conversation_takes_a_system_prompt_but_no_template_and_no_second_one(server):
-    turns = [{"role": "user", "content": "x x 1"}]
+    last = {"role": "user", "content": "What is 1 and 1?"}
+    turns = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hi."}, last]
     write_outputs(Path("old.jsonl"), items=1)
     rows = [{"id": "item-0", "messages": turns}]
     text = 'model = "openai/better"\nsystem-prompt = "Be brief."\n'
@@ -198,7 +199,9 @@ def test_a_conversation_takes_a_system_prompt_but_no_template_and_no_second_one(
     assert "is a conversation with turns" in said
     described(text)
     judgeloop(*comparison(server))
-    assert [one["role"] for one in generated(server)[0]["messages"]] == ["system", "user"]
+    assert [one["role"] for one in generated(server)[0]["messages"]] == [
+        "system", "user", "assistant", "user",
+    ]  # fmt: skip
     server.requests.clear()
     rows = [{"id": "item-0", "messages": [{"role": "system", "content": "s"}, *turns]}]
     Path("items.jsonl").write_text(json.dumps(rows[0]))
@@ -254,7 +257,7 @@ def test_what_cannot_be_read_is_no_output(server, key, words, said):
     assert shown_to_judges(server) == "[]", "no judge is asked"
 
 
-def test_a_limit_in_the_description_is_part_of_the_system_and_the_callers_goes_first(server):
+def test_the_callers_limit_goes_before_that_of_the_description(server):
     described('model = "openai/better"\nmax-tokens = 64\n')
     result_of(*comparison(server))
     assert generated(server)[0]["max_tokens"] == 64
