@@ -24,6 +24,7 @@ from judgeloop.core.protocols import (
 )
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
@@ -227,7 +228,9 @@ def _controls_left(
         query
         for queries, tally in zip(terms.controls, known, strict=True)
         if tally is not None and tally.end is None
-        for query in queries[max(begin, tally.asked) : end]
+        for query in queries[: end * calls_each(queries)][
+            max(begin, tally.asked) * calls_each(queries) :
+        ]
     ]
 
 

@@ -14,7 +14,7 @@ from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import Query
+from judgeloop.core.records import Item, Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
@@ -29,7 +29,7 @@ from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.run.live import live_systems, with_live
-from judgeloop.settings.run_settings import ContestSettings, JudgeSettings, RunSettings, named
+from judgeloop.settings.run_settings import REFERENCES, JudgeSettings, RunSettings, named
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
@@ -317,31 +317,46 @@ def _controls(
     """
     from judgeloop.providers.prices import Metered
 
-    if not isinstance(config, ContestSettings) or not config.controlled:
+    if not config.controlled:
         return ()
     models = [isinstance(judge, Metered) for judge in judges]
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
-    trusted = config.trusted(pool.systems)
-    outputs = zip(pool.items, pool.outputs[pool.systems.index(trusted)], strict=True)
-    answers = {
-        trusted: [(item, output) for item, output in outputs if not is_short(output)],
-        "the references": [(item, item.reference) for item in pool.items if item.reference],
-    }
-    for source, answered in answers.items():
+    sources = config.sources(pool.systems)
+    for source in sources:
         drawn = [
-            control_queries(source, answered, judge.identity, number, config.max_item_bytes)
+            control_queries(
+                source,
+                _answered(pool, source),
+                judge.identity,
+                number,
+                config.max_item_bytes,
+                rates=config.rates,
+            )
             if model
             else ()
             for number, (judge, model) in enumerate(zip(judges, models, strict=True))
         ]
         if [bool(queries) for queries in drawn] == models:
             return tuple(drawn)
+    system = next(source for source in sources if source != REFERENCES)
+    why = (
+        f"{system} answers live: its answers are not known before, and there are no references"
+        if pool.systems.index(system) in pool.live
+        else f"there are not {FEWEST_ITEMS} of {system} that are long enough and differ, nor references"
+    )
     raise InputError(
-        f"`controls`: a judge is tested with answers to different questions, and there are not "
-        f"{FEWEST_ITEMS} of {trusted} that are long enough and differ, nor references. Give the items "
+        f"`controls`: a judge is tested with answers to different questions, and {why}. Give the items "
         "references, or set `controls=off`"
     )
+
+
+def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
+    """Return the items with the answers of a system, but for short ones, or with their references."""
+    if source == REFERENCES:
+        return [(item, item.reference) for item in pool.items if item.reference]
+    outputs = zip(pool.items, pool.outputs[pool.systems.index(source)], strict=True)
+    return [(item, output) for item, output in outputs if not is_short(output)]
 
 
 def check_winner(config: RunSettings, pool: Pool) -> None:

@@ -62,6 +62,7 @@ from judgeloop.settings.shared import (
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
 
+REFERENCES = "the references"  # whose answers controls show, if no system's
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
@@ -220,6 +221,17 @@ class RunSettings(JudgeSettings):
     ] = 0
     rpm: CallsAMinute = None
     tpm: TokensAMinute = None
+    controls: Annotated[
+        str | None,
+        one_of(("on", "off")),
+        Setting(
+            "Test first whether each judge tells an answer from one to another question: on or off. "
+            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
+            JUDGE,
+            Part.REPORT,
+            Found,
+        ),
+    ] = None
     run_dir: Annotated[
         Path | None,
         Setting(
@@ -255,9 +267,18 @@ class RunSettings(JudgeSettings):
         return None
 
     @property
+    def gated(self) -> bool:
+        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
+        return False
+
+    @property
     def controlled(self) -> bool:
         """Whether judges that are models are tested by controls."""
-        return False
+        return self.gated if self.controls is None else self.controls == "on"
+
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: references first."""
+        return REFERENCES, systems[0]
 
     @property
     def population(self) -> Population:
@@ -337,31 +358,14 @@ class ContestSettings(RunSettings):
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
-    controls: Annotated[
-        str | None,
-        one_of(("on", "off")),
-        Setting(
-            "Test first whether each judge tells an answer from one to another question: on or off. "
-            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
-            JUDGE,
-            Part.REPORT,
-            Found,
-        ),
-    ] = None
-
-    @property
-    def gated(self) -> bool:
-        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
-        return False
-
-    @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
-        return self.gated if self.controls is None else self.controls == "on"
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""
         return self.against(systems) or systems[self.require_winner == systems[0]]
+
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: the baseline's first."""
+        return self.trusted(systems), REFERENCES
 
     @property
     def rates(self) -> bool:
