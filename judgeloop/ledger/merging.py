@@ -1,6 +1,6 @@
-"""Takes what other ledgers hold into one: their verdicts, outputs and attempts, each once.
+"""Takes what other ledgers hold into one: verdicts, outputs, attempts and results, each once.
 
-A source is read as a stranger's file: from a copy that nobody can change, with exactly the tables
+A source is read as a stranger's file: from a copy of our own, with exactly the tables
 of a ledger, and row by row with its seal. Its money stays its own: a run of a source gets the name
 RUN@ORIGIN, which no budget here counts, unless the caller says that it is his. What is open in a
 source is left there. A verdict that differs under one key is reported, and neither is used until
@@ -33,8 +33,10 @@ from judgeloop.ledger.rows import (
     TAKEN,
     AboutRow,
     AttemptRow,
+    JudgedRow,
     LedgerConnection,
     OutputRow,
+    ResultRow,
     RunRow,
     Sealer,
     VerdictRow,
@@ -157,8 +159,8 @@ def _believed(connection: LedgerConnection, path: Path, believing: Believing) ->
             "(`their_key_variable`), or believe the file as it is (`trust_origin`)"
         )
     raise InputError(
-        f"{path} is not signed, so that nobody can tell who wrote it, and its verdicts would be "
-        f"believed. If you trust the file as it is: `trust_origin={path}`"
+        f"{path} is not signed: anybody may have written it, and its verdicts would be believed. If you "
+        f"trust the file as it is: `trust_origin={path}`"
     )
 
 
@@ -185,6 +187,8 @@ class _Merge:
         disputed = [self._verdict(row) for row in read(self._old, VerdictRow, "true ORDER BY seq")]
         for output in read(self._old, OutputRow, "true ORDER BY seq"):
             self._output(output)
+        for result in read(self._old, ResultRow, "true ORDER BY seq"):
+            self._result(result)
         self._found.disputed = tuple(said for said in disputed if said)
         (self._found.open,) = self._old.execute(
             "SELECT count(*) FROM attempts WHERE ended IS NULL"
@@ -193,23 +197,37 @@ class _Merge:
 
     def _attempt(self, attempt: AttemptRow) -> None:
         mark = mark_of(self._old.sealer.ledger, attempt)
-        run = attempt.run
-        if not self._own and ORIGIN not in run:
-            run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
         known = self._known.get(mark)
         if known is not None:
             held = one(self._new, AttemptRow, "id = ?", known)
             assert held is not None, "its number was read just now"
             self._here[attempt.id] = held
             return
-        if one(self._new, RunRow, "id = ?", run) is None:
-            insert(self._new, RunRow(next_number(self._new, RunRow), run, attempt.began_at, 0, 0))
+        run = self._run(attempt.run, attempt.began_at)
         taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
         insert(self._new, taken)
         charge(self._new, run, taken.charged_p)
         self._known[mark], self._here[attempt.id] = taken.id, taken
         self._found.attempts += 1
         self._found.spent_p += taken.charged_p
+
+    def _run(self, run: str, began_at: str) -> str:
+        """Return the name that a run of the source has here; it is made if it is missing."""
+        if not self._own and ORIGIN not in run:
+            run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
+        if one(self._new, RunRow, "id = ?", run) is None:
+            insert(self._new, RunRow(next_number(self._new, RunRow), run, began_at, 0, 0))
+        return run
+
+    def _result(self, row: ResultRow) -> None:
+        """Take the result of a run with its texts, unless the run has one here."""
+        run = self._run(row.run, row.created_at)
+        if one(self._new, ResultRow, "run = ?", run) is None:
+            named = "digest IN (SELECT value FROM json_each(?))"
+            for text in read(self._old, JudgedRow, named, row.digests):
+                if one(self._new, JudgedRow, "digest = ?", text.digest) is None:
+                    insert(self._new, text._replace(seq=next_number(self._new, JudgedRow)))
+            insert(self._new, row._replace(seq=next_number(self._new, ResultRow), run=run))
 
     def _verdict(self, row: VerdictRow) -> str:
         """Take a verdict; return what it is about if it differs from the one here, and none is used."""

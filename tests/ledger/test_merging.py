@@ -12,7 +12,7 @@ from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
-from judgeloop.core.ledger import End, Reservation
+from judgeloop.core.ledger import End, KeptResult, Reservation
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.inspection import inspect
@@ -54,6 +54,8 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, ledg
             await ledger.settle(ticket, reply)
         for ticket in await sent([f"unknown{number}" for number in range(unknown)]):
             await ledger.abandon(ticket, End.TIMED_OUT, "timed out")
+        texts = {"digest of a": "a", f"digest of {path.name}": path.name}
+        ledger.keep(run, KeptResult("new is better", "text", "{}", texts))
         await sent([f"open{number}" for number in range(in_flight)])
         await ledger.aclose()
 
@@ -135,6 +137,28 @@ def test_what_comes_back_is_known_as_ones_own(paths):
     (back,) = merge(anna, [ben], as_they_are(ben))
     assert (back.attempts, back.verdicts) == (1, 1), "not its own attempt once more"
     assert known(anna, ["k1", "k2"]) == {"k1": 1.0, "k2": 0.0}
+
+
+def test_results_come_with_their_texts_each_once(paths):
+    team, anna, ben = paths
+    write(anna, {"k1": 1.0})
+    write(ben, {"k1": 1.0})
+    for _ in range(2):
+        merge(team, [anna, ben], as_they_are(anna, ben))
+    with open_reader(team) as reader:
+        runs = [run.id for run in reader.runs()]
+        assert sorted(runs) == sorted(
+            {f"night@{ledger[:12]}" for ledger in map(id_of, (anna, ben))}
+        )
+        names = {name for run in runs for name in reader.result(run).texts.values()}
+    assert names == {"a", "anna.sqlite", "ben.sqlite"}
+    with opened(team) as connection:
+        assert connection.execute("SELECT count(*) FROM judged").fetchone() == (3,)
+
+
+def id_of(path):
+    with open_reader(path) as reader:
+        return reader.id
 
 
 def test_a_copy_that_went_its_own_way_is_merged_with_what_is_new_in_it(paths):
