@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
@@ -22,7 +22,6 @@ from judgeloop.api.in_memory import Collector
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
-from judgeloop.report.labels import Texts
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.inputs import NOTHING_GIVEN, Given
 
@@ -143,7 +142,8 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
-        return replace(result, texts=result.texts or Texts(ready.pool))
+        shown: R = ready.with_texts(result)
+        return shown
 
 
 def _beside(
