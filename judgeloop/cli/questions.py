@@ -161,7 +161,7 @@ class Asking:
 
         run = self.question.load().run
         if ready.booked:
-            _note_ledger(ready)
+            note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
@@ -213,6 +213,8 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
+        from judgeloop.questions.stored import keep
+        from judgeloop.report.page import render
         from judgeloop.run.folder import folder_of, remember
 
         config, folder = ready.config, folder_of(ready.config, ready.run_id)
@@ -228,6 +230,8 @@ class Asking:
                 write_run(folder, result, read.files)
                 remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result)
+            if ready.booked:
+                keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:
@@ -268,7 +272,7 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
         check_run_folder(config.run_dir)
 
 
-def _note_ledger(ready: Any) -> None:
+def note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
     from judgeloop.run.folder import folder_of, remember, sentences_about
 

@@ -24,6 +24,7 @@ from judgeloop.core.protocols import (
 )
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
@@ -175,7 +176,7 @@ async def planned(
         beside += await _quotes_left(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
-    await _look_up(prepared, sources, every)
+    await look_up(prepared, sources, every)
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
@@ -200,7 +201,7 @@ def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
     return {names[place]: system for place, system in prepared.inputs.systems.items()}
 
 
-async def _look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
+async def look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
     """Let `sources` know which outputs the ledger has."""
     if sources.systems:
         ledger = open_ledger(prepared.config.ledger)
@@ -227,7 +228,9 @@ def _controls_left(
         query
         for queries, tally in zip(terms.controls, known, strict=True)
         if tally is not None and tally.end is None
-        for query in queries[max(begin, tally.asked) : end]
+        for query in queries[: end * calls_each(queries)][
+            max(begin, tally.asked) * calls_each(queries) :
+        ]
     ]
 
 
@@ -235,7 +238,7 @@ async def _quotes_left(
     prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
-    await _look_up(prepared, sources, queries)
+    await look_up(prepared, sources, queries)
     plans = [sources.plan(query) for query in queries]
     ledger = open_ledger(prepared.config.ledger)
     try:
@@ -294,7 +297,7 @@ def setup_of(
         old_prices=old_prices(judges, today()),
         prices=price_sentence((*judges, *prepared.inputs.systems.values())),
         tier=_tiers(judges),
-        asked_anew=prepared.inputs.asked_anew,
+        asked_anew=_asked_anew(config),
         about=prepared.population,
         run=terms.run_id,
         version=version("judgeloop"),
@@ -311,6 +314,16 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
         repeated=_repeated(pool),
         empty=_empty(pool),
         usual_empty=_usual_empty(prepared.config, pool),
+    )
+
+
+def _asked_anew(config: RunSettings) -> str:
+    """Return which judges of the caller's have no identity, so that they are asked anew."""
+    return "; ".join(
+        f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts "
+        "remembered"
+        for judge in config.asked
+        if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
     )
 
 

@@ -5,7 +5,7 @@ question's own `config.py` declares the others.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -16,12 +16,14 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import Population
+from judgeloop.core.protocols import Judge
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
+from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
 from judgeloop.report.labels import Shown
-from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, declared, one_of
+from judgeloop.settings.setting import Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -30,10 +32,13 @@ from judgeloop.settings.shared import (
     MONEY,
     OUTPUT,
     STOPPING,
+    AllowPlugins,
     BaseUrl,
     Budget,
-    CallerOnly,
+    CallsAMinute,
     ColumnMap,
+    Concurrency,
+    Deadline,
     Effort,
     EpochOfRun,
     Found,
@@ -42,7 +47,9 @@ from judgeloop.settings.shared import (
     JudgePrice,
     Ledger,
     LedgerBudget,
+    LedgerMustExist,
     LenientReplies,
+    MaxAbstentions,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
@@ -50,12 +57,13 @@ from judgeloop.settings.shared import (
     SystemNames,
     TieMargin,
     Tier,
+    TokensAMinute,
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount, seconds
-from judgeloop.systems.catalogue import is_live
+from judgeloop.settings.written import amount
 
+REFERENCES = "the references"  # whose answers controls show, if no system's
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
@@ -63,11 +71,7 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class JudgeSettings(Configuration):
     """The judges, their prompt, prices and budget. Money in dollars, times in seconds."""
 
-    judge: Annotated[
-        tuple[str, ...],
-        MinLen(1),
-        JUDGES,
-    ]
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1), JUDGES]
     judge_base_url: BaseUrl = None
     judge_name: JudgeNames = ()
     judge_price: JudgePrice = None
@@ -111,25 +115,11 @@ class JudgeSettings(Configuration):
             example="Which answer is more helpful?",
         ),
     ] = None
-    allow_plugins: Annotated[
-        bool,
-        Setting(
-            "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
-        ),
-    ] = False
+    allow_plugins: AllowPlugins = False
     budget: Budget = Decimal("5.00")
     ledger_budget: LedgerBudget = None
     ledger: Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: Annotated[
-        bool,
-        Setting(
-            "Refuse to run without a ledger, in place of making one.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            file_only=True,
-        ),
-    ] = False
+    ledger_must_exist: LedgerMustExist = False
 
     @property
     def budget_p(self) -> int | None:
@@ -148,9 +138,14 @@ class JudgeSettings(Configuration):
         return Path(price) if price is not None and is_price_file(price) else None
 
     @property
-    def specs(self) -> tuple[str, ...]:
-        """Every judge that is asked, as typed by the user."""
+    def asked(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked: its name, or an object of the caller's."""
         return self.judge
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked by its name, as typed by the user."""
+        return named(self.asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +153,7 @@ class RunSettings(JudgeSettings):
     """The settings of every run that asks judges about systems' outputs."""
 
     items: Annotated[
-        Path | None,
+        Source | None,
         Setting(
             "File of prompts and references, joined with the outputs by id or prompt.",
             ITEMS,
@@ -202,16 +197,7 @@ class RunSettings(JudgeSettings):
     ] = Population.THESE_ITEMS.value
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
-    max_abstentions: Annotated[
-        float,
-        Ge(0),
-        Le(1),
-        run_setting(
-            "Stop once the share of items without a verdict exceeds this (0 to 1).",
-            STOPPING,
-            file_only=True,
-        ),
-    ] = 0.05
+    max_abstentions: MaxAbstentions = 0.05
     fail_on_warning: Annotated[
         bool,
         Setting(
@@ -221,21 +207,8 @@ class RunSettings(JudgeSettings):
             Found,
         ),
     ] = False
-    deadline: Annotated[
-        float | None,
-        Parse(seconds, DURATION_FORM),
-        Gt(0),
-        Setting(
-            "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
-            MONEY,
-            Part.PACE,
-            Found,
-            metavar="DURATION",
-        ),
-    ] = None
-    concurrency: Annotated[
-        int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
-    ] = 8
+    deadline: Deadline = None
+    concurrency: Concurrency = 8
     lookahead: Annotated[
         int,
         Ge(0),
@@ -247,26 +220,17 @@ class RunSettings(JudgeSettings):
             file_only=True,
         ),
     ] = 0
-    rpm: Annotated[
-        int | None,
-        Ge(1),
+    rpm: CallsAMinute = None
+    tpm: TokensAMinute = None
+    controls: Annotated[
+        str | None,
+        one_of(("on", "off")),
         Setting(
-            "Maximum number of calls a minute for each judge.",
-            MONEY,
-            Part.PACE,
+            "Test first whether each judge tells an answer from one to another question: on or off. "
+            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
+            JUDGE,
+            Part.REPORT,
             Found,
-            file_only=True,
-        ),
-    ] = None
-    tpm: Annotated[
-        int | None,
-        Ge(1),
-        Setting(
-            "Maximum number of tokens a minute for each judge.",
-            MONEY,
-            Part.PACE,
-            Found,
-            file_only=True,
         ),
     ] = None
     report_texts: Annotated[
@@ -316,9 +280,18 @@ class RunSettings(JudgeSettings):
         return None
 
     @property
+    def gated(self) -> bool:
+        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
+        return False
+
+    @property
     def controlled(self) -> bool:
         """Whether judges that are models are tested by controls."""
-        return False
+        return self.gated if self.controls is None else self.controls == "on"
+
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: references first."""
+        return REFERENCES, systems[0]
 
     @property
     def population(self) -> Population:
@@ -352,8 +325,8 @@ class RunSettings(JudgeSettings):
 
     @property
     @abstractmethod
-    def output_files(self) -> tuple[Path, ...]:
-        """The file of each system's outputs."""
+    def output_files(self) -> tuple[Source | str, ...]:
+        """Each system: its outputs, or the name of one that answers live."""
 
     @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -365,9 +338,8 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        files = [path for path in self.output_files if not is_live(path)]
-        given = [*files, self.items, self.price_file, self.ledger]
-        return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
+        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,36 +371,24 @@ class ContestSettings(RunSettings):
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
-    controls: Annotated[
-        str | None,
-        one_of(("on", "off")),
-        Setting(
-            "Test first whether each judge tells an answer from one to another question: on or off. "
-            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
-            JUDGE,
-            Part.REPORT,
-            Found,
-        ),
-    ] = None
-
-    @property
-    def gated(self) -> bool:
-        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
-        return False
-
-    @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
-        return self.gated if self.controls is None else self.controls == "on"
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""
         return self.against(systems) or systems[self.require_winner == systems[0]]
 
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: the baseline's first."""
+        return self.trusted(systems), REFERENCES
+
     @property
     def rates(self) -> bool:
         """False: the judge sees two outputs at a time."""
         return False
+
+
+def named(judges: Iterable[object]) -> tuple[str, ...]:
+    """Return the judges that are given by name."""
+    return tuple(one for one in judges if isinstance(one, str))
 
 
 C = TypeVar("C", bound=JudgeSettings)
