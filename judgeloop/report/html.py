@@ -16,18 +16,16 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
-from judgeloop.report.labels import LabelRow, Shown
+from judgeloop.report.labels import LabelRow, Shown, Texts
 from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
+from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
 from judgeloop.report.words import count, shortened
-
-if TYPE_CHECKING:
-    from judgeloop.report.run_result import RunResult
 
 # The styles of a notebook's tables. The figures of standings are aligned by spaces.
 NAME = "text-align: left; vertical-align: top; white-space: nowrap; font-weight: 600"
@@ -42,7 +40,24 @@ NARROW = 5  # columns beside other cards
 SCORED = "rated"  # the kind of an item with a score of one output
 
 
-def render_html(result: RunResult, written: str = "") -> str:
+class Shows(Protocol):
+    """What a page reads of a result."""
+
+    @property
+    def job(self) -> str: ...  # noqa: D102 - as `RunResult` says
+    @property
+    def page(self) -> Page: ...  # noqa: D102
+    @property
+    def setup(self) -> Setup: ...  # noqa: D102
+    @property
+    def labels(self) -> tuple[LabelRow, ...]: ...  # noqa: D102
+    @property
+    def texts(self) -> Texts | None: ...  # noqa: D102
+    def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
+    def lost(self, label: LabelRow) -> bool: ...  # noqa: D102
+
+
+def render_html(result: Shows, written: str = "") -> str:
     """Return the page: the decision, the evidence, the judged items, and how to do it again.
 
     `written` is the date that the page names. Of items whose texts the result holds, and a report may
@@ -156,7 +171,7 @@ def _again(section: Section) -> str:
     return command + _section(Section("", rest))
 
 
-def _filters(result: RunResult) -> Iterable[str]:
+def _filters(result: Shows) -> Iterable[str]:
     """Yield a button for each kind of verdict that there is."""
     kinds = Counter(_kind(label, result) for label in result.labels)
     names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict"}
@@ -174,7 +189,7 @@ def _filters(result: RunResult) -> Iterable[str]:
             yield f'<button type="button" value="{kind}" aria-pressed="false">{said}</button>'
 
 
-def _kind(label: LabelRow, result: RunResult) -> str:
+def _kind(label: LabelRow, result: Shows) -> str:
     if label.score is None:
         return "none"
     if label.against is None:
@@ -190,7 +205,7 @@ def _verdict(label: LabelRow) -> str:
     return f"{label.score:.3f}" if label.against is None else label.winner or "tie"
 
 
-def _about_items(result: RunResult, items: list[str]) -> str:
+def _about_items(result: Shows, items: list[str]) -> str:
     """Return what is to be known of the list of items."""
     texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
     opened = sum(item.startswith("<details") for item in items)
@@ -208,7 +223,7 @@ def _about_items(result: RunResult, items: list[str]) -> str:
     return " ".join(said)
 
 
-def _items(result: RunResult) -> Iterable[str]:
+def _items(result: Shows) -> Iterable[str]:
     """Yield the judged items, which open to their texts while there is room."""
     left = MOST_TEXT
     for label in result.labels:
@@ -220,12 +235,12 @@ def _items(result: RunResult) -> Iterable[str]:
         yield _item(label, result, inside, peek or ("" if hidden else visible(label.reason)))
 
 
-def _shows(label: LabelRow, result: RunResult) -> bool:
+def _shows(label: LabelRow, result: Shows) -> bool:
     shown = result.texts.shown if result.texts else Shown.NONE
     return shown is Shown.ALL or (shown is Shown.LOST and result.lost(label))
 
 
-def _item(label: LabelRow, result: RunResult, inside: str, peek: str) -> str:
+def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     """Return an item with what its filters read; all that is not a kind of its own is escaped."""
     kind = _kind(label, result)
     data = f' data-kind="{kind}" data-id="{_attribute(label.item_id)}"'
@@ -247,7 +262,7 @@ def _item(label: LabelRow, result: RunResult, inside: str, peek: str) -> str:
     return f'<details class="item{aside}"{data}><summary>{cells}</summary>\n{inside}</details>'
 
 
-def _texts(label: LabelRow, result: RunResult) -> tuple[str, str]:
+def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
@@ -271,7 +286,7 @@ def _texts(label: LabelRow, result: RunResult) -> tuple[str, str]:
     )
 
 
-def _letter(system: str, label: LabelRow, result: RunResult) -> str:
+def _letter(system: str, label: LabelRow, result: Shows) -> str:
     """Return which letter the judge knew a system by, where the order could change the verdict."""
     if result.setup.order is None or label.shown_first is None or label.against is None:
         return ""
