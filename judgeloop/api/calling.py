@@ -22,6 +22,7 @@ from judgeloop.api.in_memory import settings_of
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
+from judgeloop.questions.stored import keep
 from judgeloop.report.labels import Texts
 from judgeloop.run.dry_run import DryRun
 
@@ -142,7 +143,10 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
-        return replace(result, texts=result.texts or Texts(ready.pool))
+        shown = replace(result, texts=result.texts or Texts(ready.pool))
+        if ready.booked:
+            await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+        return shown
 
 
 def _beside(

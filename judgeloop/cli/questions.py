@@ -205,7 +205,9 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
+        from judgeloop.questions.stored import keep
         from judgeloop.report.labels import Texts
+        from judgeloop.report.page import render
         from judgeloop.run.folder import folder_of, remember
 
         config, folder = ready.config, folder_of(ready.config, ready.run_id)
@@ -221,6 +223,8 @@ class Asking:
                 write_run(folder, result, read.files)
                 remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result)
+            if ready.booked:
+                keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:
