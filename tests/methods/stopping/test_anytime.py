@@ -153,7 +153,7 @@ def likelihood_ratio(wins, losses, won, lost):
 
 @pytest.mark.parametrize("decisive", [*range(2, 41), 80, 81, 200, 201])
 def test_a_lead_of_the_root_is_no_more_probable_without_replacement(decisive):
-    """The lemma of `Anytime`, for the level pool, and the one with a loss more if that cannot be."""
+    """The lemma of `methods/stats/betting.py`, for the level pool, and the one with a loss more if that cannot be."""
     won, lost = decisive // 2, decisive - decisive // 2
     for wins in range(1, won + 1):
         for losses in range(min(wins, lost)):
