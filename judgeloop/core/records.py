@@ -22,7 +22,8 @@ class Item:
     """An input of the test set.
 
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
-    that answers live gets these. `prompt` is the same as one text, for judges.
+    that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
+    else such a system may be told, by the names of the file's columns: JSON values.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Item:
     reference: str | None = None
     group: str | None = None
     messages: tuple[tuple[str, str], ...] = ()
+    columns: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

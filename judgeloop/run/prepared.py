@@ -155,7 +155,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
             "systems": pool.systems,
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
-            **({"live": identities(inputs.systems)} if inputs.systems else {}),
+            **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
             "settings": settings_in_id(config),
             "content": {name: plain(value) for name, value in content.items()},
         }

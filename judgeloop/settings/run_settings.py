@@ -61,6 +61,7 @@ from judgeloop.settings.shared import (
 )
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
+from judgeloop.systems.catalogue import files_of
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
@@ -325,7 +326,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        given = [*files_of(self.output_files), self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
 
 
