@@ -177,6 +177,13 @@ COMMANDS = (
         for question in QUESTIONS
     ),
     Command(
+        "generate",
+        "Let a system answer items, and write its outputs to a file.",
+        "generate:generate",
+        (_class("settings.generate_settings:GenerateConfig"),),
+        (QUIET, CONVERTED_FILE),
+    ),
+    Command(
         "doctor",
         "Check whether a judge works: key, server, model, reply, price.",
         "doctor:doctor",

@@ -4,7 +4,7 @@ Reads one file and writes another; of a file with several systems, the one that 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.column_map import along_paths, parse_map
 from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of
+from judgeloop.formats.own_files import write_whole
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row
@@ -67,23 +68,35 @@ def convert() -> click.Command:
 
 
 def _convert(*, output: Path, **given: Any) -> None:
-    from judgeloop.formats.own_files import write_whole
-
     with explained():
         config = ConvertConfig.of(**given)
-        if output.resolve() == config.source.resolve():
-            raise InputError(f"-o {output}: expected another file than the one to convert")
-        if output.suffix not in WRITTEN:
-            raise InputError(f"-o {output}: expected a file ending in {' or '.join(WRITTEN)}")
-        if not output.absolute().parent.is_dir() or output.is_dir():
-            raise InputError(f"-o {output}: expected a file in an existing folder")
+        check_rows_file(output, config.source)
         found = converted(config)
-        lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in found.rows)
-        write_whole(output, "".join(f"{line}\n" for line in lines))
+        write_rows(output, found.rows)
         without = (
             f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
         )
         say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
+
+
+def check_rows_file(output: Path, source: Path) -> None:
+    """Refuse a file of rows that cannot be written, or is the one that is read.
+
+    Raises:
+        InputError: says what was expected.
+    """
+    if output.resolve() == source.resolve():
+        raise InputError(f"-o {output}: expected another file than {source}, which is read")
+    if output.suffix not in WRITTEN:
+        raise InputError(f"-o {output}: expected a file ending in {' or '.join(WRITTEN)}")
+    if not output.absolute().parent.is_dir() or output.is_dir():
+        raise InputError(f"-o {output}: expected a file in an existing folder")
+
+
+def write_rows(output: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows as JSON lines."""
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    write_whole(output, "".join(f"{line}\n" for line in lines))
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Asking:
 
         run = self.question.load().run
         if ready.booked:
-            _note_ledger(ready)
+            note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
@@ -261,7 +261,7 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
         check_run_folder(config.run_dir)
 
 
-def _note_ledger(ready: Any) -> None:
+def note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
     from judgeloop.run.folder import folder_of, remember, sentences_about
 

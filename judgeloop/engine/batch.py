@@ -36,16 +36,16 @@ Answering = asyncio.Task[Answer | None]
 
 
 async def answers(
-    oracle: Oracle, queries: Sequence[Query], *, counted: bool = True
+    oracle: Oracle, queries: Sequence[Query], *, counted: bool = True, before: int = 0
 ) -> list[Answer]:
     """Return the answers to `queries`, up to the first query without an answer.
 
-    If they are `counted`, observers are told the number of answers so far.
+    If they are `counted`, observers are told the number of answers so far, with those `before`.
     """
     # As if all were decisive, so that the batch audits none too many.
     audits = FEWEST_BOTH - oracle.audited
     asked = [replace(query, audited=number < audits) for number, query in enumerate(queries)]
-    found = await Batch(oracle, asked, counted=counted).run()
+    found = await Batch(oracle, asked, counted=counted, before=before).run()
     oracle.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
     return found
 
@@ -54,8 +54,10 @@ async def answers(
 class Batch:
     """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
-    def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool) -> None:
-        """`queries` are in the order asked."""
+    def __init__(
+        self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0
+    ) -> None:
+        """`queries` are in the order asked, after so many `before`."""
         self._oracle = oracle
         self._state = oracle.state
         self._accounts = oracle.accounts
@@ -67,7 +69,7 @@ class Batch:
         self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
         self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
-        self._count = 0  # number of queries with an answer
+        self._count = before  # number of queries with an answer
 
     async def run(self) -> list[Answer]:
         """Answer the queries; wait for all calls in flight, unless the user abandons them."""

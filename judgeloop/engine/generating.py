@@ -86,11 +86,17 @@ class Sources:
         whole = self._filled(query)
         if whole.missing:
             return Planned(whole, (), outputs=tuple(self.asks(whole)))
+        if not self._judges:
+            return Planned(whole, (), unasked=Verdict(TIE, reason="no judge is asked"))
         self._judged.update(ask.key for ask in self.asks(query))
         lost = self._lost(query)
         if lost is not None:
             return Planned(whole, (), unasked=lost)
         return plan_for(whole, self._judges, self._terms)
+
+    def output_of(self, query: Query) -> Output | None:
+        """Return the output of the only system of a query; None if it is not known."""
+        return self._known.get(self._ask(query.systems[0], query).key)
 
     def _filled(self, query: Query) -> Query:
         """Return `query` with the outputs that are known."""

@@ -11,6 +11,7 @@ from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
+from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
@@ -29,6 +30,10 @@ UNFINISHED = {
     StopKind.CONTROLS,
     StopKind.DRY_RUN,
 }
+
+# After so many items it is looked whether a system fails too often, or is another one. The number
+# does not depend on concurrency.
+AT_ONCE = 64
 
 
 async def drive(
@@ -84,8 +89,12 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     state = oracle.state
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
-        told = await answers(oracle, queries)
-        wrong = oracle.sources.wrong(queries, state.terms.max_failed)
+        told: list[Answer] = []
+        wrong = None
+        while not wrong and not state.reason and len(told) < len(queries):
+            some = queries[len(told) :][: AT_ONCE if pool.live else None]
+            told += await answers(oracle, some, before=len(told))
+            wrong = oracle.sources.wrong(some, state.terms.max_failed)
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()

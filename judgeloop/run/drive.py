@@ -175,7 +175,7 @@ async def planned(
         beside += await _quotes_left(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
-    await _look_up(prepared, sources, every)
+    await look_up(prepared, sources, every)
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
@@ -200,7 +200,7 @@ def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
     return {names[place]: system for place, system in prepared.inputs.systems.items()}
 
 
-async def _look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
+async def look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
     """Let `sources` know which outputs the ledger has."""
     if sources.systems:
         ledger = open_ledger(prepared.config.ledger)
@@ -235,7 +235,7 @@ async def _quotes_left(
     prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
-    await _look_up(prepared, sources, queries)
+    await look_up(prepared, sources, queries)
     plans = [sources.plan(query) for query in queries]
     ledger = open_ledger(prepared.config.ledger)
     try:

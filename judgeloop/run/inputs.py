@@ -144,13 +144,8 @@ def read_inputs(
     """
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
-    for place in (config.ledger, config.cache_dir):
-        check_place(place)
-    if config.ledger_must_exist and not is_ledger(config.ledger):
-        raise InputError(
-            f"`ledger={config.ledger}`: there is no ledger there, and `ledger_must_exist` is set. "
-            "Correct the path, or make a new ledger with `judgeloop ledger create`"
-        )
+    check_ledger(config)
+    check_place(config.cache_dir)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
     systems = live_systems(config, environment, offline=offline)
@@ -198,6 +193,20 @@ def read_inputs(
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
         systems,
     )
+
+
+def check_ledger(config: RunSettings) -> None:
+    """Refuse a ledger behind a link, or one that is missing and has to be there.
+
+    Raises:
+        InputError: says what to do instead.
+    """
+    check_place(config.ledger)
+    if config.ledger_must_exist and not is_ledger(config.ledger):
+        raise InputError(
+            f"`ledger={config.ledger}`: there is no ledger there, and `ledger_must_exist` is set. "
+            "Correct the path, or make a new ledger with `judgeloop ledger create`"
+        )
 
 
 def named_files(config: RunSettings, given: Given) -> list[tuple[Path, str | None]]:

@@ -20,7 +20,7 @@ from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
-from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, declared, one_of
+from judgeloop.settings.setting import Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -29,10 +29,13 @@ from judgeloop.settings.shared import (
     MONEY,
     OUTPUT,
     STOPPING,
+    AllowPlugins,
     BaseUrl,
     Budget,
-    CallerOnly,
+    CallsAMinute,
     ColumnMap,
+    Concurrency,
+    Deadline,
     Effort,
     EpochOfRun,
     Found,
@@ -41,7 +44,9 @@ from judgeloop.settings.shared import (
     JudgePrice,
     Ledger,
     LedgerBudget,
+    LedgerMustExist,
     LenientReplies,
+    MaxAbstentions,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
@@ -49,10 +54,11 @@ from judgeloop.settings.shared import (
     SystemNames,
     TieMargin,
     Tier,
+    TokensAMinute,
     run_setting,
 )
 from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount, seconds
+from judgeloop.settings.written import amount
 from judgeloop.systems.catalogue import is_live
 
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
@@ -110,25 +116,11 @@ class JudgeSettings(Configuration):
             example="Which answer is more helpful?",
         ),
     ] = None
-    allow_plugins: Annotated[
-        bool,
-        Setting(
-            "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
-        ),
-    ] = False
+    allow_plugins: AllowPlugins = False
     budget: Budget = Decimal("5.00")
     ledger_budget: LedgerBudget = None
     ledger: Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: Annotated[
-        bool,
-        Setting(
-            "Refuse to run without a ledger, in place of making one.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            file_only=True,
-        ),
-    ] = False
+    ledger_must_exist: LedgerMustExist = False
 
     @property
     def budget_p(self) -> int | None:
@@ -201,16 +193,7 @@ class RunSettings(JudgeSettings):
     ] = Population.THESE_ITEMS.value
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
-    max_abstentions: Annotated[
-        float,
-        Ge(0),
-        Le(1),
-        run_setting(
-            "Stop once the share of items without a verdict exceeds this (0 to 1).",
-            STOPPING,
-            file_only=True,
-        ),
-    ] = 0.05
+    max_abstentions: MaxAbstentions = 0.05
     fail_on_warning: Annotated[
         bool,
         Setting(
@@ -220,21 +203,8 @@ class RunSettings(JudgeSettings):
             Found,
         ),
     ] = False
-    deadline: Annotated[
-        float | None,
-        Parse(seconds, DURATION_FORM),
-        Gt(0),
-        Setting(
-            "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
-            MONEY,
-            Part.PACE,
-            Found,
-            metavar="DURATION",
-        ),
-    ] = None
-    concurrency: Annotated[
-        int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
-    ] = 8
+    deadline: Deadline = None
+    concurrency: Concurrency = 8
     lookahead: Annotated[
         int,
         Ge(0),
@@ -246,28 +216,8 @@ class RunSettings(JudgeSettings):
             file_only=True,
         ),
     ] = 0
-    rpm: Annotated[
-        int | None,
-        Ge(1),
-        Setting(
-            "Maximum number of calls a minute for each judge.",
-            MONEY,
-            Part.PACE,
-            Found,
-            file_only=True,
-        ),
-    ] = None
-    tpm: Annotated[
-        int | None,
-        Ge(1),
-        Setting(
-            "Maximum number of tokens a minute for each judge.",
-            MONEY,
-            Part.PACE,
-            Found,
-            file_only=True,
-        ),
-    ] = None
+    rpm: CallsAMinute = None
+    tpm: TokensAMinute = None
     run_dir: Annotated[
         Path | None,
         Setting(

@@ -5,13 +5,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.providers.prices import TIERS, price_text
 from judgeloop.settings.setting import (
     DOLLARS_FORM,
+    DURATION_FORM,
     Parse,
     Part,
     Setting,
@@ -21,7 +22,7 @@ from judgeloop.settings.setting import (
     matching,
     one_of,
 )
-from judgeloop.settings.written import amount, listed
+from judgeloop.settings.written import amount, listed, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -149,6 +150,67 @@ LedgerBudget = Annotated[
         Part.MONEY,
         CallerOnly,
         metavar="DOLLARS",
+        file_only=True,
+    ),
+]
+AllowPlugins = Annotated[
+    bool,
+    Setting("Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly),
+]
+LedgerMustExist = Annotated[
+    bool,
+    Setting(
+        "Refuse to run without a ledger, in place of making one.",
+        OUTPUT,
+        Part.PLACE,
+        CallerOnly,
+        file_only=True,
+    ),
+]
+MaxAbstentions = Annotated[
+    float,
+    Ge(0),
+    Le(1),
+    run_setting(
+        "Stop once the share of items without a verdict exceeds this (0 to 1).",
+        STOPPING,
+        file_only=True,
+    ),
+]
+Deadline = Annotated[
+    float | None,
+    Parse(seconds, DURATION_FORM),
+    Gt(0),
+    Setting(
+        "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
+        MONEY,
+        Part.PACE,
+        Found,
+        metavar="DURATION",
+    ),
+]
+Concurrency = Annotated[
+    int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
+]
+CallsAMinute = Annotated[
+    int | None,
+    Ge(1),
+    Setting(
+        "Maximum number of calls a minute for each judge.",
+        MONEY,
+        Part.PACE,
+        Found,
+        file_only=True,
+    ),
+]
+TokensAMinute = Annotated[
+    int | None,
+    Ge(1),
+    Setting(
+        "Maximum number of tokens a minute for each judge.",
+        MONEY,
+        Part.PACE,
+        Found,
         file_only=True,
     ),
 ]

@@ -415,7 +415,8 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
         return response
 
     server.respond = respond
-    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "JUDGELOOP_MIN_JUDGMENTS=20"))
+    flags = ["JUDGELOOP_MIN_JUDGMENTS=20", "--concurrency", 1]
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags))
     assert done.exit_code == 4
     assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
     assert f"--system {LIVE}.version=TEXT" in done.stderr

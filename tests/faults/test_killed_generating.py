@@ -33,6 +33,14 @@ def server():
     server.close()
 
 
+def killed_at_six(server, typed):
+    with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + PATIENCE_S
+        while len(generated(server)) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+
+
 def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server, monkeypatch):
     flags = ["--concurrency", str(IN_FLIGHT), "--json"]
     items = ["--items", write_items(Path("items.jsonl"))]
@@ -40,11 +48,7 @@ def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server, monk
     command = [sys.executable, "-m", "judgeloop", "compare", *systems, *items, *judged_by(server)]
     typed = [*map(str, command), *flags]
     monkeypatch.setenv("JUDGELOOP_MIN_JUDGMENTS", "20")
-    with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        until = time.monotonic() + PATIENCE_S
-        while len(generated(server)) < 6 and time.monotonic() < until:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
+    killed_at_six(server, typed)
     before = len(generated(server))
     assert before >= 6
     done = subprocess.run(typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
@@ -55,3 +59,16 @@ def test_a_killed_run_pays_at_most_for_what_was_in_flight_once_more(server, monk
     (one,) = result["generated"]
     assert one["remembered"] >= before - IN_FLIGHT
     assert result["winner"] == LIVE
+
+
+def test_generating_that_is_killed_pays_at_most_for_what_was_in_flight_once_more(server):
+    flags = ["--items", write_items(Path("items.jsonl")), "-o", "out.jsonl"]
+    typed = [sys.executable, "-m", "judgeloop", "generate", LIVE, *system_flags(server, LIVE)]
+    command = [*map(str, [*typed, *flags]), "--concurrency", str(IN_FLIGHT)]
+    killed_at_six(server, command)
+    assert not Path("out.jsonl").exists()
+    done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    texts = [request["messages"][-1]["content"] for request in generated(server)]
+    assert len(texts) - len(set(texts)) <= IN_FLIGHT
+    assert len(set(texts)) == len(Path("out.jsonl").read_text().splitlines())

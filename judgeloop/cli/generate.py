@@ -1,0 +1,93 @@
+"""The command `generate`: lets a system that answers live answer items, and writes its outputs to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import settings_command
+from judgeloop.cli.progress import explained
+from judgeloop.cli.streams import say, say_settings
+from judgeloop.report.escaping import visible
+
+if TYPE_CHECKING:
+    from judgeloop.run.generate import Gathered, Generation
+
+
+def generate() -> click.Command:
+    """Return the command `generate`."""
+    return settings_command(
+        "generate",
+        _generate,
+        "Let a system that answers live answer items, and write its outputs as JSON lines, which compare, "
+        "select and estimate take. Outputs that are in the ledger cost nothing, and a repeated command "
+        "goes on.\n\nExit codes: 0 all outputs are there, 1 error, 2 usage, 3 some are missing, 4 the "
+        "system failed, 130 interrupted; what was paid for is kept.",
+    )
+
+
+def _generate(*, output: Path, quiet: bool, **given: Any) -> None:
+    from judgeloop.cli.convert import check_rows_file, write_rows
+    from judgeloop.run.folder import folder_of, remember
+    from judgeloop.run.generate import prepare
+    from judgeloop.settings.generate_settings import GenerateConfig
+
+    read = click.get_current_context().obj
+    say_settings(read)
+    with explained():
+        config = GenerateConfig.of(**given)
+        check_rows_file(output, config.items)
+        ready = prepare(config, read.environment)
+        found = _run(ready, watched=not quiet)
+        write_rows(output, found.rows)
+        if found.spend is not None:
+            folder = folder_of(ready.config, ready.run_id)
+            remember(ready.config.ledger, folder, ready.run_id, found.spend.charged_p)
+        say(visible(as_flags(f"{output}: {_summary(ready, found)}")))
+        raise click.exceptions.Exit(found.exit_code)
+
+
+def _run(ready: Generation, *, watched: bool) -> Gathered:
+    import asyncio
+
+    from judgeloop.cli.progress import Watched, watching
+    from judgeloop.cli.questions import catch_signals, note_ledger
+    from judgeloop.engine.state import Interruption
+    from judgeloop.report.words import count
+    from judgeloop.run.generate import run
+
+    if ready.export_only:
+        return asyncio.run(run(ready))
+    note_ledger(ready)
+    config, most = ready.config, ready.limits.max_judgments
+    opening = f"generate: {config.outputs}, {count(most, 'item')}"
+
+    async def driven() -> Gathered:
+        interruption = Interruption()
+        catch_signals(interruption)
+        if not watched:
+            return await run(ready, interruption=interruption)
+        with watching(Watched(opening, most, config.budget_p, lambda *_: "")) as observe:
+            return await run(ready, interruption=interruption, observe=observe)
+
+    return asyncio.run(driven())
+
+
+def _summary(ready: Generation, found: Gathered) -> str:
+    """Return in words what was written, what it cost, and what is missing."""
+    from judgeloop.core.money import show_usd
+    from judgeloop.report.words import count
+
+    parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
+    if found.asked is not None and found.spend is not None:
+        parts[0] += f", {found.asked.asked:,} asked for now ({show_usd(found.spend.now_p)})"
+    if found.failed:
+        parts.append(f"in {found.failed:,} of them the system gave no output by itself")
+    if found.missing:
+        parts.append(f"{count(found.missing, 'output')} missing")
+    if found.stop is not None:
+        parts.append(found.stop.sentence)
+    return "; ".join(parts)

@@ -1,0 +1,189 @@
+"""Lets one system answer items before anything is judged, and returns all of its outputs that are known.
+
+Reads the settings and the file of items. Asks through the engine, ledger and budget of every other
+run: it is a run without judges. Writes no file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
+from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
+from judgeloop.core.records import ONE_SYSTEM, Item, Output
+from judgeloop.engine.generating import Sources
+from judgeloop.engine.loop import UNFINISHED
+from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.formats.column_map import check_map, parse_map
+from judgeloop.formats.join import join
+from judgeloop.formats.rows import read_items
+from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.strata import Strata
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, terms_of
+from judgeloop.run.inputs import Inputs, check_ledger
+from judgeloop.run.live import live_systems, with_live
+from judgeloop.run.prepared import Prepared, run_id
+from judgeloop.settings.generate_settings import Answerer, GenerateConfig
+from judgeloop.settings.run_settings import RunSettings, within_ceiling
+from judgeloop.settings.shared import JUDGES, LiveSystems
+from judgeloop.systems.catalogue import FORMS, is_live
+
+# How a command ends that asked for less than it should.
+CODES = {
+    StopKind.INTERRUPTED: EXIT_INTERRUPTED,
+    StopKind.SYSTEM_FAILED: EXIT_JUDGE,
+    StopKind.ABSTENTIONS: EXIT_JUDGE,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOfOutputs(RunSettings):
+    """The settings of a run without judges."""
+
+    judge: Annotated[tuple[str, ...], JUDGES] = ()
+    outputs: Answerer
+    system: LiveSystems = ()
+
+    @property
+    def takes_live(self) -> bool:
+        """The system answers live."""
+        return True
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The system, as typed."""
+        return (self.outputs,)
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return what is asked on an item: one output."""
+        return [systems]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation(Prepared[RunOfOutputs]):
+    """A run without judges that is ready to start; nothing is asked with `export_only`."""
+
+    export_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The outputs that are known, and how many are `missing`.
+
+    `rows` holds them as judgeloop's own rows, in the order of the items. Where the system failed by
+    itself, the output is null and `error` says why; there are `failed` such rows. `asked` says
+    what this command asked for, and `stop` why it asked for less than it should; both are None if it
+    did not.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    missing: int
+    failed: int
+    asked: Generated | None = None
+    spend: Spend | None = None
+    stop: StopReason | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command: 0 if every output is known."""
+        cut = EXIT_UNDECIDED if self.missing else 0
+        return cut if self.stop is None else CODES.get(self.stop.kind, EXIT_UNDECIDED)
+
+
+def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generation:
+    """Read and check everything; spends nothing.
+
+    Raises:
+        InputError: a setting or the file of items is wrong.
+    """
+    if not is_live(config.outputs):
+        raise InputError(
+            f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its "
+            "outputs already"
+        )
+    shared = {one.name: getattr(config, one.name) for one in fields(config)}
+    first, export_only = shared.pop("first"), shared.pop("export_only")
+    run = within_ceiling(RunOfOutputs(**shared), environment)
+    check_ledger(run)
+    systems = live_systems(run, environment, offline=export_only)
+    if export_only and not systems[0].lasts:
+        raise InputError(
+            f"`export_only`: nothing says what is behind {config.outputs}, so its outputs serve their own "
+            f"run alone; give `system={config.outputs}.version=TEXT` here and where they are generated"
+        )
+    mapped = parse_map(config.map)
+    items = read_items(config.items, mapped)
+    check_map(mapped, [items.columns])
+    joined = join([], items.rows, config.items, allow_partial=False)
+    joined = with_live(joined, systems, [(config.outputs, None)], items)
+    most = min(first or len(joined.pool), len(joined.pool))
+    inputs = Inputs(joined, (), Limits(1, most, 1.0), systems=systems)
+    return Generation(
+        run, inputs, run_id("generate", run, inputs, first=first), export_only=export_only
+    )
+
+
+async def run(
+    generation: Generation,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
+) -> Gathered:
+    """Ask for the outputs that are not known, and return all that are known then."""
+    if generation.export_only:
+        return await _gathered(generation)
+    items = len(generation.pool)
+    finished = await drive_session(
+        session_of(
+            generation,
+            Random((ONE_SYSTEM,)),
+            MeanScore(Strata.single(items)),
+            Precise(generation.config.risk, items),
+        ),
+        generation,
+        terms_of(generation),
+        interruption=interruption,
+        observe=observe,
+    )
+    stop, found = finished.outcome.stop, await _gathered(generation)
+    return replace(
+        found,
+        asked=finished.generated[0],
+        spend=finished.spend,
+        stop=stop if stop.kind in UNFINISHED else None,
+    )
+
+
+async def _gathered(generation: Generation) -> Gathered:
+    """Return what the ledger has of the outputs that are wanted."""
+    pool, order = generation.pool, _order(generation)
+    queries = [pool.query(position, ONE_SYSTEM) for position in sorted(order)]
+    sources = Sources(systems_of(generation), (), terms_of(generation))
+    await look_up(generation, sources, queries)
+    found = [(query.item, sources.output_of(query)) for query in queries]
+    known = [(item, output) for item, output in found if output is not None]
+    return Gathered(
+        tuple(_row(item, output) for item, output in known),
+        missing=len(found) - len(known),
+        failed=sum(output.text is None for _, output in known),
+    )
+
+
+def _order(generation: Generation) -> list[int]:
+    """Return the positions that are wanted, in the order drawn."""
+    rng = np.random.default_rng(generation.config.seed)
+    order = Random((ONE_SYSTEM,)).init(len(generation.pool), rng).order
+    return [int(position) for position in order[: generation.limits.max_judgments]]
+
+
+def _row(item: Item, output: Output) -> dict[str, Any]:
+    """Return an output as a row of a file that a comparison takes."""
+    about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
+    kept = {name: value for name, value in about.items() if value is not None}
+    return kept | {"output": output.text} | ({"error": output.failed} if output.failed else {})
