@@ -86,17 +86,31 @@ class Recorded:
 
     def _shown(self, said: str) -> tuple[str, list[int]]:
         """Return the item whose outputs stand in a text, and where each begins."""
+        plain = _unpacked(said)
+        found: dict[str, list[int]] = {}
         for item in self.prompts:
-            places = [self._place(self.texts[name].get(item, ""), said) for name in self.pair]
-            if min(places) >= 0 and places[0] != places[1]:
-                return item, places
-        raise LookupError(said[:500])
+            places = self._places(
+                [self.texts[name].get(item, "").strip() for name in self.pair], plain
+            )
+            if places:
+                found[item] = places
+        # Short outputs may stand in others: those of the item are the longest.
+        longest = max(
+            found, key=lambda item: sum(len(self.texts[name].get(item, "")) for name in self.pair)
+        )
+        return longest, found[longest]
 
     @staticmethod
-    def _place(text: str, said: str) -> int:
-        """Return where a text begins, as it is or as JSON holds it; -1 if it is not there."""
-        forms = (text.strip(), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-        return max(said.find(form) for form in forms) if text.strip() else -1
+    def _places(texts: list[str], plain: str) -> list[int]:
+        """Return where both texts begin, the longer one first looked for; [] if one is missing."""
+        places = [-1, -1]
+        for number in sorted((0, 1), key=lambda number: -len(texts[number])):
+            places[number] = plain.rfind(texts[number]) if texts[number] else -1
+            if places[number] < 0:
+                return []
+            end = places[number] + len(texts[number])
+            plain = plain[: places[number]] + "\0" * len(texts[number]) + plain[end:]
+        return places
 
     def bill(self) -> bytes:
         """Return the bill, and begin a new one."""
@@ -104,6 +118,17 @@ class Recorded:
         self.requests.clear()
         self.usd.clear()
         return json.dumps(found).encode()
+
+
+def _unpacked(said: str) -> str:
+    """Return a text with the texts of the JSON object in it, if there is one, in its place."""
+    before, begin, rest = said.partition("\n{\n")
+    inner, end, after = rest.rpartition("\n}\n")
+    try:
+        values = json.loads("{" + inner + "}") if begin and end else {}
+    except ValueError:
+        values = {}
+    return "\n".join([before, *filter(None, values.values()), after]) if values else said
 
 
 def _text(content: str | list[dict[str, str]]) -> str:

@@ -185,13 +185,18 @@ async def planned(
     likely, assumed = judgments
     beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
-    plan = priced(
-        likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
-    )
+    more = {"beside": beside, "perhaps": perhaps, "assumed": assumed}
+    plan = priced(likely, quotes=quotes, left_p=left_p, **more)
     if not sources.systems:
         return plan
     alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
-    return replace(plan, outputs=alone.calls, outputs_cost_p=alone.cost_p)
+    judged = priced(likely, quotes=judging, left_p=None, **more)
+    return replace(
+        plan,
+        outputs=alone.calls,
+        outputs_cost_p=alone.cost_p,
+        judging_cost_p=judged.cost_p,
+    )
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
