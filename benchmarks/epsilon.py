@@ -1,6 +1,6 @@
 """How LLM Selector depends on its two numbers ε, and on the search that chooses them.
 
-    python benchmarks/epsilon.py DATA [--pools 20] [--queries 80]
+    python benchmarks/epsilon.py DATA [--pools 100] [--queries 80]
 
 DATA holds `alpacaeval` as `benchmarks/results.py` takes it. For GPT-4's verdicts against
 text_davinci_003, prints which pair the search of appendix D chooses with other seeds and horizons;
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.select import field_for
 
 POOL, FIRST = 400, 20
+SEARCHED = (0.25, 0.45)  # the pair that the search chooses (docs/results/tables.md)
 SEEDS, HORIZONS = range(4), (20, 50, 100)
 GRID = [pair for pair in product(information.GRID, information.GRID) if sum(pair) < 1 - 1e-9]
 
@@ -45,6 +47,82 @@ def learned(outcomes: information.Opinions) -> int:
     return int(np.argmin([np.hypot(a - shares[0], b - shares[1]) for a, b in GRID]))
 
 
+class Followed(NamedTuple):
+    """How often the best of a pool is named, and since which query the belief is with the baseline."""
+
+    identified: float
+    since: int | None
+
+
+def followed(
+    opinions: information.Opinions,
+    outcomes: information.Opinions,
+    factors: NDArray[np.float64],
+    queries: int,
+    *,
+    weighted: bool,
+    baseline: int,
+) -> Followed:
+    """Run algorithm 1 on one pool with the pairs in the columns of `factors` together.
+
+    A query's value is the mean of its expected entropies, of pairs that are `weighted` by the
+    probability of the verdicts so far, or equally.
+    """
+    judges, size, systems = opinions.shape
+    indicators, columns = information._indicators(opinions), factors.shape[1]  # noqa: SLF001
+    posterior, scores = np.zeros((systems, columns)), np.zeros(systems, dtype=np.int64)
+    asked, since = np.zeros(size, dtype=np.bool_), None
+    for query in range(queries):
+        log_weights = (factors[:, None, :] + posterior).reshape(-1, columns)
+        entropies = information._entropies(indicators, log_weights)  # noqa: SLF001
+        evidence = np.logaddexp.reduce(posterior, axis=0) * weighted
+        weights = np.exp(evidence - evidence.max())
+        found = entropies.reshape(judges, size, -1).mean(axis=0) @ (weights / weights.sum())
+        picked = int(information.lowest(found, asked))
+        asked[picked] = True
+        posterior += factors[outcomes[picked] + 1]
+        scores += outcomes[picked]
+        leads = posterior.sum(axis=1).argmax() == baseline
+        since = (query + 1 if since is None else since) if leads else None
+    rates = outcomes.sum(axis=0, dtype=np.int64)
+    names = scores == scores.max()
+    return Followed(float((names & (rates == rates.max())).sum() / names.sum()), since)
+
+
+def pool_of(seed: int, queries: int) -> NDArray[np.int64]:
+    """Return the queries of a random pool, in random order."""
+    return np.random.default_rng([2, seed]).permutation(queries)[:POOL]
+
+
+def together(
+    opinions: information.Opinions, outcomes: information.Opinions, pools: int, queries: int
+) -> None:
+    """Print the lines of several pairs together, and where the belief of the search's pair goes."""
+    every = np.stack([information.log_factors(pair) for pair in GRID], axis=1)
+    searched = information.log_factors(SEARCHED)[:, None]
+    baseline = int((outcomes == 0).all(axis=0).argmax())
+    for name, factors, weighted in (
+        ("averaged", every, False), ("weighted", every, True), (f"{SEARCHED}", searched, False)
+    ):  # fmt: skip
+        runs = []
+        for seed in range(pools):
+            pool = pool_of(seed, len(outcomes))
+            runs.append(
+                followed(
+                    opinions[:, pool], outcomes[pool], factors, queries,
+                    weighted=weighted, baseline=baseline,
+                )
+            )  # fmt: skip
+        shares = np.array([run.identified for run in runs])
+        print(f"  {name}: {shares.mean():.0%} ± {shares.std(ddof=1) / pools**0.5:.0%}", flush=True)
+    since = [run.since or queries + 1 for run in runs]
+    least, median, most = np.quantile(since, (0.1, 0.5, 0.9), method="higher")
+    print(
+        f"the belief of {SEARCHED} stays with the baseline after {median} queries (median; "
+        f"{least} to {most} in 80 % of the pools)"
+    )
+
+
 def named(
     opinions: information.Opinions, outcomes: information.Opinions, pools: int, queries: int
 ) -> tuple[NDArray[np.float64], list[int]]:
@@ -52,7 +130,7 @@ def named(
     factors = np.stack([information.log_factors(pair) for pair in GRID], axis=1)
     shares, pairs = [], []
     for seed in range(pools):
-        pool = np.random.default_rng([2, seed]).permutation(len(outcomes))[:POOL]
+        pool = pool_of(seed, len(outcomes))
         trial = information.trial_of(opinions[:, pool], outcomes[pool], factors, queries)
         shares.append(trial.identified)
         pairs.append(learned(outcomes[pool]))
@@ -65,7 +143,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
-    parser.add_argument("--pools", type=int, default=20)
+    parser.add_argument("--pools", type=int, default=100)
     parser.add_argument("--queries", type=int, default=80)
     given = parser.parse_args()
     folder = given.data / "alpacaeval"
@@ -88,6 +166,7 @@ def main() -> None:
         print(f"  {pair}: {share.mean():.0%} ± {share.std(ddof=1) / given.pools**0.5:.0%}")
     own = shares[np.arange(given.pools), pairs]
     print(f"  learned: {own.mean():.0%} ± {own.std(ddof=1) / given.pools**0.5:.0%}", flush=True)
+    together(field.opinions, outcomes, given.pools, given.queries)
     chosen(field.opinions)
 
 

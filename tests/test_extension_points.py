@@ -92,7 +92,7 @@ PROVIDER_ROW = """
 FORMAT = '''
 """One `said: PROMPT -> OUTPUT` a line."""
 
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Row
 
 
 def recognises(source):

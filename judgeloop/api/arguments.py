@@ -20,11 +20,11 @@ from judgeloop.engine.state import Progress
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.api.in_memory import Table
+    from judgeloop.api.in_memory import Rows
 
     # A file, or rows in memory, also with the name of their system: `api/in_memory.py` says which
     # kinds of rows.
-    Data: TypeAlias = str | PathLike[str] | Table | tuple[str, str | PathLike[str] | Table]
+    Data: TypeAlias = str | PathLike[str] | Rows | tuple[str, str | PathLike[str] | Rows]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
 
 File: TypeAlias = str | PathLike[str]

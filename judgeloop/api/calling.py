@@ -18,13 +18,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
-from judgeloop.api.in_memory import Collector
+from judgeloop.api.in_memory import settings_of
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.report.labels import Texts
 from judgeloop.run.dry_run import DryRun
-from judgeloop.run.inputs import NOTHING_GIVEN, Given
 
 if TYPE_CHECKING:
     from judgeloop.report.run_result import RunResult
@@ -114,17 +113,17 @@ class Caller(Generic[R]):
     ) -> tuple[Any, ProgressCallback | None]:
         settings = dict(arguments)
         progress, environment = settings.pop("progress", None), settings.pop("environment", None)
-        config, given = settings.pop("config", next(iter(data), None)), NOTHING_GIVEN
+        config = settings.pop("config", next(iter(data), None))
         if isinstance(config, self.question.settings()):
             beside = _beside(config, data[1:], settings)
             environment = environment if beside is None else beside  # may be empty, as in the demo
         else:
-            config, given = self._collected(data, settings)
+            config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
-        return self._answering.prepare(config, variables, given=given, offline=offline), progress
+        return self._answering.prepare(config, variables, offline=offline), progress
 
-    def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> tuple[Any, Given]:
-        """Return the checked settings, and the tables and judges that are in memory."""
+    def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
+        """Return the checked settings."""
         for name in COMMAND_ONLY:
             if name in settings:
                 raise InputError(
@@ -132,9 +131,9 @@ class Caller(Generic[R]):
                     "and to_frame()"
                 )
         config = self.question.settings()
-        collector = Collector(settings.pop("version", None))
-        values = collector.settings(config, _by_name(places_of(config), data, settings))
-        return config.of(**values), collector.given()
+        version = settings.pop("version", None)
+        values = _by_name(places_of(config), data, settings)
+        return config.of(**settings_of(config, values, version))
 
     async def _run(self, ready: Any, progress: ProgressCallback | None) -> R:
         interruption = Interruption()

@@ -1,9 +1,8 @@
-"""Turns the arguments of a call in Python into settings, and what stands for tables and judges.
+"""Turns the arguments of a call in Python into settings: tables of rows, and judges.
 
-A table gets a path and a function a name that stand for it in the settings; `Given` holds the
-tables and judges. Tables are lists, columns, data frames and generators; data frames of any library
-are read through narwhals, which is imported only for them. `formats/rows.py` checks the fields. No
-file is opened and no judge is asked.
+Tables are lists, columns, data frames and generators; data frames of any library are read through
+narwhals, which is imported only for them. `formats/rows.py` checks the fields. No file is opened
+and no judge is asked.
 """
 
 import math
@@ -11,152 +10,119 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import ROW_IN_MEMORY, Row, Source, Table
 from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.function import PluginJudge, function_judge
-from judgeloop.run.inputs import ROW_IN_MEMORY, Given
-from judgeloop.settings.setting import Declared, Part, declared
-from judgeloop.systems.catalogue import is_live, source
+from judgeloop.settings.setting import Declared, declared
+from judgeloop.systems.catalogue import source
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
 
     # Rows as dictionaries, a dictionary of columns, or a data frame.
-    Table: TypeAlias = (
+    Rows: TypeAlias = (
         Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Any]] | IntoDataFrame | IntoLazyFrame
     )
 
 EXPECTED = "expected a file, a list of dictionaries, a dictionary of columns, or a data frame"
 MISSING_TYPES = {"NAType", "NaTType"}  # of pandas, which need not be installed
+NAMED = ("a system's name", "its outputs")
 JUDGING = ("judge", "proxy")  # settings that name judges
 
 
 def holds_data(field: Declared) -> bool:
     """Return whether a setting names files whose content is judged, so that rows may be given."""
-    return (
-        field.setting is not None
-        and field.setting.part is Part.CONTENT
-        and field.type in {Path, Path | None, tuple[Path, ...]}
-    )
+    return Table in field.kinds
 
 
-@final
-class Collector:
-    """Takes the arguments of a call one after another, and keeps what stands for them."""
+def settings_of(
+    config: type[Any], values: Mapping[str, Any], version: str | None
+) -> dict[str, Any]:
+    """Return the settings of a call, with tables for rows and with judges for functions.
 
-    def __init__(self, version: str | None) -> None:
-        """`version` identifies what the functions among the judges do."""
-        self._version = version
-        self._rows: dict[Path, list[Row]] = {}
-        self._systems: dict[Path, str] = {}
-        self._judges: dict[str, Judge] = {}
-        self._named: list[str] = []  # the judges given by name
-
-    def settings(self, config: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of a call: data and judges replaced by what stands for them.
-
-        Raises:
-            InputError: an argument is no table or no judge.
-        """
-        fields, found = declared(config), dict(values)
-        for name, value in values.items():
-            if value is None:
-                continue
-            if name in JUDGING:
-                several = isinstance(value, Sequence) and not isinstance(value, str)
-                judges = [self._judge(name, each) for each in (value if several else [value])]
-                found[name] = judges if several else judges[0]
-            elif name in fields and holds_data(fields[name]):
-                take = self._several if fields[name].repeated else self._data
-                found[name] = take(name, value)
-        return found
-
-    def given(self) -> Given:
-        """Return the tables and judges that were taken.
-
-        Raises:
-            InputError: a version is given and no function, or a function without identity sits with
-                judges that may cost money.
-        """
-        functions = {
-            name: judge for name, judge in self._judges.items() if isinstance(judge, PluginJudge)
-        }
-        if self._version is not None and not functions:
-            raise InputError("`version`: it belongs to a function as `judge`, and none is given")
-        unknown = {name: judge.unknown for name, judge in functions.items() if judge.unknown}
-        others = [name for name in self._judges if name not in functions]
-        paid = [*others, *filter(is_remote, self._named)]
-        if unknown and paid:
-            name, why = next(iter(unknown.items()))
-            raise InputError(
-                f"`judge`: {name} cannot be told from other functions, because {why}, so each call "
-                f"would be a run with a budget of its own, and {paid[0]} may cost money: give `version`"
-            )
-        anew = "; ".join(
-            f"{name} was asked anew, because {why}: give `version` to have its verdicts remembered"
-            for name, why in unknown.items()
-        )
-        return Given(self._rows, self._systems, self._judges, anew)
-
-    def _data(self, name: str, value: object, system: str | None = None) -> object:
-        match value:
-            case tuple((str() as system, table)):
-                value = table
-        if system == "":
-            raise InputError(f"`{name}`: expected the name of a system, found an empty text")
-        if isinstance(value, str | PathLike):
-            path = _place(name, value)
-        else:
-            path = Path(f"`{name}`")  # as messages name a parameter in place of a file
-            self._rows[path] = rows_of(path, value)
-        if system is not None:
-            self._systems[path] = system
-        return path
-
-    def _several(self, name: str, value: object) -> list[object]:
-        """Return the paths of several tables or files; the keys of a mapping name the systems."""
-        if isinstance(value, Mapping):
-            return [self._data(f"{name}[{key!r}]", table, str(key)) for key, table in value.items()]
-        if isinstance(value, str | PathLike) or not isinstance(value, Iterable):
-            raise InputError(
-                f"`{name}`: expected several files or tables, in a list, or in a dictionary by the "
-                f"system's name; found {type(value).__name__}"
-            )
-        return [self._data(f"{name}[{number}]", table) for number, table in enumerate(value)]
-
-    def _judge(self, name: str, value: Any) -> str:
-        if isinstance(value, str):
-            self._named.append(value)
-            return value
-        judge = _judge_of(name, value, self._version)
-        spec = judge.identity.name
-        if self._judges.setdefault(spec, judge) is not judge:
-            raise InputError(
-                f"`{name}`: two judges are called {spec}; name them apart with "
-                "judgeloop.function_judge(function, name=…)"
-            )
-        return spec
-
-
-def _place(name: str, value: str | PathLike[str]) -> Path:
-    """Return a path, or the name of a system that answers live; an object that is a path is a path.
+    `version` identifies what the functions among the judges do.
 
     Raises:
-        InputError: the text names a kind of system that there is not.
+        InputError: an argument is no table or no judge; or a function without identity sits with
+            judges that may cost money.
     """
-    if not isinstance(value, str):
-        return Path(value).absolute() if is_live(Path(value)) else Path(value)
-    try:
-        return Path(str(source(value)))
-    except ValueError as error:
-        raise InputError(f"`{name}`: {error}, found {value!r}") from None
+    fields, found = declared(config), dict(values)
+    names: list[str] = []
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name in JUDGING:
+            several = isinstance(value, Sequence) and not isinstance(value, str)
+            judges = [_judge_of(name, each, version) for each in (value if several else [value])]
+            found[name] = judges if several else judges[0]
+        elif name in fields and holds_data(fields[name]):
+            given = _several(name, value) if fields[name].repeated else {name: value}
+            read = [_data(where, one) for where, one in given.items()]
+            found[name] = [one for one, _ in read] if fields[name].repeated else read[0][0]
+            names += [system for _, system in read] if fields[name].setting.argument else []
+    if any(names) and not found.get("names"):
+        found["names"] = names
+    _check_functions([found.get(name) for name in JUDGING], version)
+    return found
 
 
-def _judge_of(name: str, value: Any, version: str | None) -> Judge:
+def _data(name: str, value: object) -> tuple[Source | str, str]:
+    """Return the data of a parameter, and the name of their system, "" if it has none."""
+    system, given = "", value
+    if isinstance(value, tuple) and len(value) == len(NAMED) and isinstance(value[0], str):
+        system, given = value
+        if not system:
+            raise InputError(f"`{name}`: expected the name of a system, found an empty text")
+    if isinstance(given, str):
+        try:
+            return source(given), system
+        except ValueError as error:
+            raise InputError(f"`{name}`: {error}, found {given!r}") from None
+    if isinstance(given, PathLike):
+        return Path(given), system
+    place = f"`{name}`"  # as messages name a parameter in place of a file
+    return Table(place, rows_of(place, given)), system
+
+
+def _several(name: str, value: object) -> dict[str, object]:
+    """Return several tables or files by their place in messages, with the systems' names."""
+    if isinstance(value, Mapping):
+        return {f"{name}[{key!r}]": (str(key), table) for key, table in value.items()}
+    if isinstance(value, str | PathLike) or not isinstance(value, Iterable):
+        raise InputError(
+            f"`{name}`: expected several files or tables, in a list, or in a dictionary by the "
+            f"system's name; found {type(value).__name__}"
+        )
+    return {f"{name}[{number}]": table for number, table in enumerate(value)}
+
+
+def _check_functions(values: Iterable[Any], version: str | None) -> None:
+    """Refuse a version without a function, and functions without identity beside paid judges."""
+    judges = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    functions = [one for one in judges if isinstance(one, PluginJudge)]
+    if version is not None and not functions:
+        raise InputError("`version`: it belongs to a function as `judge`, and none is given")
+    paid = [
+        one if isinstance(one, str) else one.identity.name
+        for one in judges
+        if one is not None and one not in functions and (not isinstance(one, str) or is_remote(one))
+    ]
+    for judge in functions:
+        if judge.unknown and paid:
+            raise InputError(
+                f"`judge`: {judge.identity.name} cannot be told from other functions, because "
+                f"{judge.unknown}, so each call would be a run with a budget of its own, and {paid[0]} "
+                "may cost money: give `version`"
+            )
+
+
+def _judge_of(name: str, value: Any, version: str | None) -> str | Judge:
+    if isinstance(value, str):
+        return value
     if hasattr(value, "judge") and hasattr(value, "identity"):
         judge: Judge = value
         return judge
@@ -168,22 +134,22 @@ def _judge_of(name: str, value: Any, version: str | None) -> Judge:
     return function_judge(value, version=version)
 
 
-def rows_of(argument: Path, data: object) -> list[Row]:
+def rows_of(place: str, data: object) -> list[Row]:
     """Return the rows of a table in memory; a value that is missing becomes None.
 
     Raises:
         DataError: the value is no table, its columns differ in length, or it has no rows.
     """
     if isinstance(data, Mapping):
-        found = _of_columns(argument, data)
+        found = _of_columns(place, data)
     elif (frame := _frame(data)) is not None:
-        found = _of_columns(argument, _columns(frame))
+        found = _of_columns(place, _columns(frame))
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        found = [_row(argument, number, fields) for number, fields in enumerate(data, start=1)]
+        found = [_row(place, number, fields) for number, fields in enumerate(data, start=1)]
     else:
-        raise DataError(argument, f"{EXPECTED}; found {type(data).__name__}")
+        raise DataError(place, f"{EXPECTED}; found {type(data).__name__}")
     if not found:
-        raise DataError(argument, "there are no rows")
+        raise DataError(place, "there are no rows")
     return found
 
 
@@ -216,30 +182,30 @@ def _columns(frame: Any) -> dict[str, list[Any]]:
     return found
 
 
-def _of_columns(argument: Path, data: Mapping[Any, Any]) -> list[Row]:
+def _of_columns(place: str, data: Mapping[Any, Any]) -> list[Row]:
     """Return the rows of columns, which must be of one length."""
     columns: dict[str, list[Any]] = {}
     for name, values in data.items():
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise DataError(
-                argument,
+                place,
                 f"expected a column, such as a list, in {name!r}; found {type(values).__name__}",
             )
         columns[str(name)] = list(values)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{length} in {name!r}" for name, length in islice(lengths.items(), 8))
-        raise DataError(argument, f"expected columns of one length; found {shown}")
+        raise DataError(place, f"expected columns of one length; found {shown}")
     return [
-        _row(argument, number, dict(zip(columns, cells, strict=True)))
+        _row(place, number, dict(zip(columns, cells, strict=True)))
         for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
     ]
 
 
-def _row(argument: Path, number: int, fields: object) -> Row:
+def _row(place: str, number: int, fields: object) -> Row:
     if not isinstance(fields, Mapping):
         raise DataError(
-            argument,
+            place,
             f"expected a dictionary with fields, found {type(fields).__name__}",
             line=number,
             unit=ROW_IN_MEMORY,

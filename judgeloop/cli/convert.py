@@ -20,8 +20,8 @@ from judgeloop.formats.column_map import along_paths, parse_map
 from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of
 from judgeloop.formats.own_files import write_whole
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.rows import items_of, outputs_of
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Row, Table
+from judgeloop.formats.rows import read_items, read_outputs
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 from judgeloop.settings import shared
@@ -117,17 +117,11 @@ def converted(config: ConvertConfig) -> Converted:
     mapped = parse_map(config.map)
     found, every = open_rows(config.source)
     rows = list(_of_system(config, along_paths(every, mapped), mapped, found.unit))
+    table = Table(config.source, rows, found.unit)
     if not any(row.failed or _answers(row, mapped) for row in rows):
-        items = items_of(rows, config.source, mapped=mapped, unit=found.unit)
+        items = read_items(table, mapped)
         return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)
-    outputs = outputs_of(
-        rows,
-        config.source,
-        mapped=mapped,
-        unit=found.unit,
-        allow_failed=config.allow_partial,
-        epoch=config.epoch,
-    )
+    outputs = read_outputs(table, mapped, allow_failed=config.allow_partial, epoch=config.epoch)
     scores = {row.line: row.scores or scores_of(row.fields) for row in rows}
     written = [_written(asdict(one.row), scores[one.line]) for one in outputs.rows]
     return Converted(found.title, written, outputs.failed)

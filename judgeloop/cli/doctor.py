@@ -31,7 +31,7 @@ def _examine(*, rating: bool, **given: Any) -> None:
     say_settings(read)
     with explained():
         config, fit = JudgeSettings.of(**given), True
-        for spec in config.judge:
+        for spec in config.specs:
             findings = asyncio.run(examine(config, spec, read.environment, rating=rating))
             print(as_flags(render_findings(findings, columns())))
             fit = fit and all(finding.fine is not False for finding in findings)

@@ -132,6 +132,7 @@ class Further(Protocol):
         ...
 
 
+@runtime_checkable
 class Judge(Protocol):
     """Makes one attempt at a verdict; its worst-case cost is known before the attempt."""
 

@@ -1,10 +1,10 @@
 """Controls: a judge is shown a question with its own answer and the answer to another question.
 
 Draws the controls of a judge, asks them before the run begins, and says which judges do not pass.
-`methods/stats/controls.py` has the test, and what it proves. Each judge of a panel is tested by
-itself. The draw follows the judge and the answers, not the run or its seed: the same judge gets the
-same controls, whose verdicts the ledger remembers. Controls count against the budget, and never
-enter a decision.
+`methods/stats/controls.py` has the test, and what it proves. A judge that rates gets the two answers in
+two calls. Each judge of a panel is tested by itself. The draw follows the judge and the answers, not
+the run or its seed: the same judge gets the same controls, whose verdicts the ledger remembers. Controls
+count against the budget, and never enter a decision.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from judgeloop.core.verdict_key import digest
 from judgeloop.engine.asks import size_of
 from judgeloop.engine.batch import answers
 from judgeloop.engine.oracle import Oracle
-from judgeloop.methods.stats.controls import MOST, counted, fewest_left
+from judgeloop.methods.stats.controls import MOST, NO_CONTROLS, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from
 FEWEST_ITEMS = 10
@@ -41,16 +41,24 @@ def is_short(answer: str) -> bool:
     return len(answer.strip()) < SHORT_CHARACTERS and len(answer.split()) < SHORT_WORDS
 
 
+def calls_each(queries: Sequence[Query]) -> int:
+    """Return how many of a judge's queries make a control: two ratings, or one comparison."""
+    return 2 // len(queries[0].systems) if queries else 1
+
+
 def control_queries(
     source: str,
     answered: Iterable[tuple[Item, str]],
     identity: JudgeIdentity,
     number: int,
     most_bytes: int,
+    *,
+    rates: bool = False,
 ) -> tuple[Query, ...]:
     """Return the controls of judge `number` from the items and their answers of `source`.
 
-    `most_bytes` is the most that the texts of a control may take.
+    `most_bytes` is the most that the texts of a control may take. A judge that `rates` gets two
+    queries for each, first about the question's own answer.
 
     Pairs of items are drawn with replacement from those whose prompts and whose answers differ; two
     coins say whose question is asked and which answer stands first. () if there are too few.
@@ -69,11 +77,14 @@ def control_queries(
         (own, item), (other, _) = (kept[n] for n in rng.choice(len(kept), 2, replace=False))
         if not (_differ(own[0], other[0]) and _differ(own[2], other[2])):
             continue
-        systems, outputs = (source, NAME), (own[2], other[2])
-        if rng.integers(2):
-            systems, outputs = systems[::-1], outputs[::-1]
-        queries.append(Query(item, systems, outputs, alone=number))
-        if len(queries) == MOST:
+        outputs, systems = (own[2], other[2]), (source, NAME)
+        if rates:
+            queries += [Query(item, (NAME,), (output,), alone=number) for output in outputs]
+        elif rng.integers(2):
+            queries.append(Query(item, systems[::-1], outputs[::-1], alone=number))
+        else:
+            queries.append(Query(item, systems, outputs, alone=number))
+        if len(queries) == MOST * calls_each(queries):
             return tuple(queries)
     return ()
 
@@ -92,20 +103,22 @@ async def shown(
     None for a judge without controls. The controls that are asked at once follow from the results
     so far, not from the pace.
     """
-    results: list[list[int | None]] = [[] for _ in controls]
-    tallies = [counted(own) for own in results]
+    told: list[list[Answer]] = [[] for _ in controls]
+    tallies = [NO_CONTROLS for _ in controls]
     while not oracle.state.is_over():
         asked = [
             query
-            for queries, tally in zip(controls, tallies, strict=True)
-            for query in queries[tally.asked : tally.asked + fewest_left(tally)]
+            for queries, own, tally in zip(controls, told, tallies, strict=True)
+            for query in queries[len(own) :][: fewest_left(tally) * calls_each(queries)]
         ]
         if not asked:
             break
         for query, answer in zip(asked, await answers(oracle, asked, counted=False), strict=False):
             assert query.alone is not None, "a control is for one judge"
-            results[query.alone].append(_result(query, answer))
-        tallies = [counted(own) for own in results]
+            told[query.alone].append(answer)
+        tallies = [
+            counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)
+        ]
     names = [judge.identity.name for judge in oracle.judges]
     failures = [
         NOT_PASSED[tally.end].format(name, tally.right, tally.asked)
@@ -119,8 +132,20 @@ async def shown(
     )
 
 
-def _result(query: Query, answer: Answer) -> int | None:
+def _results(queries: Sequence[Query], told: Sequence[Answer]) -> list[int | None]:
+    """Return the results of the controls that are answered whole, in order."""
+    each = calls_each(queries)
+    return [
+        _result(queries[at], told[at : at + each]) for at in range(0, len(told) - each + 1, each)
+    ]
+
+
+def _result(query: Query, told: Sequence[Answer]) -> int | None:
     """Return 1 if the question's own answer was preferred, -1 the other, 0 a tie; None without."""
-    if not isinstance(answer, Verdict):
+    verdicts = [answer for answer in told if isinstance(answer, Verdict)]
+    if len(verdicts) < len(told):
         return None
-    return -answer.preference if query.systems[0] == NAME else answer.preference
+    if len(verdicts) > 1:
+        own, other = (verdict.score for verdict in verdicts)
+        return (own > other) - (own < other)
+    return -verdicts[0].preference if query.systems[0] == NAME else verdicts[0].preference

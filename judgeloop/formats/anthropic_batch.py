@@ -7,8 +7,8 @@ expired. The prompts are not in the results: give the requests, with `custom_id`
 
 from judgeloop.formats.catalogue import Fields, by_row, within
 from judgeloop.formats.conversation import said
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 
 def recognises(source: Source) -> bool:

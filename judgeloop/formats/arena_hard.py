@@ -4,8 +4,8 @@ The content of the last message is an object with `answer`.
 """
 
 from judgeloop.formats.catalogue import Fields, by_row, within
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 
 def recognises(source: Source) -> bool:

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from judgeloop.formats.row import Row, Table
 from judgeloop.formats.source import Source, open_source
-from judgeloop.formats.tables import Row
 
 Fields = dict[str, Any]
 
@@ -127,3 +127,15 @@ def open_rows(path: Path) -> tuple[Format, Iterator[Row]]:
     source = open_source(path)
     found = format_of(source)
     return replace(found, title=found.title_of(source)), found.read(source)
+
+
+def table_of(source: Path | Table) -> Table:
+    """Return the rows of a file of any format; rows in memory are returned as they are.
+
+    Raises:
+        InputError: the file cannot be read, or is not UTF-8.
+    """
+    if isinstance(source, Table):
+        return source
+    found, rows = open_rows(source)
+    return Table(source, rows, found.unit)

@@ -13,7 +13,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.formats.columns import FIELDS, ID, JOINER, OUTPUT, PROMPT, Map, found_text
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Row
 
 _EXPECTED = (
     "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
-from pathlib import Path
 from typing import Any, TypeVar
 
 from judgeloop.core.errors import DataError
@@ -28,7 +27,7 @@ from judgeloop.formats.conversation import (
     split_answer,
 )
 from judgeloop.formats.json_rows import shown
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Place, Row
 
 ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
     "id", "prompt", "reference", "group", "model", "output",
@@ -76,7 +75,7 @@ class MissingFieldError(DataError):
     `problem` says so without the remedy: who knows several files has a better one.
     """
 
-    def __init__(self, path: Path, row: Row, unit: str, problem: str, remedy: str) -> None:
+    def __init__(self, path: Place, row: Row, unit: str, problem: str, remedy: str) -> None:
         super().__init__(path, f"{problem}; {remedy}", line=row.line, unit=unit)
         self.problem = str(DataError(path, problem, line=row.line, unit=unit))
 
@@ -201,7 +200,7 @@ def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
 class RowReader:
     """Reads the fields of one row as texts, and names the row and the column in errors."""
 
-    path: Path
+    path: Place
     row: Row
     candidates: Candidates
     unit: str

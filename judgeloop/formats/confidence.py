@@ -6,8 +6,7 @@ an object, under `content`). This module does not check whether confidence predi
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,28 +14,15 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
+from judgeloop.formats.catalogue import table_of
+from judgeloop.formats.row import Place, Source
 from judgeloop.formats.rows import parse_output
-from judgeloop.formats.tables import Row, read_rows
 
 
 def read_confidence(
-    path: Path, items: Sequence[Item], field: str, rule: str
+    source: Source, items: Sequence[Item], field: str, rule: str
 ) -> NDArray[np.float64]:
-    """Read a confidence for each of `items` from `field` in the rows of `path`, shape (items,).
-
-    As `confidence_of`, which has the rows already.
-
-    Raises:
-        DataError: a row lacks the field, or the field holds something else; names the line.
-        InputError: an item has no row.
-    """
-    return confidence_of(path, read_rows(path), items, field, rule)
-
-
-def confidence_of(
-    path: Path, rows: Iterable[Row], items: Sequence[Item], field: str, rule: str
-) -> NDArray[np.float64]:
-    """Return a confidence for each of `items` from `field` in `rows`, shape (items,).
+    """Read a confidence for each of `items` from `field` in the rows of `source`, shape (items,).
 
     Rows are joined to items by id or prompt. `rule` reduces a list of log-probabilities to a
     number. "geometric-mean" is the geometric mean of the tokens' probabilities. "first-token" is
@@ -48,9 +34,10 @@ def confidence_of(
         InputError: an item has no row.
     """
     found: dict[str, float] = {}
-    for source in rows:
-        row = parse_output(path, source)
-        value = _confidence(path, source.line, source.fields, field, rule)
+    table = table_of(source)
+    for read in table.rows:
+        row = parse_output(table.place, read)
+        value = _confidence(table.place, read.line, read.fields, field, rule)
         for key in (row.id and f"id {row.id}", row.prompt and f"prompt {row.prompt}"):
             if key:
                 found.setdefault(key, value)
@@ -58,12 +45,12 @@ def confidence_of(
     missing = [item.id for item, value in zip(items, values, strict=True) if value is None]
     if missing:
         raise InputError(
-            f"{path}: no confidence for {len(missing):,} items, such as {missing[0]!r}"
+            f"{table}: no confidence for {len(missing):,} items, such as {missing[0]!r}"
         )
     return np.array(values, dtype=np.float64)
 
 
-def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, rule: str) -> float:
+def _confidence(path: Place, line: int, fields: Mapping[str, Any], field: str, rule: str) -> float:
     if field not in fields or fields[field] is None:
         raise DataError(
             path,

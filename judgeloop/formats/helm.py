@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from judgeloop.formats.catalogue import Fields, only, within
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 UNIT = "request"
 

@@ -18,8 +18,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import Fields, only, within
 from judgeloop.formats.conversation import said
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 ZSTANDARD = 93  # the method's number in the zip format
 WORKBOOK = "xl/workbook.xml"

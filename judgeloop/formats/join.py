@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import PROMPT, candidates_of, remedy
+from judgeloop.formats.row import Place
 from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
 
 AROUND = 20  # characters shown on each side of the place where two texts begin to differ
@@ -35,7 +35,7 @@ class Joined:
 def join(
     outputs: Sequence[Outputs],
     items: Sequence[Located[ItemRow]] | None,
-    items_path: Path | None,
+    items_path: Place | None,
     *,
     allow_partial: bool,
 ) -> Joined:
@@ -48,7 +48,7 @@ def join(
     names = name_apart([(file.system, file.path) for file in outputs])
     catalogue = _Catalogue(closed=items is not None)
     for located in items or ():
-        catalogue.define(items_path or Path(), located)
+        catalogue.define(items_path or "", located)
     answers = [catalogue.match(file) for file in outputs]
     left_out = _left_out(names, catalogue, answers, outputs)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
@@ -77,7 +77,7 @@ def join(
 class _Entry:
     """What is known of an item so far, and the file and line where it appeared first."""
 
-    path: Path
+    path: Place
     line: int
     unit: str = "line"
     id: str | None = None
@@ -100,10 +100,10 @@ class _Catalogue:
     entries: dict[int, _Entry] = field(default_factory=dict)
     by_id: dict[str, int] = field(default_factory=dict)
     by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
-    strangers: dict[Path, list[str]] = field(default_factory=dict)
-    columns: dict[Path, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
+    strangers: dict[Place, list[str]] = field(default_factory=dict)
+    columns: dict[Place, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
 
-    def define(self, path: Path, located: Located[R]) -> int:
+    def define(self, path: Place, located: Located[R]) -> int:
         known = self.by_id.get(located.row.id) if located.row.id is not None else None
         if known is not None:
             first = self.entries[known]
@@ -164,12 +164,12 @@ class _Catalogue:
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
-    def _remedy(self, path: Path) -> str:
+    def _remedy(self, path: Place) -> str:
         """Return which columns a file has, and the map that would name the prompt."""
         names = self.columns.get(path, ())
         return f"; {remedy(PROMPT, names, candidates_of(names, NO_MAP))}" if names else ""
 
-    def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
+    def _key(self, path: Place, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
             raise located.wrong(path, f"a row needs the field 'id' or 'prompt'{self._remedy(path)}")
@@ -180,7 +180,7 @@ class _Catalogue:
             return self.define(path, located)
         return key
 
-    def _by_prompt(self, path: Path, located: Located[R]) -> int | None:
+    def _by_prompt(self, path: Place, located: Located[R]) -> int | None:
         if self.by_prompt is None:
             self.by_prompt = {}
             for key, entry in self.entries.items():
@@ -196,7 +196,7 @@ class _Catalogue:
         return keys[0] if keys else None
 
     def _learn(
-        self, path: Path, located: Located[R], key: int, rows: Sequence[Located[R]] = ()
+        self, path: Place, located: Located[R], key: int, rows: Sequence[Located[R]] = ()
     ) -> None:
         """Add the fields of a row that its item lacks; raise DataError if fields contradict.
 
@@ -329,19 +329,16 @@ def _part(text: str, start: int) -> str:
     return f"{before}{text[start:end]!r}{behind}"
 
 
-def name_apart(files: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+def name_apart(files: Sequence[tuple[str, Place]]) -> tuple[str, ...]:
     """Return a distinct name for each file's system: its name, else the file's name, else its path.
 
     Raises:
         DataError: two of the paths are the same.
     """
-    for names in (
-        tuple(system for system, _ in files),
-        tuple(stem(path) for _, path in files),
-        tuple(str(path) for _, path in files),
-    ):
-        if len(set(names)) == len(names):
-            return names
-    raise DataError(
-        files[0][1], "this file is given twice; a system cannot be compared with itself"
-    )
+    paths = tuple(str(path) for _, path in files)
+    if len(set(paths)) < len(paths):
+        raise DataError(
+            files[0][1], "this file is given twice; a system cannot be compared with itself"
+        )
+    names = tuple(system for system, _ in files), tuple(stem(path) for _, path in files), paths
+    return next(each for each in names if len(set(each)) == len(each))

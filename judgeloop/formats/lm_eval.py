@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from judgeloop.formats.catalogue import Fields, within
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",

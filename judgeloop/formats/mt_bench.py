@@ -9,8 +9,8 @@ from typing import Any
 
 from judgeloop.formats.catalogue import Fields, by_row, only, within
 from judgeloop.formats.conversation import turns
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 FAILED = "$ERROR$"  # what FastChat writes for an answer when the API failed
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.formats import tables
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 
 def recognises(source: Source) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from judgeloop.formats.catalogue import Fields
 from judgeloop.formats.conversation import is_messages
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row, form_of
+from judgeloop.formats.tables import form_of
 
 
 def recognises(source: Source) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from judgeloop.formats.catalogue import Fields, within
+from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
 
 ERROR = 2  # promptfoo's `failureReason` for everything but a rejected output
 UNIT = "result"

@@ -9,17 +9,17 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
+from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
 from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
+from judgeloop.formats.row import Place, Row, Source
 from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
-from judgeloop.formats.tables import Row
 
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
@@ -34,7 +34,7 @@ class Scored:
     score: float | None
     output: str = ""
 
-    def wrong(self, path: Path, problem: str) -> DataError:
+    def wrong(self, path: Place, problem: str) -> DataError:
         """Return the error for this row of a file."""
         return DataError(path, problem, line=self.line, unit=self.unit)
 
@@ -43,7 +43,7 @@ class Scored:
 class Recorded:
     """The scores of a finished run, by item."""
 
-    path: Path
+    path: Place
     system: str
     scorer: str
     items: tuple[Scored, ...]
@@ -55,26 +55,24 @@ def scorers_of(rows: Iterable[Row]) -> list[str]:
 
 
 def read_recorded(
-    path: Path,
-    unit: str,
-    opened: Iterable[Row],
+    source: Source,
     scorer: str = "",
     mapped: Map = NO_MAP,
     *,
     epoch: str | None = None,
     name: str | None = None,
 ) -> Recorded:
-    """Return the recorded scores in the rows of a file.
+    """Return the recorded scores in the rows of a file, or in memory.
 
-    `path` and `unit` are how messages name the place of a row. `scorer` is the name of a scorer or
-    of a column, "" for the only score of the file. `name` is the system's name, by default that in
-    the rows.
+    `scorer` is the name of a scorer or of a column, "" for the only score of the file. `name` is
+    the system's name, by default that in the rows.
 
     Raises:
         DataError: there are no scores, or several scorers or epochs of which none is chosen, or a
             score is not in [0, 1], or an item appears twice.
     """
-    opened = along_paths(opened, mapped)
+    table = table_of(source)
+    path, unit, opened = table.place, table.unit, along_paths(table.rows, mapped)
     rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
     scores = [_scores(row, scorer) for row in rows]
     scorer = _only_scorer(path, scores, scorer, rows)
@@ -105,7 +103,7 @@ def _scores(row: Row, chosen: str) -> dict[str, object]:
 
 
 def _only_scorer(
-    path: Path, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
+    path: Place, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
 ) -> str:
     names = list(dict.fromkeys(name for values in scores for name in values))
     if chosen in names:
@@ -126,7 +124,7 @@ def _only_scorer(
     return names[0]
 
 
-def _number(path: Path, row: Row, unit: str, scorer: str, value: object) -> float | None:
+def _number(path: Place, row: Row, unit: str, scorer: str, value: object) -> float | None:
     """Return a score in [0, 1]; None if it is absent."""
     if value is None or value == "" or value != value:  # noqa: PLR0124 - NaN: Inspect's unscored
         return None
@@ -145,7 +143,7 @@ def _number(path: Path, row: Row, unit: str, scorer: str, value: object) -> floa
     return number
 
 
-def _of_items(path: Path, rows: list[Scored], epoch: str | None) -> Iterator[Scored]:
+def _of_items(path: Place, rows: list[Scored], epoch: str | None) -> Iterator[Scored]:
     """Yield one score for each item: the mean of its epochs, if that is asked for."""
     by_item: dict[str, list[Scored]] = {}
     for scored in rows:

@@ -1,9 +1,8 @@
 """Turns rows (dictionaries) into checked outputs and items, wherever the rows come from.
 
-`read_outputs` and `read_items` take a file of any format, `outputs_of` and `items_of` rows that are
-already loaded, such as a list in a program. Columns are found as `columns.py` says; a `messages`
-list becomes the text of the conversation; of a log that repeats its items, one epoch is kept.
-`join.py` joins the files.
+`read_outputs` and `read_items` take a file of any format, or rows in memory. Columns are found as
+`columns.py` says; a `messages` list becomes the text of the conversation; of a log that repeats its
+items, one epoch is kept. `join.py` joins the files.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import (
     FIELDS,
@@ -29,13 +28,13 @@ from judgeloop.formats.columns import (
     mended,
     once,
 )
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Place, Row, Source
 
 MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = {}
 
 
-def one_epoch(rows: Iterable[Row], path: Path, unit: str, epoch: str | None) -> Iterator[Row]:
+def one_epoch(rows: Iterable[Row], path: Place, unit: str, epoch: str | None) -> Iterator[Row]:
     """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
 
     Raises:
@@ -97,7 +96,7 @@ class Located(Generic[R]):
     row: R
     unit: str = "line"
 
-    def wrong(self, path: Path, problem: str) -> DataError:
+    def wrong(self, path: Place, problem: str) -> DataError:
         """Return the error for this row of a file."""
         return DataError(path, problem, line=self.line, unit=self.unit)
 
@@ -111,7 +110,7 @@ class Outputs:
     - `guesses`: the fields whose column was guessed, each with that column.
     """
 
-    path: Path
+    path: Place
     system: str
     rows: tuple[Located[OutputRow], ...]
     columns: tuple[str, ...] = ()
@@ -132,29 +131,28 @@ class Items:
     turns: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
-def outputs_of(
-    rows: Iterable[Row],
-    path: Path,
-    *,
+def read_outputs(
+    source: Source,
     mapped: Map = NO_MAP,
-    unit: str = "line",
+    *,
     allow_failed: bool = False,
     name: str | None = None,
     epoch: str | None = None,
 ) -> Outputs:
-    """Check rows and return the outputs of the one system that they are about.
+    """Read, check and return the outputs of one system, of a file of any format or in memory.
 
-    The system's name is `name`, else that in the rows, else the name of the file. `path` and `unit`
-    are how messages name the place of a row: a file and `line`, or a parameter and `row`. A row
-    without an output, because the system failed, is refused, or left out with `allow_failed`. Of a
-    log that repeats its items, the rows of the one `epoch` are taken.
+    The system's name is `name`, else that in the rows, else the name of the file. A row without an
+    output, because the system failed, is refused, or left out with `allow_failed`. Of a log that
+    repeats its items, the rows of the one `epoch` are taken.
 
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
+    table = table_of(source)
+    path, unit = table.place, table.unit
     found: list[Located[OutputRow]] = []
     seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
-    every = along_paths(one_epoch(rows, path, unit, epoch), mapped)
+    every = along_paths(one_epoch(table.rows, path, unit, epoch), mapped)
     for row in every:
         candidates, plain = seen.of(row)
         parsed = _plain(row.fields) if plain and not row.failed else None
@@ -175,26 +173,27 @@ def outputs_of(
     return Outputs(path, system, tuple(found), seen.columns, failed, seen.guesses)
 
 
-def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line") -> Items:
-    """Check rows and return the items that they describe.
+def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
+    """Read, check and return the items of a file of any format, or of rows in memory.
 
     Raises:
         DataError: a row is wrong or has no prompt.
     """
+    table = table_of(source)
     found, seen = [], _Seen(mapped)
     turns: dict[str, Sequence[tuple[str, str]]] = {}
-    for row in along_paths(rows, mapped):
-        reader = RowReader(path, row, seen.of(row)[0], unit)
+    for row in along_paths(table.rows, mapped):
+        reader = RowReader(table.place, row, seen.of(row)[0], table.unit)
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
-        found.append(Located(row.line, item, unit))
+        found.append(Located(row.line, item, table.unit))
         if said := reader.turns():
             turns[item.prompt] = said
     return Items(tuple(found), seen.columns, seen.guesses, turns)
 
 
-def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
+def parse_output(path: Place, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
     """Check the fields of a row of an output file.
 
     Raises:
@@ -237,12 +236,12 @@ def at(line: int, unit: str) -> str:
     return f"{'on' if unit == 'line' else 'in'} {unit} {line}"
 
 
-def stem(path: Path) -> str:
+def stem(path: object) -> str:
     """Return the name of a file without its ending; a system is named so by default.
 
     A parameter that was given rows in memory is named between backticks, which are left out.
     """
-    name = path.name.strip("`")
+    name = Path(str(path)).name.strip("`")
     return name.removesuffix(".gz").removesuffix(".zst").rsplit(".", 1)[0] or name
 
 
@@ -290,7 +289,7 @@ def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
     return count
 
 
-def _failure(path: Path, row: Row, why: str, count: int, unit: str) -> DataError:
+def _failure(path: Place, row: Row, why: str, count: int, unit: str) -> DataError:
     others = f"; {count} {unit}s have none" if count > 1 else ""
     return DataError(
         path,
@@ -301,7 +300,7 @@ def _failure(path: Path, row: Row, why: str, count: int, unit: str) -> DataError
     )
 
 
-def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError:
+def _two_systems(path: Place, systems: Mapping[str, int], unit: str) -> DataError:
     first, other = systems
     return DataError(
         path,
@@ -310,38 +309,3 @@ def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError
         line=systems[other],
         unit=unit,
     )
-
-
-def read_outputs(
-    path: Path,
-    mapped: Map = NO_MAP,
-    *,
-    allow_failed: bool = False,
-    epoch: str | None = None,
-    name: str | None = None,
-) -> Outputs:
-    """Read an output file of any format; see `rows.py` for the arguments.
-
-    Raises:
-        DataError: a row is wrong, or the rows name several systems.
-    """
-    found, rows = open_rows(path)
-    return outputs_of(
-        rows,
-        path,
-        mapped=mapped,
-        unit=found.unit,
-        allow_failed=allow_failed,
-        name=name,
-        epoch=epoch,
-    )
-
-
-def read_items(path: Path, mapped: Map = NO_MAP) -> Items:
-    """Read an items file.
-
-    Raises:
-        DataError: a row is wrong or has no prompt.
-    """
-    found, rows = open_rows(path)
-    return items_of(rows, path, mapped=mapped, unit=found.unit)

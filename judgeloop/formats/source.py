@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.tables import Row, read_bytes, rows_in, text_of
+from judgeloop.formats.row import Row
+from judgeloop.formats.tables import read_bytes, rows_in, text_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"

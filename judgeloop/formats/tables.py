@@ -14,15 +14,15 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
+from judgeloop.formats.row import Row
 
 DELIMITERS = ",\t;"
 LONGEST_FIELD = 1 << 30  # characters
@@ -37,21 +37,6 @@ LINES, ARRAY = "JSON lines", "a JSON array"
 READERS = {LINES: json_lines, ARRAY: json_array}  # tables of any delimiter have one reader
 TABLES = {",": "CSV", "\t": "TSV"}
 M = TypeVar("M", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The fields of a row and the line on which it begins.
-
-    `failed` says why the system gave no output; empty if it gave one. `epoch` counts the times that
-    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer.
-    """
-
-    line: int
-    fields: dict[str, Any]
-    failed: str = ""
-    epoch: int = 0
-    scores: Mapping[str, object] | None = None
 
 
 def read_bytes(path: Path) -> bytes:

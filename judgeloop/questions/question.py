@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from judgeloop.questions.select.prepare import Selection
     from judgeloop.questions.select.result import Selected
     from judgeloop.report.run_result import RunResult
-    from judgeloop.run.inputs import Given
     from judgeloop.run.plan import Plan
 
 C = TypeVar("C")  # the settings of a question
@@ -43,12 +42,11 @@ class Prepare(Protocol[C_contra, P_co]):
         environment: Mapping[str, str],
         *,
         offline: bool = False,
-        given: Given = ...,
     ) -> P_co:
         """Prepare a run.
 
         `environment` holds the judges' API keys. With `offline`, only a forecast is made, which
-        needs no key. `given` holds the tables and judges that a program has in memory.
+        needs no key.
 
         Raises:
             InputError: a setting or a file is wrong; nothing was spent.

@@ -116,7 +116,7 @@ def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str,
 
 def _possible(config: ReplayEstimateConfig, outputs: dict[str, Outputs]) -> tuple[str, ...]:
     known = all(
-        any(config.confidence in row.fields for row in read_rows(of_system.path))
+        any(config.confidence in row.fields for row in read_rows(Path(of_system.path)))
         for of_system in outputs.values()
     )
     return tuple(
@@ -158,7 +158,7 @@ class _Sources:
         confidence = None
         if pool is not None and (Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE):
             confidence = read_confidence(
-                self.outputs[name].path, pool.items, config.confidence, config.confidence_by
+                Path(self.outputs[name].path), pool.items, config.confidence, config.confidence_by
             )
         vectors = last = outputs = None
         if needs & STATES:

@@ -24,6 +24,7 @@ from judgeloop.core.protocols import (
 )
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order, settles
@@ -232,7 +233,9 @@ def _controls_left(
         query
         for queries, tally in zip(terms.controls, known, strict=True)
         if tally is not None and tally.end is None
-        for query in queries[max(begin, tally.asked) : end]
+        for query in queries[: end * calls_each(queries)][
+            max(begin, tally.asked) * calls_each(queries) :
+        ]
     ]
 
 
@@ -299,7 +302,7 @@ def setup_of(
         old_prices=old_prices(judges, today()),
         prices=price_sentence((*judges, *prepared.inputs.systems.values())),
         tier=_tiers(judges),
-        asked_anew=prepared.inputs.asked_anew,
+        asked_anew=_asked_anew(config),
         about=prepared.population,
         run=terms.run_id,
         version=version("judgeloop"),
@@ -316,6 +319,16 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
         repeated=_repeated(pool),
         empty=_empty(pool),
         usual_empty=_usual_empty(prepared.config, pool),
+    )
+
+
+def _asked_anew(config: RunSettings) -> str:
+    """Return which judges of the caller's have no identity, so that they are asked anew."""
+    return "; ".join(
+        f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts "
+        "remembered"
+        for judge in config.asked
+        if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
     )
 
 

@@ -6,13 +6,13 @@ run: it is a run without judges. Writes no file.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
 from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM, Item, Output
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import UNFINISHED
@@ -20,6 +20,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.formats.column_map import check_map, parse_map
 from judgeloop.formats.join import join
+from judgeloop.formats.row import Source
 from judgeloop.formats.rows import read_items
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
@@ -32,7 +33,7 @@ from judgeloop.run.prepared import Prepared, run_id
 from judgeloop.settings.generate_settings import Answerer, GenerateConfig
 from judgeloop.settings.run_settings import RunSettings, within_ceiling
 from judgeloop.settings.shared import JUDGES, LiveSystems
-from judgeloop.systems.catalogue import FORMS, is_live
+from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
 CODES = {
@@ -46,7 +47,7 @@ CODES = {
 class RunOfOutputs(RunSettings):
     """The settings of a run without judges."""
 
-    judge: Annotated[tuple[str, ...], JUDGES] = ()
+    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     outputs: Answerer
     system: LiveSystems = ()
 
@@ -56,7 +57,7 @@ class RunOfOutputs(RunSettings):
         return True
 
     @property
-    def output_files(self) -> tuple[Path, ...]:
+    def output_files(self) -> tuple[Source | str, ...]:
         """The system, as typed."""
         return (self.outputs,)
 
@@ -102,7 +103,7 @@ def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generatio
     Raises:
         InputError: a setting or the file of items is wrong.
     """
-    if not is_live(config.outputs):
+    if not isinstance(config.outputs, str):
         raise InputError(
             f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its "
             "outputs already"
@@ -121,7 +122,7 @@ def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generatio
     items = read_items(config.items, mapped)
     check_map(mapped, [items.columns])
     joined = join([], items.rows, config.items, allow_partial=False)
-    joined = with_live(joined, systems, [(config.outputs, None)], items)
+    joined = with_live(joined, systems, [config.outputs], [None], items)
     most = min(first or len(joined.pool), len(joined.pool))
     inputs = Inputs(joined, (), Limits(1, most, 1.0), systems=systems)
     return Generation(

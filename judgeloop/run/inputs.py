@@ -1,11 +1,11 @@
 """Reads and checks the inputs that all questions share: systems joined on items, judges, controls.
 
-Reads the files that the settings name, or the tables in memory that stand for them, and returns an
-`Inputs`. Errors in files and settings are reported here, before the first call; nothing is asked or
+Reads the files that the settings name, or takes the tables that they hold, and returns an `Inputs`.
+Errors in files and settings are reported here, before the first call; nothing is asked or
 spent. The question's own `prepare.py` reads what only this question needs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -14,59 +14,26 @@ from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import Query
+from judgeloop.core.records import Item, Query
 from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
 from judgeloop.engine.session import Limits
-from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
 from judgeloop.formats.columns import Map, MissingFieldError, guesses_text
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.own_files import check_place
-from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
-from judgeloop.formats.tables import Row
+from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.run.live import live_systems, with_live
-from judgeloop.settings.run_settings import ContestSettings, JudgeSettings, RunSettings
-
-ROW_IN_MEMORY = "row"  # what messages call a row of a table in memory
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a program gives in memory: its settings hold stand-ins, and this what they stand for.
-
-    `rows` holds the tables by the path that stands for them, and `systems` the names of systems by
-    the path of their outputs. `judges` holds judges by the name that stands for them. `asked_anew`
-    says which of them have no identity, so that their verdicts are not found again; empty if all
-    have one.
-    """
-
-    rows: Mapping[Path, Sequence[Row]] = field(default_factory=dict)
-    systems: Mapping[Path, str] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    asked_anew: str = ""
-
-    def open(self, path: Path) -> tuple[str, Iterable[Row]]:
-        """Return what messages call a row of a table or a file, and its rows.
-
-        Raises:
-            InputError: the file cannot be read.
-        """
-        if path in self.rows:
-            return ROW_IN_MEMORY, self.rows[path]
-        found, rows = open_rows(path)
-        return found.unit, rows
-
-
-NOTHING_GIVEN = Given()
+from judgeloop.settings.run_settings import REFERENCES, JudgeSettings, RunSettings, named
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
-    """Return the name of each file's system; None where the file names it.
+    """Return the name of each file's system; None where it is empty, or none is given.
 
     Raises:
         InputError: there are other than so many names, or two are the same.
@@ -78,11 +45,10 @@ def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | N
         return [None] * len(files)
     if len(names) != len(files):
         raise _wrong(names, f"expected as many names as files, {len(files)}; found {len(names)}")
-    if not all(names):
-        raise _wrong(names, "expected names, and one is empty")
-    if len(set(names)) < len(names):
+    given = [name or None for name in names]
+    if len(set(filter(None, given))) < len(given) - given.count(None):
         raise _wrong(names, "two systems have the same name")
-    return names
+    return given
 
 
 def _wrong(names: Sequence[str], problem: str) -> InputError:
@@ -96,9 +62,9 @@ class Inputs:
     `population` is the size of the population that the result is about; None if that is the pool
     alone.
 
-    `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
-    columns of the files were guessed; empty if none were. `prompt` is what the judges read, None if
-    none of them reads a prompt. `systems` are those that answer live, by their place.
+    `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
+    judges read, None if none of them reads a prompt. `systems` are those that answer live, by their
+    place.
     """
 
     joined: Joined
@@ -106,7 +72,6 @@ class Inputs:
     limits: Limits
     controls: tuple[tuple[Query, ...], ...] = ()
     population: int | None = None
-    asked_anew: str = ""
     guessed: str = ""
     prompt: Template | None = None
     systems: Mapping[int, System] = field(default_factory=dict)
@@ -132,12 +97,11 @@ def read_inputs(
     environment: Mapping[str, str],
     *,
     offline: bool = False,
-    given: Given = NOTHING_GIVEN,
 ) -> Inputs:
     """Read and check the files and judges that a run names.
 
     `environment` holds the judges' API keys. With `offline`, no judge is asked and no key is
-    needed. `given` holds the tables and judges that a program has in memory.
+    needed.
 
     Raises:
         InputError: a setting or a file is wrong.
@@ -149,34 +113,34 @@ def read_inputs(
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
     systems = live_systems(config, environment, offline=offline)
-    named = named_files(config, given)
+    names = names_for(config.names, config.output_files)
     try:
         outputs = [
-            _outputs(given, path, mapped, config, name)
-            for place, (path, name) in enumerate(named)
-            if place not in systems
+            read_outputs(
+                one, mapped, allow_failed=config.allow_partial, name=name, epoch=config.epoch
+            )
+            for one, name in zip(config.output_files, names, strict=True)
+            if not isinstance(one, str)
         ]
     except MissingFieldError as error:
-        raise _with_columns(error, config, mapped, given) from None
-    items = _items(given, config.items, mapped) if config.items else None
+        raise _with_columns(error, config, mapped) from None
+    items = read_items(config.items, mapped) if config.items else None
     if mapped:
         found = [file.columns for file in outputs]
         check_map(mapped, [*found, *([] if items is None else [items.columns])])
     joined = join(
         outputs,
         None if items is None else items.rows,
-        config.items,
+        config.items if isinstance(config.items, Path) else str(config.items),
         allow_partial=config.allow_partial,
     )
-    joined = with_live(joined, systems, named, items)
+    joined = with_live(joined, systems, config.output_files, names, items)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),
         against=config.against(joined.pool.systems),
     )
-    judges = tuple(
-        checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
-    )
+    judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
     check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
@@ -188,7 +152,6 @@ def read_inputs(
         limits,
         _controls(config, joined.pool, judges),
         _population(config, judges),
-        given.asked_anew,
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
         systems,
@@ -209,42 +172,13 @@ def check_ledger(config: RunSettings) -> None:
         )
 
 
-def named_files(config: RunSettings, given: Given) -> list[tuple[Path, str | None]]:
-    """Return the file of each system and its name; None where the file names it.
-
-    Raises:
-        InputError: there are not as many names as files, or two are the same.
-    """
-    files = config.output_files
-    names = names_for(config.names, files)
-    return [
-        (path, name or given.systems.get(path)) for path, name in zip(files, names, strict=True)
-    ]
-
-
-def _outputs(
-    given: Given, path: Path, mapped: Map, config: RunSettings, name: str | None
-) -> Outputs:
-    unit, rows = given.open(path)
-    return outputs_of(
-        rows,
-        path,
-        mapped=mapped,
-        unit=unit,
-        allow_failed=config.allow_partial,
-        name=name,
-        epoch=config.epoch,
-    )
-
-
-def _with_columns(
-    error: MissingFieldError, config: RunSettings, mapped: Map, given: Given
-) -> InputError:
+def _with_columns(error: MissingFieldError, config: RunSettings, mapped: Map) -> InputError:
     """Return an error about a missing field, with the columns to name if the files tell them."""
     try:
         tables = [
-            [row.fields for row in along_paths(given.open(path)[1], mapped)]
-            for path in config.output_files
+            [row.fields for row in along_paths(table_of(one).rows, mapped)]
+            for one in config.output_files
+            if not isinstance(one, str)
         ]
         if config.items is None:
             check_map(mapped, chain.from_iterable(tables))
@@ -257,11 +191,6 @@ def _with_columns(
         f"{error.problem}; say which columns they are, for example `map={found}` (the output is the "
         "longest text that differs between the files)"
     )
-
-
-def _items(given: Given, path: Path, mapped: Map) -> Items:
-    unit, rows = given.open(path)
-    return items_of(rows, path, mapped=mapped, unit=unit)
 
 
 def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
@@ -281,15 +210,14 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 
 
 def checked_judge(
-    spec: str,
+    spec: str | Judge,
     options: JudgeOptions,
     config: RunSettings,
     pool: Pool,
-    given: Given = NOTHING_GIVEN,
     *,
     proxy: bool = False,
 ) -> Judge:
-    """Return the judge that `spec` names, checked for the systems of `pool`.
+    """Return the judge that `spec` names or is, checked for the systems of `pool`.
 
     `judge_price` is the judge's, not that of a `proxy`.
 
@@ -297,7 +225,7 @@ def checked_judge(
         InputError: there is no such judge, or it cannot judge these systems.
         UnpricedError: its price is not known, and there is a budget.
     """
-    judge = given.judges.get(spec) or judge_from_spec(spec, options)
+    judge = judge_from_spec(spec, options) if isinstance(spec, str) else spec
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limited = config.budget is not None or config.ledger_budget is not None
     if not judge.priced and limited:
@@ -327,7 +255,7 @@ def judge_options(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
         environment=environment,
         base_url=config.judge_base_url,
-        names=server_names(config.judge_name, config.judge, config.specs),
+        names=server_names(config.judge_name, named(config.judge), config.specs),
         price=config.judge_price,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
@@ -357,7 +285,11 @@ def wanted_for(config: RunSettings, inputs: Inputs) -> About:
 def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     names = [judge.identity.name for judge in judges]
     if len(set(names)) < len(names):
-        raise InputError("`judge`: a panel needs different judges, and one is named twice")
+        raise InputError(
+            "`judge`: a panel needs different judges, and two are called "
+            f"{max(names, key=names.count)}; functions are named apart by "
+            "judgeloop.function_judge(function, name=…)"
+        )
     by_hand = any(judge.by_hand for judge in judges)
     if by_hand and config.deadline is not None:
         raise InputError(
@@ -385,31 +317,46 @@ def _controls(
     """
     from judgeloop.providers.prices import Metered
 
-    if not isinstance(config, ContestSettings) or not config.controlled:
+    if not config.controlled:
         return ()
     models = [isinstance(judge, Metered) for judge in judges]
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
-    trusted = config.trusted(pool.systems)
-    outputs = zip(pool.items, pool.outputs[pool.systems.index(trusted)], strict=True)
-    answers = {
-        trusted: [(item, output) for item, output in outputs if not is_short(output)],
-        "the references": [(item, item.reference) for item in pool.items if item.reference],
-    }
-    for source, answered in answers.items():
+    sources = config.sources(pool.systems)
+    for source in sources:
         drawn = [
-            control_queries(source, answered, judge.identity, number, config.max_item_bytes)
+            control_queries(
+                source,
+                _answered(pool, source),
+                judge.identity,
+                number,
+                config.max_item_bytes,
+                rates=config.rates,
+            )
             if model
             else ()
             for number, (judge, model) in enumerate(zip(judges, models, strict=True))
         ]
         if [bool(queries) for queries in drawn] == models:
             return tuple(drawn)
+    system = next(source for source in sources if source != REFERENCES)
+    why = (
+        f"{system} answers live: its answers are not known before, and there are no references"
+        if pool.systems.index(system) in pool.live
+        else f"there are not {FEWEST_ITEMS} of {system} that are long enough and differ, nor references"
+    )
     raise InputError(
-        f"`controls`: a judge is tested with answers to different questions, and there are not "
-        f"{FEWEST_ITEMS} of {trusted} that are long enough and differ, nor references. Give the items "
+        f"`controls`: a judge is tested with answers to different questions, and {why}. Give the items "
         "references, or set `controls=off`"
     )
+
+
+def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
+    """Return the items with the answers of a system, but for short ones, or with their references."""
+    if source == REFERENCES:
+        return [(item, item.reference) for item in pool.items if item.reference]
+    outputs = zip(pool.items, pool.outputs[pool.systems.index(source)], strict=True)
+    return [(item, output) for item, output in outputs if not is_short(output)]
 
 
 def check_winner(config: RunSettings, pool: Pool) -> None:

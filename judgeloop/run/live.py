@@ -6,7 +6,6 @@ that answer live is refused here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
@@ -17,7 +16,7 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.formats.join import Joined
 from judgeloop.formats.rows import Items
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.systems.catalogue import is_live, make_system
+from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.options import options_of
 
 TURNS = ("user", "assistant")
@@ -32,7 +31,7 @@ def live_systems(
         InputError: a system or an option of it is wrong, or the run cannot have one.
         UnpricedError: the price of one is not known, and there is a budget.
     """
-    names = {place: str(path) for place, path in enumerate(config.output_files) if is_live(path)}
+    names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
     if names and not config.takes_live:
         raise InputError(
             f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
@@ -80,12 +79,13 @@ def _check_lasts(config: RunSettings, name: str, system: System) -> None:
 def with_live(
     joined: Joined,
     systems: Mapping[int, System],
-    named: Sequence[tuple[Path, str | None]],
+    sources: Sequence[object],
+    names: Sequence[str | None],
     items: Items | None,
 ) -> Joined:
     """Return the joined files with live systems at their places, and the items' conversations.
 
-    `named` holds each system as typed, and its name if it was given another.
+    `sources` holds each system as typed, and `names` its name if it was given another.
 
     Raises:
         InputError: two systems have the same name, or a conversation cannot be sent.
@@ -97,8 +97,8 @@ def with_live(
     nothing = ("",) * len(pool)
     count = len(pool.systems) + len(systems)
     both = [
-        (name or str(path), nothing) if place in systems else next(files)
-        for place, (path, name) in enumerate(named)
+        (name or str(typed), nothing) if place in systems else next(files)
+        for place, (typed, name) in enumerate(zip(sources, names, strict=True))
     ]
     if len({name for name, _ in both}) < count:
         raise InputError(

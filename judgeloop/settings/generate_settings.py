@@ -14,7 +14,7 @@ from judgeloop.settings.validation import Configuration
 from judgeloop.systems.catalogue import FORMS, source
 
 Answerer = Annotated[
-    Path,
+    Path | str,
     Parse(source),
     Setting(
         f"The system that answers: {FORMS}.",

@@ -5,7 +5,7 @@ question's own `config.py` declares the others.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -16,8 +16,10 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import Population
+from judgeloop.core.protocols import Judge
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
+from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
 from judgeloop.settings.setting import Part, Setting, declared, one_of
@@ -59,8 +61,8 @@ from judgeloop.settings.shared import (
 )
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
-from judgeloop.systems.catalogue import is_live
 
+REFERENCES = "the references"  # whose answers controls show, if no system's
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
@@ -68,11 +70,7 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class JudgeSettings(Configuration):
     """The judges, their prompt, prices and budget. Money in dollars, times in seconds."""
 
-    judge: Annotated[
-        tuple[str, ...],
-        MinLen(1),
-        JUDGES,
-    ]
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1), JUDGES]
     judge_base_url: BaseUrl = None
     judge_name: JudgeNames = ()
     judge_price: JudgePrice = None
@@ -139,9 +137,14 @@ class JudgeSettings(Configuration):
         return Path(price) if price is not None and is_price_file(price) else None
 
     @property
-    def specs(self) -> tuple[str, ...]:
-        """Every judge that is asked, as typed by the user."""
+    def asked(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked: its name, or an object of the caller's."""
         return self.judge
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked by its name, as typed by the user."""
+        return named(self.asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +152,7 @@ class RunSettings(JudgeSettings):
     """The settings of every run that asks judges about systems' outputs."""
 
     items: Annotated[
-        Path | None,
+        Source | None,
         Setting(
             "File of prompts and references, joined with the outputs by id or prompt.",
             ITEMS,
@@ -218,6 +221,17 @@ class RunSettings(JudgeSettings):
     ] = 0
     rpm: CallsAMinute = None
     tpm: TokensAMinute = None
+    controls: Annotated[
+        str | None,
+        one_of(("on", "off")),
+        Setting(
+            "Test first whether each judge tells an answer from one to another question: on or off. "
+            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
+            JUDGE,
+            Part.REPORT,
+            Found,
+        ),
+    ] = None
     run_dir: Annotated[
         Path | None,
         Setting(
@@ -253,9 +267,18 @@ class RunSettings(JudgeSettings):
         return None
 
     @property
+    def gated(self) -> bool:
+        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
+        return False
+
+    @property
     def controlled(self) -> bool:
         """Whether judges that are models are tested by controls."""
-        return False
+        return self.gated if self.controls is None else self.controls == "on"
+
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: references first."""
+        return REFERENCES, systems[0]
 
     @property
     def population(self) -> Population:
@@ -289,8 +312,8 @@ class RunSettings(JudgeSettings):
 
     @property
     @abstractmethod
-    def output_files(self) -> tuple[Path, ...]:
-        """The file of each system's outputs."""
+    def output_files(self) -> tuple[Source | str, ...]:
+        """Each system: its outputs, or the name of one that answers live."""
 
     @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -302,9 +325,8 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        files = [path for path in self.output_files if not is_live(path)]
-        given = [*files, self.items, self.price_file, self.ledger]
-        return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
+        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,36 +358,24 @@ class ContestSettings(RunSettings):
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
-    controls: Annotated[
-        str | None,
-        one_of(("on", "off")),
-        Setting(
-            "Test first whether each judge tells an answer from one to another question: on or off. "
-            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
-            JUDGE,
-            Part.REPORT,
-            Found,
-        ),
-    ] = None
-
-    @property
-    def gated(self) -> bool:
-        """Whether a judge must pass controls for exit code 0, unless the caller says otherwise."""
-        return False
-
-    @property
-    def controlled(self) -> bool:
-        """Whether judges that are models are tested by controls."""
-        return self.gated if self.controls is None else self.controls == "on"
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""
         return self.against(systems) or systems[self.require_winner == systems[0]]
 
+    def sources(self, systems: tuple[str, ...]) -> tuple[str, str]:
+        """Return whose answers controls show, and whose if these are too few: the baseline's first."""
+        return self.trusted(systems), REFERENCES
+
     @property
     def rates(self) -> bool:
         """False: the judge sees two outputs at a time."""
         return False
+
+
+def named(judges: Iterable[object]) -> tuple[str, ...]:
+    """Return the judges that are given by name."""
+    return tuple(one for one in judges if isinstance(one, str))
 
 
 C = TypeVar("C", bound=JudgeSettings)

@@ -33,6 +33,7 @@ BOUNDS = {
     "exclusiveMaximum": "below {}",
 }
 BESIDE = ("description", "title")  # what does not say which values are allowed
+OBJECTS = {"is-instance", "dataclass"}  # what a program gives, and no file can hold
 OF_CALLERS = "Only in a file named by --config."
 Schema = dict[str, Any]
 
@@ -51,6 +52,10 @@ class _Forms(GenerateJsonSchema):
     def enum_schema(self, schema: core_schema.EnumSchema) -> Schema:
         return {"type": "string", "enum": [one.value for one in schema["members"]]}
 
+    def union_schema(self, schema: Any) -> Schema:
+        choices = [one for one in schema["choices"] if one["type"] not in OBJECTS]
+        return super().union_schema(schema | {"choices": choices})
+
     def tuple_schema(self, schema: core_schema.TupleSchema) -> Schema:
         return dict(several(self.generate_inner(schema["items_schema"][0])))
 
@@ -59,7 +64,9 @@ class _Forms(GenerateJsonSchema):
 def form_of(field: Declared) -> Form:
     """Return the schema of a setting's value in a settings file."""
     annotation = reduce(or_, field.others, field.annotation)
-    return TypeAdapter(annotation).json_schema(schema_generator=_Forms)
+    return TypeAdapter(annotation, config={"arbitrary_types_allowed": True}).json_schema(
+        schema_generator=_Forms
+    )
 
 
 def words(form: Form) -> str:

@@ -155,6 +155,12 @@ class Declared:
         return self.default is MISSING
 
     @property
+    def kinds(self) -> set[Any]:
+        """Its type, and the types that it is made of."""
+        parts = {self.type, *get_args(self.type)}
+        return parts.union(*map(get_args, parts))
+
+    @property
     def is_number(self) -> bool:
         """Whether it takes a number that need not be whole."""
         return float in {self.type, *get_args(self.type)}
@@ -168,7 +174,7 @@ class Declared:
     @property
     def is_path(self) -> bool:
         """Whether it takes paths only."""
-        return Path in {self.type, *get_args(self.type)}
+        return Path in self.kinds
 
     @property
     def many(self) -> bool:

@@ -75,7 +75,7 @@ SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),
     Setting(
-        "The systems' names, in the order of their files, in place of those in the files.",
+        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         ITEMS,
         Part.CONTENT,
         CallerOnly,

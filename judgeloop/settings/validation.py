@@ -23,7 +23,11 @@ LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 class Configuration:
     """The base class of all configurations: frozen dataclasses whose fields are settings."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "frozen": True,
+        "arbitrary_types_allowed": True,  # judges and tables that a program gives
+    }
 
     @classmethod
     def of(cls, **values: object) -> Self:
@@ -56,7 +60,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     given |= {
         name: (value,)
         for name, value in given.items()
-        if isinstance(value, str) and declared(config)[name].many
+        if declared(config)[name].many and not isinstance(value, list | tuple)
     }
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))

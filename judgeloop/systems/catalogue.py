@@ -7,6 +7,7 @@ system's module is imported when it is made.
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import System
@@ -49,20 +50,17 @@ ELSEWHERE = {
 FORMS = ", ".join(row.form for row in SYSTEMS)
 
 
-def system_row(name: str | Path) -> SystemRow | None:
+def system_row(name: str) -> SystemRow | None:
     """Return the row of a system that answers live; None for a file of outputs."""
-    return next((row for row in SYSTEMS if str(name).startswith(row.prefix)), None)
+    return next((row for row in SYSTEMS if name.startswith(row.prefix)), None)
 
 
-def is_live(name: str | Path) -> bool:
-    """Return whether an argument names a system that answers live."""
-    return system_row(name) is not None
+def source(value: Any) -> Any:
+    """Return a text as the name of a system that answers live, or else as a path.
 
+    What is no text is returned as it is.
 
-def source(value: object) -> object:
-    """Return an argument as the path or the name that it is; `./openai/x` becomes a whole path.
-
-    >>> str(source("openai/gpt-5-mini"))
+    >>> source("openai/gpt-5-mini")
     'openai/gpt-5-mini'
     """
     if not isinstance(value, str):
@@ -72,9 +70,7 @@ def source(value: object) -> object:
             raise ValueError(f"expected a file or {FORMS}; {instead}")
     if value in {row.prefix for row in SYSTEMS}:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
-    if is_live(Path(value)) and not is_live(value):
-        return Path(value).absolute()
-    return Path(value)
+    return value if system_row(value) else Path(value)
 
 
 def sources(value: object) -> object:
@@ -89,7 +85,7 @@ def make_system(name: str, options: SystemOptions) -> System:
         InputError: an option is missing, is wrong, or has no effect on it.
     """
     row = system_row(name)
-    assert row is not None, "the caller has asked `is_live`"
+    assert row is not None, "it is a text that `source` left"
     rest = name.removeprefix(row.prefix)
     for key in options.given - row.takes:
         raise InputError(

@@ -137,7 +137,7 @@ def test_functions_sit_on_a_panel_under_names_of_their_own(rows, own_module):
     result = compare(rows, [module.judge, module.waits], vote="unanimous")
     assert result.setup.judges == ("python:own_functions:judge", "python:own_functions:waits")
     panel = [lambda first, second: "A", lambda first, second: "B"]
-    with pytest.raises(InputError, match=r"two judges are called python:.*name them apart"):
+    with pytest.raises(InputError, match=r"two are called python:.*named apart"):
         compare(rows, panel)
     apart = [judgeloop.function_judge(each, name=f"own:{n}") for n, each in enumerate(panel)]
     assert compare(rows, apart).setup.judges == ("python:own:0", "python:own:1")

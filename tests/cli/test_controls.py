@@ -7,8 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.chat_server import ChatServer, candidates, used, verdict
+from support.chat_server import ChatServer, candidates, completion, used, verdict
 from support.commandline import judged_by, judgeloop
+from support.live import system_flags
 from support.text import unwrapped
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -172,6 +173,120 @@ def test_short_answers_are_tested_with_their_references(judge):
         candidates(request)["reference"] in candidates(request)["task"]
         for request in server.requests
     )
+
+
+def rates(other):
+    """A judge that rates an answer to the question 9, and another one as `other` says."""
+
+    def answer(request, n):
+        shown = candidates(request)
+        subject = shown["task"].removeprefix("Tell me about the ").removesuffix(".")
+        rating = "9" if subject in shown["answer"] else other(shown["answer"])
+        return completion(json.dumps({"reason": "because", "rating": rating}), usage=used(request))
+
+    return answer
+
+
+BLIND_RATERS = {
+    "always 9": lambda answer: "9",
+    "by the text": lambda answer: str(2 + len(answer) % 7),
+}
+
+
+@pytest.fixture
+def rater(chat_server):
+    def made(answer):
+        chat_server.respond = answer
+        return chat_server
+
+    return made
+
+
+def estimate(server, *more):
+    judged = [*judged_by(server), "JUDGELOOP_JUDGE_NAME=gateway", "--max-judgments", 20]
+    return judgeloop("estimate", "old.jsonl", *judged, *more)
+
+
+def test_a_judge_that_rates_passes_with_two_calls_a_control(rater):
+    server = rater(rates(lambda answer: "2"))
+    assert estimate(server).exit_code == 0
+    asked = len(server.requests)
+    done = estimate(server, "--controls", "on", "--json", "--seed", 2)
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["controls"][0]["end"], found["judged"]) == (0, "passed", 20)
+    assert found["controls"][0]["right"] == 9
+    assert 9 < len(server.requests) - asked <= 18 + 20, "own ratings may be known already"
+    calls = json.loads(
+        estimate(server, "--controls", "on", "--dry-run", "--json", "--seed", 3).stdout
+    )
+    assert calls["calls"]["worst"] <= 20, "known controls cost nothing"
+
+
+@pytest.mark.parametrize("other", BLIND_RATERS.values(), ids=BLIND_RATERS)
+def test_a_judge_that_rates_blindly_is_asked_for_no_rating_of_the_run(rater, other):
+    def answer(request, n):
+        rating = other(candidates(request)["answer"])
+        return completion(json.dumps({"reason": "because", "rating": rating}), usage=used(request))
+
+    server = rater(answer)
+    done = estimate(server, "--controls", "on", "-o", "verdict.xml")
+    assert done.exit_code == 4, done.output
+    assert len(server.requests) <= 80
+    assert "openai/judge does not tell an answer from one to another question" in unwrapped(
+        done.output
+    )
+
+
+def test_controls_of_ratings_are_in_the_forecast(rater):
+    server = rater(rates(lambda answer: "2"))
+
+    def calls(*more):
+        return json.loads(estimate(server, "--dry-run", "--json", *more).stdout)["calls"]
+
+    without, with_them = calls(), calls("--controls", "on")
+    assert {name: number - without[name] for name, number in with_them.items()} == {
+        "low": 26, "expected": 26, "worst": 80,
+    }  # fmt: skip
+
+
+def test_an_estimate_takes_references_before_the_systems_own_answers(rater):
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    given = [row | {"reference": f"Truly, {row['prompt']}"} for row in rows]
+    Path("old.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    server = rater(rates(lambda answer: "2"))
+    estimate(server, "--controls", "on")
+    shown = [candidates(request)["answer"] for request in server.requests]
+    assert all(answer.startswith("Truly") for answer in shown[:18])
+
+
+def test_select_tests_its_judge_where_that_is_asked(judge):
+    write("third.jsonl", lambda subject: f"A third answer about the {subject}, in other words.")
+
+    def select(server, *more, name="gateway"):
+        judged = [*judged_by(server), f"JUDGELOOP_JUDGE_NAME={name}", "--max-judgments", 40]
+        return judgeloop("select", "old.jsonl", "new.jsonl", "third.jsonl", *judged, *more)
+
+    blind = judge(JUDGES["always A"])
+    assert select(blind).exit_code in {0, 3}
+    asked = len(blind.requests)
+    assert select(blind, "--controls", "on", "--seed", 2).exit_code == 4
+    assert len(blind.requests) - asked <= 40
+    found = json.loads(select(judge(reads), "--controls", "on", "--json", name="2").stdout)
+    assert found["controls"][0]["end"] == "passed"
+
+
+def test_a_baseline_that_answers_live_has_to_have_references(judge):
+    rows = [json.loads(line) for line in Path("new.jsonl").read_text().splitlines()]
+    items = [{"id": row["id"], "prompt": row["prompt"]} for row in rows]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    server, live = judge(reads), "openai/better"
+    systems = ["--items", "items.jsonl", *system_flags(server, live, price="1,10", version="1")]
+    gate = ["--not-worse", "5%", *systems]
+    done = judgeloop("compare", live, "new.jsonl", *judged_by(server), *gate)
+    assert (done.exit_code, server.requests) == (2, []), done.output
+    said = unwrapped(done.stderr)
+    assert "answers live: its answers are not known before, and there are no references" in said
+    assert "Give the items references, or set --controls off" in said
 
 
 def test_the_required_winner_does_not_choose_its_own_controls(judge):

@@ -12,8 +12,8 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.column_map import parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.rows import ItemRow, Located, OutputRow, Outputs, outputs_of
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Row, Table
+from judgeloop.formats.rows import ItemRow, Located, OutputRow, Outputs, read_outputs
 
 pytestmark = pytest.mark.smoke
 
@@ -154,7 +154,7 @@ def test_prompts_that_differ_join_by_another_column_that_has_the_same_text():
     ]
 
     def files(mapped):
-        return [outputs_of(rows[n], Path("ab"[n]), mapped=parse_map(mapped)) for n in (0, 1)]
+        return [read_outputs(Table("ab"[n], rows[n]), parse_map(mapped)) for n in (0, 1)]
 
     with pytest.raises(DataError, match="name another column with `map=prompt=COLUMN`"):
         join(files(None), None, None, allow_partial=False)

@@ -7,7 +7,6 @@ import pytest
 from formats.samples import text
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.recorded import pair, read_recorded
 
 
@@ -32,8 +31,7 @@ def inspect_log(*samples, model="m"):
 
 
 def read(path, scorer="", epoch=None):
-    found, rows = open_rows(path)
-    return read_recorded(path, found.unit, rows, scorer, epoch=epoch)
+    return read_recorded(path, scorer, epoch=epoch)
 
 
 def scores(path, scorer="", epoch=None):

@@ -9,17 +9,21 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.column_map import check_map, map_text, parse_map
 from judgeloop.formats.columns import guesses_text
 from judgeloop.formats.conversation import call_text, conversation, text_of
-from judgeloop.formats.rows import ItemRow, OutputRow, items_of, outputs_of
-from judgeloop.formats.tables import Row
+from judgeloop.formats.row import Row, Table
+from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 
 HERE = Path("a.jsonl")
 ASKED = {"role": "user", "content": "2+2?"}
 ANSWERED = {"role": "assistant", "content": "4"}
 
 
+def table(*rows):
+    return Table(HERE, rows, "line")
+
+
 def one(fields, mapped=None):
     """The output of a file with one row."""
-    found = outputs_of([Row(1, fields)], HERE, mapped=parse_map(mapped))
+    found = read_outputs(table(Row(1, fields)), parse_map(mapped))
     return found.rows[0].row
 
 
@@ -104,8 +108,8 @@ def test_an_item_without_a_prompt_is_refused_with_the_map():
         DataError,
         match=re.escape("found 'id', 'text'; say which column it is, as in `map=prompt=text`"),
     ):
-        items_of([Row(4, {"id": 1, "text": "q"})], HERE)
-    (item,) = items_of([Row(4, {"id": 1, "text": "q"})], HERE, mapped=parse_map("prompt=text")).rows
+        read_items(table(Row(4, {"id": 1, "text": "q"})))
+    (item,) = read_items(table(Row(4, {"id": 1, "text": "q"})), parse_map("prompt=text")).rows
     assert item.row == ItemRow("1", "q")
 
 
@@ -165,14 +169,12 @@ def test_the_columns_of_all_rows_are_known():
         Row(1, {"prompt": "p", "output": "a"}),
         Row(2, {"prompt": "q", "output": "b", "more": 1}),
     ]
-    assert outputs_of(rows, HERE).columns == ("prompt", "output", "more")
+    assert read_outputs(table(*rows)).columns == ("prompt", "output", "more")
 
 
 def test_a_place_in_memory_is_named_by_its_unit():
     with pytest.raises(DataError, match=r"^first, row 2: the field 'output' is missing"):
-        outputs_of(
-            [Row(1, {"prompt": "p", "output": "a"}), Row(2, {"id": 1})], Path("first"), unit="row"
-        )
+        read_outputs(Table("first", [Row(1, {"prompt": "p", "output": "a"}), Row(2, {"id": 1})]))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_a_place_in_memory_is_named_by_its_unit():
     ],
 )
 def test_the_columns_that_were_guessed_are_known(fields, guesses):
-    assert outputs_of([Row(1, fields)], HERE).guesses == guesses
+    assert read_outputs(table(Row(1, fields))).guesses == guesses
 
 
 def test_the_guesses_are_told_once_for_files_that_are_alike():
@@ -213,13 +215,13 @@ def test_a_null_output_is_refused_with_the_number_of_such_rows():
         "system again, or leave such items out with `allow_partial`"
     )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
-        outputs_of(rows, HERE)
+        read_outputs(table(*rows))
     with pytest.raises(DataError, match=r"line 2: .* is null; ask the system again"):
-        outputs_of(rows[:2], HERE)
+        read_outputs(table(*rows[:2]))
 
 
 def test_null_outputs_are_left_out_and_counted_where_that_is_allowed():
     rows = [Row(line, fields) for line, fields in enumerate(NULLS, start=1)]
-    found = outputs_of(rows, HERE, allow_failed=True)
+    found = read_outputs(table(*rows), allow_failed=True)
     assert [located.row.id for located in found.rows] == ["1"]
     assert found.failed == 2

@@ -39,6 +39,10 @@ def test_the_baseline_and_the_required_winner_go_by_these_names(nights):
     assert (found.exit_code, found.stdout.split()[0]) == (0, "old")
 
 
+def test_an_empty_name_leaves_the_files_own(nights):
+    assert names_for(["a", ""], nights) == ["a", None]
+
+
 def test_one_name_is_for_an_estimate(nights):
     done = command("estimate", nights[0], "--names", "bot 2", "--judge", "metric:exact")
     assert done.exit_code == 0, done.output
@@ -56,7 +60,6 @@ def test_recorded_scores_go_by_these_names(nights):
         (["one"], "`names=one`: expected as many names as files, 2; found 1"),
         (["a", "b", "c"], "`names=a,b,c`: expected as many names as files, 2; found 3"),
         (["a", "a"], "`names=a,a`: two systems have the same name"),
-        (["a", ""], "`names=a,`: expected names, and one is empty"),
     ],
 )
 def test_wrong_names_are_a_clear_error(names, said, nights):

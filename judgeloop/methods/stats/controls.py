@@ -21,6 +21,10 @@ tie, a coin, the longer or the shorter text, a style) has E x = 0, whatever rule
 the texts and their order, the coin for the question is independent of the verdict, and turns its
 sign. Without that coin a judge that likes short answers would pass against a long foil.
 
+*Ratings.* Of a judge that rates one answer a time, x is the sign of the rating of the own answer less
+that of the other one, to the same question. A judge that does not see the question rates each text
+alike, whichever question is asked, so the coin turns the sign again.
+
 *Why 1/3.* Let a candidate equal the baseline, but on a share s of the items answer another question.
 Then its gap is -s E x. A test that lets it pass as "not worse by M" with a risk a where its gap is -M
 or below, together with the controls, passes it with at most max(0.05, a) if s > 3 M: if E x <= 1/3

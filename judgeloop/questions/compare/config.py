@@ -11,7 +11,9 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.core.outcomes import Groups, Population
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Draws
+from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
     SelectorRow,
@@ -60,7 +62,7 @@ class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
 
     first: Annotated[
-        Path,
+        Source | str,
         Parse(source),
         Setting(
             "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
@@ -71,14 +73,14 @@ class CompareConfig(ContestSettings):
         ),
     ]
     second: Annotated[
-        Path,
+        Source | str,
         Parse(source),
         Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
     system: LiveSystems = ()
     missing: Missing = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
-    judge: Annotated[tuple[str, ...], JUDGES] = ()
+    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     selector: Annotated[
         str,
         one_of(SELECTORS),
@@ -247,8 +249,8 @@ class CompareConfig(ContestSettings):
         return True
 
     @property
-    def output_files(self) -> tuple[Path, ...]:
-        """The files with the outputs of both systems."""
+    def output_files(self) -> tuple[Source | str, ...]:
+        """Both systems."""
         return self.first, self.second
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -15,8 +15,10 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
+from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
 from judgeloop.formats.recorded import pair, read_recorded, scorers_of
+from judgeloop.formats.row import Source
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
 from judgeloop.judges.catalogue import RECORDED, parse_spec
@@ -37,11 +39,9 @@ from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, Compa
 from judgeloop.questions.compare.plan import with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
-    NOTHING_GIVEN,
-    Given,
     Inputs,
     check_winner,
-    named_files,
+    names_for,
     read_inputs,
     wanted_for,
 )
@@ -125,16 +125,15 @@ def prepare(
     environment: Mapping[str, str],
     *,
     offline: bool = False,
-    given: Given = NOTHING_GIVEN,
 ) -> Comparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
-    _check_judge(config, given)
+    _check_judge(config)
     if config.recorded:
-        return _prepare_recorded(config, given)
+        return _prepare_recorded(config)
     config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
@@ -147,7 +146,7 @@ def prepare(
         proves=config.proves,
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
-    inputs = read_inputs(config, environment, offline=offline, given=given)
+    inputs = read_inputs(config, environment, offline=offline)
     _check_live(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past, **_groups(config, inputs))
@@ -176,13 +175,14 @@ def prepare(
     )
 
 
-def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
+def _prepare_recorded(config: CompareConfig) -> Comparison:
     """Read the scores of two finished runs."""
     _check_without_effect(config)
-    mapped, (_, scorer) = parse_map(config.map), parse_spec(config.judge[0])
+    mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
+    names = names_for(config.names, config.output_files)
     first, second = (
-        read_recorded(path, *given.open(path), scorer, mapped, epoch=config.epoch, name=name)
-        for path, name in named_files(config, given)
+        read_recorded(one, scorer, mapped, epoch=config.epoch, name=name)
+        for one, name in zip(_finished(config), names, strict=True)
     )
     paired = pair(first, second, allow_partial=config.allow_partial)
     pool = paired.joined.pool
@@ -201,12 +201,10 @@ def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
     )
 
 
-def _check_judge(config: CompareConfig, given: Given) -> None:
+def _check_judge(config: CompareConfig) -> None:
     """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
     if not config.judge:
-        raise InputError(
-            f"`judge`: expected the name of a judge, found none{_scores_in(config, given)}"
-        )
+        raise InputError(f"`judge`: expected the name of a judge, found none{_scores_in(config)}")
     if config.recorded and len(config.judge) > 1:
         raise InputError(
             f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "
@@ -223,10 +221,22 @@ def _check_judge(config: CompareConfig, given: Given) -> None:
         )
 
 
-def _scores_in(config: CompareConfig, given: Given) -> str:
+def _finished(config: CompareConfig) -> list[Source]:
+    """Return the two finished runs.
+
+    Raises:
+        InputError: one is no run, but a system that answers live.
+    """
+    live = [one for one in config.output_files if isinstance(one, str)]
+    if live:
+        raise InputError(f"`judge={RECORDED}`: {live[0]} answers live, and has no recorded scores")
+    return [one for one in config.output_files if not isinstance(one, str)]
+
+
+def _scores_in(config: CompareConfig) -> str:
     """Return how to compare the scores that both files hold, as the end of a message; else ""."""
     try:
-        first, second = (scorers_of(given.open(path)[1]) for path in config.output_files)
+        first, second = (scorers_of(table_of(one).rows) for one in _finished(config))
     except InputError:
         return ""
     both = [f"`judge={RECORDED}:{name}`" for name in first if name in second]

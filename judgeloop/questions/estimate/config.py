@@ -9,6 +9,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
+from judgeloop.core.protocols import Judge
+from judgeloop.formats.row import Source
 from judgeloop.methods.selectors.catalogue import (
     ALLOCATIONS,
     Need,
@@ -41,7 +43,7 @@ class EstimateConfig(RunSettings):
     """All settings of an estimate of one system's mean score."""
 
     outputs: Annotated[
-        Path,
+        Source | str,
         Parse(source),
         Setting(
             "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
@@ -54,7 +56,7 @@ class EstimateConfig(RunSettings):
     system: shared.LiveSystems = ()
     missing: shared.Missing = shared.MISSING[0]
     proxy: Annotated[
-        str | None,
+        str | Judge | None,
         Setting(
             "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
             "(other systems' ratings).",
@@ -188,18 +190,18 @@ class EstimateConfig(RunSettings):
         return True
 
     @property
-    def output_files(self) -> tuple[Path, ...]:
-        """The file with the outputs of the system."""
+    def output_files(self) -> tuple[Source | str, ...]:
+        """The system."""
         return (self.outputs,)
 
     @property
-    def proxy_judge(self) -> str | None:
-        """The judge that rates every item, as typed; None if the proxy is not a judge."""
+    def proxy_judge(self) -> str | Judge | None:
+        """The judge that rates every item; None if the proxy is not a judge."""
         return None if self.proxy in {BY_CONFIDENCE, BY_HISTORY} else self.proxy
 
     @property
-    def specs(self) -> tuple[str, ...]:
-        """Every judge, as typed, and the proxy if it is a judge."""
+    def asked(self) -> tuple[str | Judge, ...]:
+        """Every judge that is asked, with the proxy if it is a judge."""
         return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
 
     @property

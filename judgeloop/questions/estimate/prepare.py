@@ -12,7 +12,7 @@ from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.outcomes import Population
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
-from judgeloop.formats.confidence import confidence_of
+from judgeloop.formats.confidence import read_confidence
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import RatingsForecast, find_ratings
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
@@ -29,8 +29,6 @@ from judgeloop.questions.estimate.config import (
 )
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
 from judgeloop.run.inputs import (
-    NOTHING_GIVEN,
-    Given,
     Inputs,
     checked_judge,
     judge_options,
@@ -46,7 +44,6 @@ from judgeloop.run.prepared import (
 )
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
-from judgeloop.systems.catalogue import is_live
 
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
 
@@ -77,7 +74,6 @@ def prepare(
     environment: Mapping[str, str],
     *,
     offline: bool = False,
-    given: Given = NOTHING_GIVEN,
 ) -> Estimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
@@ -87,15 +83,15 @@ def prepare(
     config = within_ceiling(config, environment)
     _check_settings(config)
     _check_live(config)
-    inputs = read_inputs(config, environment, offline=offline, given=given)
+    inputs = read_inputs(config, environment, offline=offline)
     pool = inputs.pool
     confidence = None
     if config.looks_at_confidence:
-        _, rows = given.open(config.outputs)
-        confidence = confidence_of(
-            config.outputs, rows, pool.items, config.confidence, config.confidence_by
+        assert not isinstance(config.outputs, str), "`_check_live` has refused it"
+        confidence = read_confidence(
+            config.outputs, pool.items, config.confidence, config.confidence_by
         )
-    proxy = _proxy(config, inputs, environment, offline=offline, given=given)
+    proxy = _proxy(config, inputs, environment, offline=offline)
     run = run_id(
         QUESTION,
         config,
@@ -174,7 +170,7 @@ def _check_settings(config: EstimateConfig) -> None:
 
 def _check_live(config: EstimateConfig) -> None:
     """Refuse what has to know the outputs before they are there."""
-    if not is_live(config.outputs):
+    if not isinstance(config.outputs, str):
         return
     chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
     if config.proxy or config.selector_row.needs:
@@ -212,7 +208,6 @@ def _proxy(
     environment: Mapping[str, str],
     *,
     offline: bool,
-    given: Given,
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
@@ -228,7 +223,7 @@ def _proxy(
     price = options.price if options.price and is_price_file(options.price) else None
     own = replace(options, price=price, base_url=None)
     try:
-        judge = checked_judge(spec, own, config, inputs.pool, given, proxy=True)
+        judge = checked_judge(spec, own, config, inputs.pool, proxy=True)
     except UnpricedError:
         raise
     except InputError as error:

@@ -61,7 +61,7 @@ class Estimated(RunResult):
     LEFT_OUT = frozenset(
         {
             *("winner", "leader", "risk", "flips", "both_orders", "flip_rate", "flip_interval"),
-            *("agreement", "required_winner", "order", "instead", "controls", "controlled"),
+            *("agreement", "required_winner", "order", "instead"),
         }
     )
     COMPUTED = ("decided", "reach", *RunResult.COMPUTED)

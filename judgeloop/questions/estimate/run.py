@@ -17,6 +17,7 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
@@ -64,6 +65,7 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
         judgments,
         ran.finished.spend.left_p,
         first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
+        controls=ran.finished.controls,
     )
     plan = replace(plan, stays_open=too_few(estimation.rule, outcome.estimate.tally))
     return plan, _result(estimation, ran)
@@ -95,7 +97,9 @@ async def _run(
         session.ask()
         session.tell([], halt=_of_proxy(first.outcome.stop))
         unasked = ((),) * len(estimation.judges)
-        return _Ran(replace(first, outcome=session.outcome(), models=unasked), None)
+        none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
+        ended = replace(first, outcome=session.outcome(), models=unasked, controls=none)
+        return _Ran(ended, None)
     took_s = asyncio.get_running_loop().time() - began
     finished = await drive_session(
         session,
@@ -149,7 +153,7 @@ async def _ask_proxy(
     return await drive_session(
         session,
         estimation,
-        terms,
+        replace(terms, controls=()),
         judges=(estimation.proxy,),
         interruption=interruption,
     )
@@ -236,4 +240,4 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
 
 
 def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:
-    return config.proxy if proxy is None else proxy.identity.name
+    return str(config.proxy or "") or None if proxy is None else proxy.identity.name

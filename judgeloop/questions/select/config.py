@@ -10,6 +10,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import (
@@ -32,6 +33,7 @@ from judgeloop.settings.shared import (
     run_setting,
 )
 from judgeloop.settings.written import listed, unless_auto
+from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
@@ -67,7 +69,8 @@ class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
 
     outputs: Annotated[
-        tuple[Path, ...],
+        tuple[Source | str, ...],
+        Parse(sources),
         Setting(
             "Outputs of the systems, one file per system: JSONL, CSV or JSON.",
             ITEMS,
@@ -162,8 +165,8 @@ class SelectConfig(ContestSettings):
         return by_file[self.baseline]
 
     @property
-    def output_files(self) -> tuple[Path, ...]:
-        """The files with the outputs of all systems."""
+    def output_files(self) -> tuple[Source | str, ...]:
+        """All systems."""
         return self.outputs
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -15,7 +15,7 @@ from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.questions.select.plan import no_winner
-from judgeloop.run.inputs import NOTHING_GIVEN, Given, read_inputs
+from judgeloop.run.inputs import read_inputs
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 
@@ -58,7 +58,6 @@ def prepare(
     environment: Mapping[str, str],
     *,
     offline: bool = False,
-    given: Given = NOTHING_GIVEN,
 ) -> Selection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
@@ -69,7 +68,7 @@ def prepare(
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
-    inputs = read_inputs(config, environment, offline=offline, given=given)
+    inputs = read_inputs(config, environment, offline=offline)
     pool = inputs.pool
     against = config.against(pool.systems)
     _check_outputs(pool)

@@ -1,0 +1,275 @@
+"""Simulates every stated risk where it is missed most easily; makes the table of docs/results/promises.md.
+
+    python benchmarks/risks.py [--runs 20000] [--only groups]
+
+Each row is a claim, what it is about, and a population in which the claim is wrong whenever it is made:
+level systems, a gap of just the size that is ruled out, a judge that just does not pass. It has the
+share of wrong claims, and its lower bound (99.9 %; Clopper & Pearson 1934), which is at most the stated
+risk. Every run is looked at to its last judgment, of 200 if nothing else is said. For items like these
+the draws are independent. For these items they are a random order of a pool with just these shares.
+`--only` takes the claims whose names contain its text. No judge is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from by_group import level
+from numpy.typing import NDArray
+from scipy.stats import beta, binom
+from what_each_question_costs import simulated
+
+from judgeloop.core.outcomes import Control
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.controls import MOST, chances, counted
+from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
+from judgeloop.methods.stats.spending import Spending
+from judgeloop.methods.stopping.sequential import Sequential
+
+RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
+LIKE, THESE, BOTH = (
+    "items like these",
+    "these items",
+    "these items, by the test for items like these",
+)
+TIES = (0.0, 0.3, 0.7)
+MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
+Draws = NDArray[np.int8]  # shape (runs, draws)
+
+
+class Row(NamedTuple):
+    """A claim, its population, the stated risk, and how many of how many runs were wrong."""
+
+    claim: str
+    about: str
+    population: str
+    risk: float
+    wrong: int
+    runs: int
+
+
+def drawn(
+    rng: np.random.Generator, runs: int, shares: tuple[float, float], items: int | None
+) -> Draws:
+    """Return preferences of `LIMIT` draws, or of all `items` of a pool with these wins and losses."""
+    won, lost = shares
+    values = np.array([1, -1, 0], np.int8)
+    if items is None:
+        return rng.choice(values, size=(runs, LIMIT), p=[won, lost, max(0.0, 1 - won - lost)])
+    wins, losses = round(won * items), round(lost * items)
+    pool = np.repeat(values, [wins, losses, items - wins - losses])
+    return rng.permuted(np.tile(pool, (runs, 1)), axis=1)
+
+
+def each(about: str, items: int | None) -> int:
+    """Return the number of items that a test reckons with."""
+    return items if about == THESE and items is not None else UNLIMITED
+
+
+def named(preferences: Draws, items: int) -> int:
+    """Return in how many runs `sequential` names the first system."""
+    rule, wrong = Sequential(RISK, items, min(LIMIT, preferences.shape[1])), 0
+    for part in np.array_split(preferences[:, :LIMIT], max(1, len(preferences) // CHUNK)):
+        met = rule.met_along_each(part, items, np.array([RISK]))[0]
+        leads = np.cumsum(part, axis=1, dtype=np.int64)
+        first = np.take_along_axis(leads, met.argmax(axis=1)[:, None], axis=1)[:, 0]
+        wrong += int((met.any(axis=1) & (first > 0)).sum())
+    return wrong
+
+
+def sequential(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level systems: the first is named. A pool that is judged whole is certain, and names nobody."""
+    for about, items in (
+        (LIKE, None),
+        (THESE, 50),
+        (THESE, 200),
+        (THESE, 805),
+        (BOTH, 50),
+        (BOTH, 200),
+    ):
+        for ties in TIES:
+            won = (1 - ties) / 2
+            found = named(drawn(rng, runs, (won, won), items), each(about, items))
+            said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
+            yield Row("`sequential`: better", about, said, RISK, found, runs)
+
+
+def now(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level systems: the risk of naming the leader now, at the last of all items, is at most so much."""
+    for items, ties in ((50, 0.3), (100, 0.0), (200, 0.0)):
+        won, spending = (1 - ties) / 2, Spending(UNLIMITED, items, np.array([2 * RISK]))
+        preferences = drawn(rng, runs, (won, won), None)[:, :items]
+        crossed = named(preferences, UNLIMITED)
+        risks = [_now(one, spending) for one in preferences]
+        for most in (0.15, 0.2, 0.3):
+            found = crossed + int((np.array(risks) <= most).sum())
+            said = f"level, {ties:.0%} ties, {items} items"
+            yield Row(
+                f"naming the leader now: risk at most {most:g}", LIKE, said, most, found, runs
+            )
+
+
+def _now(preferences: Draws, spending: Spending) -> float:
+    """Return the stage-wise p-value of the first system; 1 if a boundary was crossed, or it does not lead."""
+    leads = np.cumsum(preferences, dtype=np.int64)
+    barriers = spending.barriers(preferences != 0)[:, 0]
+    if leads[-1] <= 0 or (np.abs(leads) >= barriers).any():
+        return 1.0
+    return float(spending.chances_beyond(preferences != 0, int(leads[-1]))[0]) / 2
+
+
+def ever(preferences: Draws, items: int, mean: float = 0.0, risk: float = RISK) -> int:
+    """Return in how many runs bets that the mean is above `mean` ever reach 1/risk."""
+    return sum(log_wealth(one, items, mean).risk <= risk for one in preferences)
+
+
+def anytime(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level systems: the first is named; and systems that are just so far apart are no different."""
+    for about, items in ((LIKE, None), (THESE, 50), (THESE, 200), (BOTH, 50), (BOTH, 200)):
+        for ties in TIES:
+            won = (1 - ties) / 2
+            found = ever(drawn(rng, runs, (won, won), items), each(about, items))
+            said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
+            yield Row("`anytime`: better", about, said, RISK, found, runs)
+    for about, items in ((LIKE, None), (THESE, 200)):
+        for ties in TIES:
+            shares = ((1 - ties + GAP) / 2, (1 - ties - GAP) / 2)
+            found = ever(-drawn(rng, runs, shares, items), each(about, items), -GAP)
+            said = f"a gap of {GAP:g}, {ties:.0%} ties"
+            yield Row(f"`--near-tie {GAP:g}`: no difference", about, said, RISK, found, runs)
+
+
+def bounds(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """A bound of the gap is ever wrong, at any of the looks: the worse of the two."""
+    for about, items in ((LIKE, None), (THESE, 200)):
+        for won, lost in MIXES:
+            preferences = drawn(rng, runs, (won, lost), items)
+            most = max(
+                ever(sign * preferences, each(about, items), sign * (won - lost) + 1e-9)
+                for sign in (1, -1)
+            )
+            said = f"{won:.0%} won, {lost:.0%} lost"
+            yield Row("a bound of the gap", about, said, RISK, most, runs)
+
+
+def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The interval of `estimate` ever misses the mean score."""
+    for about, items in ((LIKE, None), (THESE, 200)):
+        for mean in (0.5, 0.9):
+            preferences = drawn(rng, runs, (mean, 1 - mean), items)
+            found = sum(
+                ever(sign * preferences, each(about, items), sign * (2 * mean - 1) + 1e-9, RISK / 2)
+                for sign in (1, -1)
+            )  # both bounds of one run are wrong in hardly any
+            said = f"scores of 0 and 1, mean {mean:g}"
+            yield Row("`estimate --interval anytime`", about, said, RISK, found, runs)
+
+
+def by_table(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The answers about a gap, each at the gap where it is just wrong."""
+    asked = (
+        ("`--min-gap 0.1`: a name", within(GAP), 0),
+        ("`--not-worse 0.1`: passes", not_worse(GAP), 0),
+        ("`--not-worse 0.1`: fails", not_worse(GAP), 1),
+    )
+    for claim, zone, side in asked:
+        for items in (None, 200, 805):
+            table = calibrated(zone, RISK, LIMIT, items)
+            for ties in TIES:
+                won, lost = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
+                found = sum(
+                    simulated(rng, table.leads, (won, lost, ties), side, items) for _ in range(runs)
+                )
+                said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (
+                    f", {items} items" if items else ""
+                )
+                yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
+
+
+def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level groups: any is given a name."""
+    for sampled in (True, False):
+        found = level(runs, rng, sampled=sampled)
+        said = "3 level groups of 200 items, 30 % ties"
+        yield Row("`--by-group`: any name", LIKE if sampled else THESE, said, RISK, found, runs)
+
+
+def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Judges that are just not good enough pass, or just good enough fail; and a candidate beside the point."""
+    asked = (
+        (Control.PASSED, "passes", ((2 / 3, 0.0), (1 / 2, 1 / 3), (1 / 3, 2 / 3))),
+        (Control.FAILED, "fails", ((0.9, 0.0), (0.85, 0.1), (0.8, 0.2))),
+    )
+    for end, said, judges in asked:
+        for right, tied in judges:
+            results = rng.choice(
+                [1, 0, -1], size=(runs, MOST), p=[right, tied, max(0.0, 1 - right - tied)]
+            )
+            found = sum(counted(one).end is end for one in results.tolist())
+            who = f"right in {right:.0%}, {tied:.0%} ties"
+            yield Row(f"controls: a judge {said}", "the judge", who, 0.05, found, runs)
+    table = calibrated(not_worse(GAP), RISK, LIMIT, None)
+    for right in (0.65, 0.7, 0.8, 0.9):
+        told, beside = 2 * right - 1, 3 * GAP + 0.01
+        decisive = 0.7 * (1 - beside) + beside
+        shares = ((decisive - beside * told) / 2, (decisive + beside * told) / 2, 1 - decisive)
+        sound = chances(right).passed
+        found = sum(
+            simulated(rng, table.leads, shares, 0, None)
+            for _ in range(int(rng.binomial(runs, sound)))
+        )
+        who = f"candidate beside the point in {beside:.0%}, judge right in {right:.0%}"
+        yield Row("controls and `--not-worse 0.1` pass", LIKE, who, RISK, found, runs)
+
+
+def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level systems with recorded scores: either is named."""
+    for ties in TIES:
+        preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), None)
+        decisive, lead = (
+            (preferences != 0).sum(axis=1),
+            np.abs(preferences.sum(axis=1, dtype=np.int64)),
+        )
+        p_values = np.minimum(1, 2 * binom.sf((decisive + lead) // 2 - 1, decisive, 0.5))
+        found = int(((lead > 0) & (p_values <= RISK)).sum())
+        yield Row("`once`: either name", LIKE, f"level, {ties:.0%} ties", RISK, found, runs)
+
+
+CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
+    "sequential": sequential, "now": now, "anytime": anytime, "bounds": bounds, "scores": scores,
+    "by-table": by_table, "groups": groups, "controls": controls, "once": once,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Print the table, and how many rows are above their risk."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    print(
+        "| claim | about | where it is wrong | stated risk | wrong | lower bound |\n|---|---|---|---|---|---|"
+    )
+    above = 0
+    for number, (name, simulate) in enumerate(CLAIMS.items()):
+        for row in (
+            simulate(given.runs, np.random.default_rng([32, number])) if given.only in name else ()
+        ):
+            bound = beta.ppf(0.001, row.wrong, row.runs - row.wrong + 1) if row.wrong else 0.0
+            above += not math.isnan(bound) and bound > row.risk
+            print(
+                f"| {row.claim} | {row.about} | {row.population} | {row.risk:g} | {row.wrong / row.runs:.4f} | {bound:.4f} |",
+                flush=True,
+            )
+    print(f"{above} of these bounds are above the stated risk")
+
+
+if __name__ == "__main__":
+    main()
