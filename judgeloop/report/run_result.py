@@ -91,7 +91,13 @@ class RunResult(Part):
     job: ClassVar[str]
 
     HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts"})
-    COMPUTED: ClassVar[tuple[str, ...]] = ("more_usd", "ahead_usd", "exit_code")
+    COMPUTED: ClassVar[tuple[str, ...]] = (
+        "more_usd",
+        "ahead_usd",
+        "generating_usd",
+        "judging_usd",
+        "exit_code",
+    )
     LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
 
     setup: Setup
@@ -148,6 +154,19 @@ class RunResult(Part):
     def ahead_usd(self) -> float | None:
         """The probable cost of the answers that were not needed, at this run's mean cost."""
         return self._cost_of(self.counts.ahead) if self.counts.ahead else 0.0
+
+    @property
+    def generating_usd(self) -> float | None:
+        """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
+        costs = [one.usd for one in self.counts.generated]
+        return None if None in costs else sum(usd for usd in costs if usd)
+
+    @property
+    def judging_usd(self) -> float | None:
+        """The part of `spent_usd` for judging; null if a price is unknown."""
+        if self.spent_usd is None or self.generating_usd is None:
+            return None
+        return max(0.0, self.spent_usd - self.generating_usd)
 
     def _cost_of(self, judgments: int) -> float | None:
         paid = self.spend.paid_attempts

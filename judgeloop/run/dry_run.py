@@ -65,7 +65,10 @@ class DryRun:
             *unlikely_to_pass(plan.equal),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
             *_groups(plan),
-            *(f"{visible(one)} has no known price." for one in (*self.unpriced, *self.unpriced_systems)),
+            *(
+                f"{visible(one)} has no known price."
+                for one in (*self.unpriced, *self.unpriced_systems)
+            ),
             *_outputs(plan),
             *_learned(result),
             *_data_and_price(result),
@@ -143,7 +146,9 @@ def _decided(plan: Plan) -> str:
 
 def _dollars(cost_p: Range | None) -> dict[str, float] | None:
     """Return the cases of a cost in dollars."""
-    return cost_p and {name: float(to_usd(one_p)) for name, one_p in asdict(cost_p).items()}
+    if cost_p is None:
+        return None
+    return {name: float(to_usd(one_p)) for name, one_p in asdict(cost_p).items()}
 
 
 def _equal(plan: Plan, width: int) -> list[str]:
