@@ -55,20 +55,21 @@ class Runs:
     ) -> None:
         """`items` hold an id and a prompt each; files are written into `folder`."""
         self.url, self.pair, self.items, self.folder = url, pair, items, folder
-        self.client = openai.AsyncOpenAI(base_url=url, api_key="key", max_retries=0)
         self.outputs: dict[str, list[str]] = {}
         _write(folder / "items.jsonl", items)
 
     async def _all(self, requests: list[dict[str, Any]]) -> list[str]:
         """Send requests, so many at a time; return the texts."""
         semaphore = asyncio.Semaphore(IN_FLIGHT)
+        client = openai.AsyncOpenAI(base_url=self.url, api_key="key", max_retries=0)
 
         async def one(request: dict[str, Any]) -> str:
             async with semaphore:
-                reply = await self.client.chat.completions.create(**request)
+                reply = await client.chat.completions.create(**request)
                 return reply.choices[0].message.content or ""
 
-        return await asyncio.gather(*map(one, requests))
+        async with client:
+            return await asyncio.gather(*map(one, requests))
 
     def generate(self) -> None:
         """Generate all outputs, and write them."""
@@ -80,7 +81,6 @@ class Runs:
                     for item in self.items
                 ]
                 self.outputs[name] = await self._all(asked)
-            await self.client.close()
 
         asyncio.run(both())
         for name in self.pair:
@@ -100,7 +100,6 @@ class Runs:
             if len(set(texts)) > 1 and all(text.strip() for text in texts):
                 call = Call(Item(item["id"], item["prompt"]), self.pair[::order], texts)
                 requests.append(request_of(judge, call) | {"model": JUDGE})
-        self.client = openai.AsyncOpenAI(base_url=self.url, api_key="key", max_retries=0)
         asyncio.run(self._all(requests))
 
     def compare(self, *, live: bool) -> None:
@@ -205,6 +204,8 @@ def measured(runs: Runs, way: Callable[[], None]) -> Measured:
     way()
     seconds = time.perf_counter() - began
     bill = httpx.get(runs.url.removesuffix("/v1") + "/bill").json()
+    if lost := bill["requests"].pop("lost", 0):
+        print(f"  {lost} times the judge could not tell what it is shown", file=sys.stderr)
     calls = bill["requests"].pop(JUDGE, 0)
     return seconds, sum(bill["requests"].values()), calls, sum(bill["usd"].values())
 

@@ -75,7 +75,11 @@ class Recorded:
 
     def _verdict(self, said: str, *, as_json: bool) -> str:
         """Return the recorded verdict on the outputs in a text, in the order shown there."""
-        item, places = self._shown(said)
+        try:
+            item, places = self._shown(said)
+        except LookupError:  # of a tool that shows no whole outputs
+            self.requests["lost"] += 1
+            return "0"
         first, second = self.scores[item]
         better = 0 if first > second else 1 if second > first else None
         if places[0] > places[1] and better is not None:
@@ -94,6 +98,8 @@ class Recorded:
             )
             if places:
                 found[item] = places
+        if not found:
+            raise LookupError("neither output is in the text")
         # Short outputs may stand in others: those of the item are the longest.
         longest = max(
             found, key=lambda item: sum(len(self.texts[name].get(item, "")) for name in self.pair)
@@ -128,7 +134,10 @@ def _unpacked(said: str) -> str:
         values = json.loads("{" + inner + "}") if begin and end else {}
     except ValueError:
         values = {}
-    return "\n".join([before, *filter(None, values.values()), after]) if values else said
+    if "answer_A" not in values:
+        return said
+    texts = [values[name] or "" for name in ("task", "answer_A", "answer_B")]
+    return "\n".join([before, *texts, after])
 
 
 def _text(content: str | list[dict[str, str]]) -> str:
@@ -144,12 +153,16 @@ async def serve(recorded: Recorded) -> None:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
                 if head.startswith(b"get"):
-                    body, wait_s = recorded.bill(), 0.0
+                    body, wait_s, status = recorded.bill(), 0.0, b"200 OK"
                 else:
                     length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-                    body, wait_s = recorded.reply(json.loads(await reader.readexactly(length)))
+                    request, status = await reader.readexactly(length), b"200 OK"
+                    try:
+                        body, wait_s = recorded.reply(json.loads(request))
+                    except (KeyError, TypeError):  # promptfoo sends a prompt of JSON as messages
+                        body, wait_s, status = b"{}", 0.0, b"400 Bad Request"
                 await asyncio.sleep(wait_s)
-                kind = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                kind = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n" % status
                 writer.write(kind + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()

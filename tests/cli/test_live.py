@@ -446,6 +446,21 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
     assert f"--system {LIVE}.version=TEXT" in done.stderr
 
 
+def test_a_limit_above_the_servers_is_an_error_and_no_failure_of_the_system(server):
+    said = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
+    refusal = {"message": said, "type": "BadRequestError", "param": "max_tokens", "code": 400}
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else Response(400, json.dumps({"error": refusal}).encode())
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert f"the system {LIVE} failed" in done.stderr
+    assert said in re.sub(r"\s+", " ", done.stderr)
+    assert not [one for one in server.requests if "response_format" in one], "no item is lost"
+
+
 @pytest.mark.parametrize("dead", ["judge", "system"])
 def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(
     server, dead, monkeypatch
