@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
@@ -22,7 +22,7 @@ from judgeloop.api.in_memory import settings_of
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
-from judgeloop.report.labels import Texts
+from judgeloop.questions.stored import keep
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -142,7 +142,10 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
-        return replace(result, texts=result.texts or Texts(ready.pool))
+        shown: R = ready.with_texts(result)
+        if ready.booked:
+            await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+        return shown
 
 
 def _beside(

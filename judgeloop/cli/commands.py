@@ -214,7 +214,7 @@ COMMANDS = (
         "runs:runs",
         below=(
             Command("list", configs=_LEDGER, switches=(JSON,)),
-            Command("show", configs=_LEDGER),
+            Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
         ),
     ),
     Command(

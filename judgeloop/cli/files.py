@@ -13,12 +13,14 @@ from typing import Any
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
-from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
 from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
 from judgeloop.report.junit import is_own, render_junit, render_unfinished
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
+
+# In the folder of a run: its result as it was printed, and all its fields.
+RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 
 
 def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:

@@ -1,6 +1,7 @@
 """The commands `runs` and `runs show`: the runs beside a ledger, and the result of one of them."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -36,7 +37,12 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    show = settings_command("runs show", _show, "Print the result of a run again.", run)
+    show = settings_command(
+        "runs show",
+        _show,
+        "Print the result of a run again, or write it to files with -o: the ledger has all of it.",
+        run,
+    )
     every = settings_command("runs list", _list, "List the runs of a ledger, the latest first.")
     return Runs(
         "runs",
@@ -70,16 +76,21 @@ def _list(*, json: bool, **given: Any) -> None:
             print("no runs yet")
 
 
-def _show(*, run: str | None, **given: Any) -> None:
+def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
+    from judgeloop.cli.files import check_outputs, write_outputs
     from judgeloop.core.errors import InputError
     from judgeloop.diagnostics.past_runs import latest_run, past_run
+    from judgeloop.questions.stored import result_in
 
     with explained():
         ledger = LedgerConfig.of(**given).ledger
+        check_outputs(output, [ledger])
         found = latest_run(ledger) if run is None else past_run(ledger, run)
         if found.text is None:
             raise InputError(
-                f"RUN {run}: found no result beside the ledger. The run has not ended, or its files are in "
-                "another folder (`run_dir`) or of another ledger. Rerun its command to resume it"
+                f"RUN {run}: the ledger has no result of it: the run has not ended. Rerun its command to "
+                "resume it"
             )
         print(found.text, end="")
+        if output:
+            write_outputs(output, result_in(ledger, found.id))

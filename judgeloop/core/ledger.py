@@ -180,6 +180,23 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptResult:
+    """The result of a run, as it is kept with its texts.
+
+    - `headline`: the decision. `text`: the result as it was printed.
+    - `document`: all its values, as JSON; in the place of each text that was judged stands its digest.
+    - `texts`: these texts, by digest.
+    - `at`: when it was first kept (ISO 8601, UTC); empty while it is not.
+    """
+
+    headline: str
+    text: str
+    document: str
+    texts: Mapping[str, str]
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settlement:
     """What an attempt of unknown cost did cost; `request` is the provider's id of its request.
 
@@ -268,6 +285,9 @@ class Ledger(Protocol):
     def begin(self, run: str) -> None:
         """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
 
+    def keep(self, run: str, result: KeptResult) -> None:
+        """Keep the result of `run` in the place of an earlier one; each of its texts once."""
+
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.
 
@@ -300,6 +320,12 @@ class LedgerReader(Protocol):
 
     def runs(self) -> list[RecordedRun]:
         """Return all runs, the oldest first."""
+
+    def results(self) -> dict[str, KeptResult]:
+        """Return the results of all runs that have one, by run, without their texts."""
+
+    def result(self, run: str) -> KeptResult | None:
+        """Return the result of a run with its texts; None if it has none."""
 
     def attempts(self, item_id: str) -> list[RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""

@@ -189,6 +189,10 @@ class System(Protocol):
         """Who answers, and all that is sent beside the item; part of the key of every output."""
 
     @property
+    def label(self) -> str:
+        """What results call it, unless the user names it; in no key."""
+
+    @property
     def priced(self) -> bool:
         """False if a call costs money and judgeloop does not know the price."""
 
@@ -209,8 +213,12 @@ class System(Protocol):
         """True if outputs have a limit of tokens that the user did not choose."""
 
     @property
-    def timeout_s(self) -> float:
-        """The limit of an attempt, in seconds."""
+    def timeout_s(self) -> float | None:
+        """The limit of an attempt, in seconds; None if the system keeps to one by itself."""
+
+    @property
+    def at_once(self) -> int | None:
+        """How many attempts may be made at once; None if only the run's own limits say."""
 
     def sent(self, item: records.Item) -> object:
         """Return what it is told of an item, as a JSON value; part of the key of its output."""
@@ -224,6 +232,9 @@ class System(Protocol):
         Raises:
             JudgeError: there is no reply; its `kind` says what happens next.
         """
+
+    def read(self, output: records.Output) -> records.Output:
+        """Return an output as it is judged; the ledger has the whole text, as `answer` gave it."""
 
     async def aclose(self) -> None:
         """Close connections."""

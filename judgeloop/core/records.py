@@ -22,7 +22,8 @@ class Item:
     """An input of the test set.
 
     `messages` holds the turns of a prompt that is a conversation, each a role and a text; a system
-    that answers live gets these. `prompt` is the same as one text, for judges.
+    that answers live gets these. `prompt` is the same as one text, for judges. `columns` holds what
+    else such a system may be told, by the names of the file's columns: JSON values.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Item:
     reference: str | None = None
     group: str | None = None
     messages: tuple[tuple[str, str], ...] = ()
+    columns: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ class Verdict:
     is the score of the system. `both` is True when it was asked in both orders of presentation.
     `flipped` is True when they disagreed. The verdict is a tie for that reason. But if the second
     order was only a check, it is that of the first call. `votes` holds
-    the scores of a panel's judges, None for an abstention.
+    the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
+    reason this is showed the second system first; None if those of a panel's judges differ.
     """
 
     score: float
@@ -107,6 +110,7 @@ class Verdict:
     flipped: bool = False
     votes: tuple[float | None, ...] = ()
     both: bool = False
+    swapped: bool | None = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:

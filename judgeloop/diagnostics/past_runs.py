@@ -1,21 +1,15 @@
-"""Finds the runs beside a ledger: their folders, their results and what they were charged.
+"""Finds the runs of a ledger: their results and what they were charged.
 
-Reads the ledger and the folder `runs` next to it. Changes nothing.
+Reads the ledger alone, wherever it is. Changes nothing.
 """
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import RecordedRun
-from judgeloop.formats.own_files import read_own
+from judgeloop.core.ledger import KeptResult, RecordedRun
 from judgeloop.ledger.opening import open_reader
 from judgeloop.report.escaping import visible_lines
-from judgeloop.run.folder import FOLDER, is_of_another
-
-# In the folder of a run: its result as it was printed, and all its fields.
-RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +17,7 @@ class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
     `text` has no unseen characters. `text` and `decision`, its headline, are None if the run has
-    not ended, if its files are in a folder of the caller's or were replaced by links, or if the
-    same run with another ledger has written them.
+    not ended.
     """
 
     id: str
@@ -47,10 +40,8 @@ def past_runs(ledger: Path) -> list[PastRun]:
         LedgerError: the ledger cannot be read, or a row is not as it was written.
     """
     with open_reader(ledger) as reader:
-        return [
-            _past_run(run, ledger.parent / FOLDER / run.id, reader.id)
-            for run in reversed(reader.runs())
-        ]
+        kept = reader.results()
+        return [_past_run(run, kept.get(run.id)) for run in reversed(reader.runs())]
 
 
 def latest_run(ledger: Path) -> PastRun:
@@ -80,14 +71,8 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     return found[0]
 
 
-def _past_run(run: RecordedRun, folder: Path, ledger: str) -> PastRun:
-    """Return a run; a result that another ledger's run has left in its folder is not its own."""
+def _past_run(run: RecordedRun, kept: KeptResult | None) -> PastRun:
     found = PastRun(run.id, run.began_at, run.charged_p)
-    if is_of_another(folder, run.id, ledger):
+    if kept is None:
         return found
-    try:
-        text = visible_lines(read_own(folder / RESULT_TEXT))
-        headline = json.loads(read_own(folder / RESULT_JSON))["headline"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return found  # it has not ended, or its files were changed
-    return replace(found, text=text, decision=str(headline))
+    return replace(found, text=visible_lines(kept.text), decision=kept.headline)

@@ -67,7 +67,8 @@ class Asked:
     """Who is asked, a judge or a system, and how.
 
     `who` names it in messages, and `failed` is the end of a run in which it fails. `timeout_s`
-    limits a whole attempt in seconds; None is no limit.
+    limits a whole attempt in seconds; None is no limit. `at_once` limits the attempts at one time
+    beside the run's own limit.
     """
 
     who: str
@@ -75,6 +76,7 @@ class Asked:
     ask: Callable[[Call], Awaitable[Reply]]
     timeout_s: float | None
     failed: StopKind = StopKind.JUDGE_FAILED
+    at_once: int | None = None
 
     @classmethod
     def judge(cls, judge: Judge, timeout_s: float | None) -> Self:
@@ -84,8 +86,9 @@ class Asked:
     @classmethod
     def system(cls, name: str, system: System) -> Self:
         """Ask a system for outputs."""
-        ask, failed = system.answer, StopKind.SYSTEM_FAILED
-        return cls(f"the system {name}", system.quote, ask, system.timeout_s, failed)
+        who, failed = f"the system {name}", StopKind.SYSTEM_FAILED
+        asked = (system.quote, system.answer, system.timeout_s, failed, system.at_once)
+        return cls(who, *asked)
 
 
 @final

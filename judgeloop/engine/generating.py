@@ -59,9 +59,11 @@ class Sources:
 
     async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
         """Take from the ledger what it has of the missing outputs."""
-        keys = {ask.key for query in queries for ask in self.asks(query)} - self._known.keys()
+        asks = {ask.key: ask for query in queries for ask in self.asks(query)}
+        keys = asks.keys() - self._known.keys()
         if keys:
-            self._known.update(await ledger.outputs(sorted(keys)))
+            for key, output in (await ledger.outputs(sorted(keys))).items():
+                self.learn(asks[key], output)
 
     def asks(self, query: Query) -> list[OutputAsk]:
         """Return the calls for the outputs that `query` lacks, known or not."""
@@ -79,7 +81,7 @@ class Sources:
 
     def learn(self, ask: OutputAsk, output: Output) -> None:
         """Take an output that is recorded."""
-        self._known[ask.key] = output
+        self._known[ask.key] = self.systems[ask.system].read(output)
 
     def plan(self, query: Query) -> Planned:
         """Return the calls that answer `query`: for its outputs alone while any is missing."""

@@ -44,5 +44,6 @@ class Oracle:
         """Return the attempts at a judge or a system; those of one server share its pace."""
         place = one.server if isinstance(one, Served) else asked
         terms = self.state.terms
-        pace = Pace(terms.concurrency, terms.calls_a_minute, terms.tokens_a_minute)
+        most = min(terms.concurrency, asked.at_once or terms.concurrency)
+        pace = Pace(most, terms.calls_a_minute, terms.tokens_a_minute)
         return Attempts(asked, self.accounts, self._paces.setdefault(place, pace), self.state)

@@ -55,6 +55,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
         "model_output", "model_response", "model_answer",
     ),
 }  # fmt: skip
+WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live
 JOINER = "+"  # in a map: the text of several columns, one after another
 SHOWN = 12  # columns named in a message
 
@@ -127,6 +128,22 @@ def _candidates(
         if set(columns) <= set(names):
             found[field] = [Column(columns)]
     return {field: tuple(columns) for field, columns in found.items()}
+
+
+def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
+    """Return the columns of items that a system which answers may be told beside the prompt.
+
+    None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
+    """
+    chosen = frozenset(name for columns in mapped.values() for name in columns)
+    return _columns_told(tuple(names), chosen)
+
+
+@lru_cache(maxsize=512)
+def _columns_told(names: tuple[str, ...], chosen: frozenset[str]) -> tuple[str, ...]:
+    withheld = {name for field in WITHHELD for name in (*KNOWN[field], *GUESSES.get(field, ()))}
+    own = {ID, PROMPT, MESSAGES, *chosen}
+    return tuple(name for name in names if name not in own and normal(name) not in withheld)
 
 
 def _beside(by_key: Mapping[str, Sequence[str]]) -> str | None:

@@ -19,6 +19,19 @@ HOME = Path(".judgeloop")  # holds the ledger, the runs and the cache by default
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
 
 
+def outside(path: str, folder: Path) -> str | None:
+    """Return why `path`, as written in `folder`, may not be used; None if it is inside.
+
+    Hidden files hold the caller's secrets: keys in `.env`, the token of a checkout in
+    `.git/config`. A rubric is sent to the judge, and messages quote lines of a file.
+    """
+    real, own = (folder / path).resolve(), folder.resolve()
+    if not real.is_relative_to(own):
+        return f"{path!r} lies outside the folder"
+    hidden = {part for part in real.relative_to(own).parts if part.startswith(".")}
+    return f"{path!r} is hidden" if hidden - {HOME.name} else None
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old file or the whole new file.
 

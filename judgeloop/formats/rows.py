@@ -23,6 +23,7 @@ from judgeloop.formats.columns import (
     Map,
     RowReader,
     candidates_of,
+    columns_told,
     guesses_of,
     is_plain,
     mended,
@@ -123,12 +124,14 @@ class Items:
     """The rows of an items file, the columns found, and the guesses as in `Outputs`.
 
     `turns` holds the messages of prompts that are conversations, by the text that judges see.
+    `told` holds the other columns of an item that systems may be told, by its id and its prompt.
     """
 
     rows: tuple[Located[ItemRow], ...]
     columns: tuple[str, ...] = ()
     guesses: tuple[tuple[str, str], ...] = ()
     turns: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    told: Mapping[tuple[str | None, str | None], Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read_outputs(
@@ -182,6 +185,7 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     table = table_of(source)
     found, seen = [], _Seen(mapped)
     turns: dict[str, Sequence[tuple[str, str]]] = {}
+    told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
     for row in along_paths(table.rows, mapped):
         reader = RowReader(table.place, row, seen.of(row)[0], table.unit)
         item = ItemRow(*reader.item())
@@ -190,7 +194,9 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
         found.append(Located(row.line, item, table.unit))
         if said := reader.turns():
             turns[item.prompt] = said
-    return Items(tuple(found), seen.columns, seen.guesses, turns)
+        if names := columns_told(row.fields, mapped):
+            told[item.id, item.prompt] = {name: row.fields[name] for name in names}
+    return Items(tuple(found), seen.columns, seen.guesses, turns, told)
 
 
 def parse_output(path: Place, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:

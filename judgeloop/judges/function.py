@@ -8,40 +8,30 @@ A verdict is found again by the judge's identity. A function at the top of a mod
 name and its module's source. Any other function (a lambda, a closure, a method, a cell of a
 notebook) has one only if the caller gives a version. Without it every judge made of it is a new
 one, and is asked anew.
-
-A sync function runs in a thread that nobody has to wait for. Threads of the event loop's pool are
-waited for when the loop and the process end, and there are few of them: a function that hangs would
-outlive its time limit, the deadline and SIGTERM.
 """
 
-import asyncio
 import functools
-import hashlib
-import importlib
 import inspect
-import sys
-import threading
-import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextvars import copy_context
-from operator import attrgetter
-from pathlib import Path
-from types import CodeType
-from typing import Any, TypeVar, final
+from collections.abc import Mapping, Sequence
+from typing import final
 
 from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.judges.base import BaseJudge, JudgeOptions
+from judgeloop.providers.plugin import (
+    Plugin,
+    PluginError,
+    called,
+    load_function,
+    source_digest,
+    why_unknown,
+)
 
-T = TypeVar("T")
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
 OUTPUTS = (("first", "second"), ("output",))  # the outputs' parameters: to compare, and to rate
-
-Plugin = Callable[..., Any | Awaitable[Any]]
 
 
 @final
@@ -116,37 +106,11 @@ class PluginJudge(BaseJudge):
         texts |= zip(OUTPUTS[rating], call.outputs, strict=True)
         material = {name: texts[name] for name in self._given(OUTPUTS[rating])}
         try:
-            kinds = (self._function, type(self._function).__call__)
-            if any(map(inspect.iscoroutinefunction, kinds)):
-                returned = await self._function(**material)
-            else:
-                returned = await in_own_thread(self._function, **material)
-            if inspect.isawaitable(returned):
-                returned = await returned
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            why = f"python:{self._name} raised CancelledError, though nobody had cancelled it"
+            returned = await called(self._function, material)
+        except PluginError as error:
+            why = f"python:{self._name} {error}"
             raise JudgeError(ErrorKind.REJECTED, why, billed=False) from error
-        except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
-            raise JudgeError(
-                ErrorKind.REJECTED,
-                f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
-                billed=False,
-            ) from error
         return records.Reply(answer_from(returned, rating=rating), cost_p=0)
-
-
-def _place(error: BaseException, function: Plugin) -> str:
-    """Return the last line of the function's own file that an exception came through."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if code is not None and frame.filename == code.co_filename
-    ]
-    return f" ({Path(code.co_filename).name}, line {lines[-1]})" if code and lines else ""
 
 
 def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
@@ -168,30 +132,12 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
 
 
 def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
-    """Import the function that `spec` (MODULE:FUNCTION) names, and return its judge.
-
-    The working directory is added to the import path.
+    """Return the judge of the function that `spec` (MODULE:FUNCTION) names.
 
     Raises:
-        InputError: `spec` is malformed, plugins are not allowed, the module cannot be imported, or
-            it has no such function.
+        InputError: as `load_function`.
     """
-    module_name, _, function_name = spec.partition(":")
-    if not module_name or not function_name:
-        raise InputError(f"`judge=python:{spec}`: expected python:MODULE:FUNCTION")
-    if not allowed:
-        raise InputError(f"`judge=python:{spec}` runs your own code; allow it with `allow_plugins`")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        function = getattr(importlib.import_module(module_name), function_name)
-    except (Exception, SystemExit) as error:
-        # The user's module may raise any exception, or end as a script does, while it is imported.
-        raise InputError(f"`judge=python:{spec}`: {type(error).__name__}: {error}") from error
-    if not callable(function):
-        raise InputError(f"`judge=python:{spec}`: {function_name} cannot be called")
-    return PluginJudge(spec, function)
+    return PluginJudge(spec, load_function(spec, f"judge=python:{spec}", allowed=allowed))
 
 
 def _left_out(function: Plugin) -> frozenset[str]:
@@ -203,20 +149,6 @@ def _left_out(function: Plugin) -> frozenset[str]:
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return frozenset()
     return frozenset(CONTEXT) - parameters.keys()
-
-
-def source_digest(function: Plugin) -> str:
-    """Return a hash of the function's name, its module's source, and bound `partial` arguments."""
-    bound = ""
-    while isinstance(function, functools.partial):
-        bound += repr((function.args, sorted(function.keywords.items())))
-        function = function.func
-    owner = function if hasattr(function, "__qualname__") else type(function)
-    try:
-        source = inspect.getsource(inspect.getmodule(owner) or owner)
-    except (OSError, TypeError):
-        source = repr(function)
-    return hashlib.sha256(f"{owner.__qualname__}\0{bound}\0{source}".encode()).hexdigest()
 
 
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
@@ -241,81 +173,7 @@ def function_judge(
     shown = name or f"{named.__module__}:{named.__qualname__}"
     if version is not None:
         return PluginJudge(shown, function, {"version": str(version)})
-    unknown = _why_unknown(function)
+    unknown = why_unknown(function)
     if unknown is None:
         return PluginJudge(shown, function, {"source": source_digest(function)})
     return PluginJudge(shown, function, {"asked anew": uuid.uuid4().hex}, unknown=unknown)
-
-
-def _why_unknown(function: Plugin) -> str | None:
-    """Return why a function's name and source do not identify it; None if they do."""
-    name = getattr(function, "__qualname__", None)
-    if name is None:
-        return "it is an object that can be called"
-    if name.endswith("<lambda>"):
-        return "it is a lambda"
-    if "<locals>" in name:
-        return "it is defined inside another function"
-    return _why_not_in_its_module(function, name)
-
-
-def _why_not_in_its_module(function: Plugin, name: str) -> str | None:
-    module = sys.modules.get(function.__module__ or "")
-    try:
-        found = attrgetter(name)(module)
-    except AttributeError:
-        found = None
-    if module is None or found is not function:
-        return "it is not a function at the top of a module"
-    try:
-        source = inspect.getsource(module)
-    except (OSError, TypeError):
-        return "its source is in no file, as in a notebook"
-    if not _is_in(source, function):
-        return "its file has changed since it was imported"
-    return None
-
-
-def _is_in(source: str, function: Any) -> bool:
-    """Return whether `source` still is what the function was loaded from.
-
-    A notebook runs for days, and its modules may be edited meanwhile. The verdicts of the old code
-    must not be kept under the new source.
-    """
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return True  # an object of a class: its own code is in the class
-    try:
-        compiled = compile(source, code.co_filename, "exec", dont_inherit=True)
-    except SyntaxError:
-        return False
-    return any(found == code for found in _codes(compiled))
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-async def in_own_thread(function: Callable[..., T], /, **arguments: object) -> T:
-    """Return what `function` returns, or raise what it raises, `SystemExit` too.
-
-    If the caller is cancelled, the function goes on, and what it returns is dropped; the process
-    ends without it.
-    """
-    ended: Future[T] = Future()
-    ended.set_running_or_notify_cancel()  # from now on nothing cancels it
-
-    def call() -> None:
-        try:
-            ended.set_result(function(**arguments))
-        except StopIteration as error:  # which no future holds
-            ended.set_exception(RuntimeError(f"StopIteration: {error}"))
-        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
-            ended.set_exception(error)
-
-    threading.Thread(target=copy_context().run, args=(call,), daemon=True).start()
-    return await asyncio.wrap_future(ended)

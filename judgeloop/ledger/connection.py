@@ -40,14 +40,13 @@ NETWORK = (
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 VERSION = 1
 
-# Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
-# its attempts, so that the check against the budget is atomic among threads and processes. `seq`
-# numbers the rows in the order written, and `seen` is the last verdict recorded before the run
-# began: neither depends on the clock. `seal` is the row's checksum (`rows.py`). `ingredients` are
-# those of a verdict's key, as numbers of texts: run, judge, item, the two systems, and the outputs
-# in the order shown. They are one value, so that a history of a million is read in seconds. A text
-# is a value as JSON: the id of a run, a judge, an item with the digests of its texts, the name of a
-# system, or the digest of an output; number 0 is no value.
+# Columns in _p are picodollars. Each transaction updates charged_p of a run together with its attempts,
+# so that the check against the budget is atomic among threads and processes. `seq` numbers the rows in
+# the order written, and `seen` is the last verdict recorded before the run began: neither depends on the
+# clock. `seal` is the row's checksum (`rows.py`). `ingredients` are those of a verdict's key, as numbers
+# of texts: run, judge, item, the two systems, and the outputs in the order shown. They are one value, so
+# that a history of a million is read in seconds. A text is a value as JSON: the id of a run, a judge, an
+# item with the digests of its texts, the name of a system, or the digest of an output; 0 is no value.
 # AUTOINCREMENT: the number of a row that was deleted is never given to another.
 ENDS = ", ".join(f"'{end}'" for end in End)
 DDL = (
@@ -121,6 +120,18 @@ DDL = (
     created_at  TEXT NOT NULL,
     seal        BLOB NOT NULL,
     CHECK ((text IS NULL) = (failed <> ''))
+) STRICT""",
+    """CREATE TABLE results (
+    seq         INTEGER PRIMARY KEY,
+    run         TEXT NOT NULL UNIQUE REFERENCES runs (id),
+    created_at  TEXT NOT NULL,
+    headline    TEXT NOT NULL,
+    text        TEXT NOT NULL,
+    document    TEXT NOT NULL,
+    digests     TEXT NOT NULL, seal BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE judged (
+    seq INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL, seal BLOB NOT NULL
 ) STRICT""",
 )
 

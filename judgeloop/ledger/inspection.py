@@ -34,8 +34,10 @@ from judgeloop.ledger.rows import (
     TABLES,
     AboutRow,
     AttemptRow,
+    JudgedRow,
     LedgerConnection,
     OutputRow,
+    ResultRow,
     Row,
     RunRow,
     Sealer,
@@ -226,7 +228,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
 
 def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
     _take_id(old, new)
-    kinds = (RunRow, AttemptRow, VerdictRow, OutputRow)
+    kinds = (RunRow, AttemptRow, VerdictRow, OutputRow, ResultRow, JudgedRow)
     copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
     left = dict(copied)
     charged_p: dict[str, int] = {}
@@ -248,6 +250,13 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
         with suppress(sqlite3.IntegrityError):
             insert(new, output)
             copied["outputs"] += 1
+    for result in _sound(old, ResultRow, left):
+        _ensure_run(new, result.run, result.created_at)
+        insert(new, result)
+        copied["results"] += 1
+    for text in _sound(old, JudgedRow, left):
+        insert(new, text)
+        copied["judged"] += 1
     _correct_charges(new, charged_p)
     return Salvaged(copied, left)
 

@@ -18,6 +18,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.ledger.connection import connect, errors_of_reading
+from judgeloop.ledger.results import forget
 from judgeloop.ledger.rows import (
     NUMBER,
     AttemptRow,
@@ -90,6 +91,7 @@ def prune(path: Path, before: str, *, verdicts: bool = False) -> Pruned:
 def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
     old = "attempt IN (SELECT id FROM attempts WHERE ended_at < ?)"
     gone = sum(1 for _ in read(connection, VerdictRow, old, before))
+    forget(connection, before)
     connection.execute(f"DELETE FROM verdicts WHERE {old}", (before,))  # noqa: S608 - our own names
     left = [row.ingredients for row in read(connection, VerdictRow, "true")]
     used = {NOTHING, *np.frombuffer(b"".join(left), NUMBER).tolist()}

@@ -15,6 +15,7 @@ from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
+from judgeloop.ledger import results
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
@@ -79,6 +80,14 @@ class SqliteReader:
             ledger.RecordedRun(row.id, row.created_at, row.charged_p, bool(row.finished))
             for row in rows
         ]
+
+    def results(self) -> dict[str, ledger.KeptResult]:
+        """Return the results of all runs that have one, by run, without their texts."""
+        return results.results(self._connection)
+
+    def result(self, run: str) -> ledger.KeptResult | None:
+        """Return the result of a run with its texts; None if it has none."""
+        return results.result_of(self._connection, run)
 
     def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""

@@ -160,7 +160,29 @@ class OutputRow(NamedTuple):
     created_at: str
 
 
-Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow, OutputRow)
+class ResultRow(NamedTuple):
+    """The result of a run (`KeptResult`); `digests` are those of its texts, as a JSON list."""
+
+    seq: int
+    run: str
+    created_at: str
+    headline: str
+    text: str
+    document: str
+    digests: str
+
+
+class JudgedRow(NamedTuple):
+    """A text that was judged, or a prompt, by its digest."""
+
+    seq: int
+    digest: str
+    text: str
+
+
+Row = TypeVar(
+    "Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow, OutputRow, ResultRow, JudgedRow
+)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
@@ -168,6 +190,8 @@ TABLES: dict[type[Any], str] = {
     TextRow: "texts",
     VerdictRow: "verdicts",
     OutputRow: "outputs",
+    ResultRow: "results",
+    JudgedRow: "judged",
 }
 
 

@@ -26,10 +26,18 @@ from typing import TypeVar, final
 from filelock import FileLock, Timeout
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Clearance, End, RecordedAttempt, Reservation, Settlement, Ticket
+from judgeloop.core.ledger import (
+    Clearance,
+    End,
+    KeptResult,
+    RecordedAttempt,
+    Reservation,
+    Settlement,
+    Ticket,
+)
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import booking
+from judgeloop.ledger import booking, results
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
@@ -251,6 +259,10 @@ class SqliteLedger:
     def begin(self, run: str) -> None:
         """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
         self._writer.submit(lambda connection: booking.run_row(connection, run)).result()
+
+    def keep(self, run: str, result: KeptResult) -> None:
+        """Keep the result of `run` in the place of an earlier one; each of its texts once."""
+        self._writer.submit(lambda connection: results.keep(connection, run, result)).result()
 
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.

@@ -5,7 +5,7 @@ that are needed. No sampling parameters are sent, because newer models refuse th
 """
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, final
 
 from judgeloop.core.records import Abstention, Usage
@@ -114,6 +114,17 @@ class AnthropicChat(Chat[Message]):
     request_id_header = "request-id"
     reply_name = "message"
     wire = Message
+    parameters: ClassVar[Mapping[str, str]] = {
+        "temperature": "temperature", "top-p": "top_p", "top-k": "top_k", "stop": "stop_sequences",
+        "thinking": "thinking.type",
+    }  # fmt: skip
+
+    @classmethod
+    def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """As any chat model; thinking has words for on and off."""
+        words = {True: "adaptive", False: "disabled"}
+        asked = {"thinking": words[given["thinking"]]} if "thinking" in given else {}
+        return super().fields({**given, **asked})
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
         """As any chat model. But a number of thinking tokens has to stay under the limit."""
@@ -133,6 +144,7 @@ class AnthropicChat(Chat[Message]):
             "service_tier": "standard_only",  # the priority tier has other prices
             **self._thoughts(),
             **self._form(),
+            **self.spec.parameters,
         }
 
     def _sdk(self) -> tuple[Any, Any]:

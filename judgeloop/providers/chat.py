@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar, final
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
 from judgeloop.providers.billing import (
@@ -63,6 +63,7 @@ class ChatSpec:
     - `form`: the form that a reply must have; None for free text.
     - `max_output_tokens`: the limit of an answer; `thinking_tokens` are added to it.
     - `effort`: how hard to think; None to leave it to the model.
+    - `parameters`: fields of the request that sample or shape the reply.
     - `published`: looks up the published price of another model at the same server, for a reply
       that names one.
     - `likely_tokens`: how many tokens an answer probably has.
@@ -75,6 +76,7 @@ class ChatSpec:
     max_output_tokens: int = 512
     thinking_tokens: int = 0
     effort: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     tier: str = STANDARD
     published: Published = unpublished
     likely_tokens: int = LIKELY_OUTPUT_TOKENS
@@ -103,12 +105,14 @@ class Chat(ABC, Generic[WireT]):
     """
 
     # Set by the provider's class: the provider, the path to post to, the header with the request's
-    # id, the noun for a reply in messages, and the model that a reply must match.
+    # id, the noun for a reply in messages, and the model that a reply must match. And what a system
+    # may be asked with: the field of the request by the parameter's name; a dot leads into an object.
     provider: ClassVar[Provider]
     path: ClassVar[str]
     request_id_header: ClassVar[str]
     reply_name: ClassVar[str]
     wire: type[WireT]
+    parameters: ClassVar[Mapping[str, str]]
 
     def __init__(self, spec: ChatSpec) -> None:
         self.spec = spec
@@ -125,6 +129,23 @@ class Chat(ABC, Generic[WireT]):
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
         return ""
+
+    @classmethod
+    def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request for parameters by their names.
+
+        Raises:
+            InputError: the provider's models do not take one.
+        """
+        found: dict[str, Any] = {}
+        for key, value in given.items():
+            if key not in cls.parameters:
+                raise InputError(
+                    f"{cls.provider.name}/… does not take `{key}`; it takes {', '.join(cls.parameters)}"
+                )
+            outer, dot, inner = cls.parameters[key].partition(".")
+            found[outer] = {inner: value} if dot else value
+        return found
 
     def quote(self, call: Hashable, messages: Messages) -> Quote:
         """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""

@@ -32,6 +32,10 @@ PROVIDER = Provider(
     length_is_free=True,
     flex_is_half=True,
 )
+SAMPLING = {
+    "temperature": "temperature", "top-p": "top_p", "seed": "seed", "stop": "stop",
+    "frequency-penalty": "frequency_penalty", "presence-penalty": "presence_penalty",
+}  # fmt: skip
 # Google's reasons for which a filter ends a reply.
 FILTERS = {"blocklist", "language", "prohibited_content", "recitation", "safety", "spii"}
 NEWER_LIMIT, OLDER_LIMIT = "max_completion_tokens", "max_tokens"
@@ -187,6 +191,7 @@ class OpenAIChat(Chat[ChatCompletion]):
     request_id_header = "x-request-id"
     reply_name = "chat completion"
     wire = ChatCompletion
+    parameters: ClassVar[Mapping[str, str]] = SAMPLING | {"verbosity": "verbosity"}
 
     def __init__(self, spec: ChatSpec) -> None:
         super().__init__(spec)
@@ -224,6 +229,7 @@ class OpenAIChat(Chat[ChatCompletion]):
             self.dialect.limit: self.limit.of(call),
             **self._extras(call),
             **self._form(),
+            **self.spec.parameters,
         }
 
     def _sdk(self) -> tuple[Any, Any]:

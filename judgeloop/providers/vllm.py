@@ -8,7 +8,7 @@ the ledger makes no call and needs no server.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -19,7 +19,7 @@ from judgeloop.core.records import Reply
 from judgeloop.providers.chat import ChatSpec, Messages, Read
 from judgeloop.providers.ending import unreachable
 from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.openai import OLDER_LIMIT, ChatCompletion, Dialect, OpenAIChat
+from judgeloop.providers.openai import OLDER_LIMIT, SAMPLING, ChatCompletion, Dialect, OpenAIChat
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,6 +36,10 @@ class VllmChat(OpenAIChat):
     """A model behind vLLM: calls use the OpenAI SDK, the checks of the server plain HTTP."""
 
     provider: ClassVar[Provider] = PROVIDER
+    parameters: ClassVar[Mapping[str, str]] = SAMPLING | {
+        "top-k": "top_k", "min-p": "min_p", "repetition-penalty": "repetition_penalty",
+        "thinking": "chat_template_kwargs.enable_thinking",
+    }  # fmt: skip
 
     def __init__(self, spec: ChatSpec) -> None:
         super().__init__(spec)

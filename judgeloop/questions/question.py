@@ -68,13 +68,14 @@ class Answering(Generic[C, P, R]):
 
     `forecast` returns what a run would take, and the result from the ledger's verdicts alone.
     `so_far` says in words who leads during a run, from a tally and the systems' names, with at most
-    a number of characters of a name.
+    a number of characters of a name. `result` is the class of its results.
     """
 
     prepare: Prepare[C, P]
     run: Run[P, R]
     forecast: Callable[[P], Coroutine[Any, Any, tuple[Plan, R]]]
     so_far: Callable[[Any, tuple[str, ...], int], str]
+    result: type[R]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,11 @@ def _compare_settings() -> type[CompareConfig]:
 
 def _compare() -> Answering[CompareConfig, Comparison, Result]:
     from judgeloop.questions.compare.prepare import prepare
+    from judgeloop.questions.compare.result import Result
     from judgeloop.questions.compare.run import forecast, run
     from judgeloop.questions.compare.text import so_far
 
-    return Answering(prepare, run, forecast, so_far)
+    return Answering(prepare, run, forecast, so_far, Result)
 
 
 def _select_settings() -> type[SelectConfig]:
@@ -113,10 +115,11 @@ def _select_settings() -> type[SelectConfig]:
 
 def _select() -> Answering[SelectConfig, Selection, Selected]:
     from judgeloop.questions.select.prepare import prepare
+    from judgeloop.questions.select.result import Selected
     from judgeloop.questions.select.run import forecast, run
     from judgeloop.questions.select.text import so_far
 
-    return Answering(prepare, run, forecast, so_far)
+    return Answering(prepare, run, forecast, so_far, Selected)
 
 
 def _estimate_settings() -> type[EstimateConfig]:
@@ -127,10 +130,11 @@ def _estimate_settings() -> type[EstimateConfig]:
 
 def _estimate() -> Answering[EstimateConfig, Estimation, Estimated]:
     from judgeloop.questions.estimate.prepare import prepare
+    from judgeloop.questions.estimate.result import Estimated
     from judgeloop.questions.estimate.run import forecast, run
     from judgeloop.questions.estimate.text import so_far
 
-    return Answering(prepare, run, forecast, so_far)
+    return Answering(prepare, run, forecast, so_far, Estimated)
 
 
 COMPARE = Question(

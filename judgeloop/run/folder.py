@@ -44,11 +44,6 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
     return said
 
 
-def is_of_another(folder: Path, run: str, ledger: str) -> bool:
-    """Return whether the folder holds a run of another ledger than the one with this id."""
-    return bool((_remembered(folder, run).get("ledger") or ledger) != ledger)
-
-
 def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None) -> None:
     """Note in the run's folder which ledger it uses and, at its end, what it has been charged.
 

@@ -4,6 +4,7 @@ Takes the settings and the items. Asks nothing and spends nothing. What does not
 that answer live is refused here.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,7 +38,13 @@ def live_systems(
             f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
             "only, as yet; compare and estimate take systems that answer live"
         )
-    options = options_of(config.system, list(names.values()), environment, offline=offline)
+    options = options_of(
+        config.system,
+        list(names.values()),
+        environment,
+        offline=offline,
+        allow_plugins=config.allow_plugins,
+    )
     if names and config.items is None:
         raise InputError(
             f"`items`: {next(iter(names.values()))} answers live, and needs the prompts to answer; "
@@ -47,14 +54,6 @@ def live_systems(
     for place, system in systems.items():
         _check_price(config, names[place], system)
         _check_lasts(config, names[place], system)
-    identities = {
-        place: digest(output_note(one.identity, "", "")) for place, one in systems.items()
-    }
-    if len(set(identities.values())) < len(identities):
-        raise InputError(
-            f"{' and '.join(names.values())} are the same system; a system cannot be compared with "
-            "itself"
-        )
     return systems
 
 
@@ -83,7 +82,7 @@ def with_live(
     names: Sequence[str | None],
     items: Items | None,
 ) -> Joined:
-    """Return the joined files with live systems at their places, and the items' conversations.
+    """Return the joined files with live systems at their places, and what these are told of items.
 
     `sources` holds each system as typed, and `names` its name if it was given another.
 
@@ -92,13 +91,20 @@ def with_live(
     """
     if not systems:
         return joined
-    pool, turns = joined.pool, items.turns if items is not None else {}
+    assert items is not None, "`live_systems` has refused systems without items"
+    pool = joined.pool
+    told = tuple(_as_told(item, items) for item in pool.items)
+    if len({digest(one) for _, one in identities(systems, told)}) < len(systems):
+        raise InputError(
+            f"{' and '.join(str(path) for path in sources)} are the same system; a system cannot be "
+            "compared with itself"
+        )
     files = iter(zip(pool.systems, pool.outputs, strict=True))
     nothing = ("",) * len(pool)
     count = len(pool.systems) + len(systems)
     both = [
-        (name or str(typed), nothing) if place in systems else next(files)
-        for place, (typed, name) in enumerate(zip(sources, names, strict=True))
+        (name or systems[place].label, nothing) if place in systems else next(files)
+        for place, name in enumerate(names)
     ]
     if len({name for name, _ in both}) < count:
         raise InputError(
@@ -108,7 +114,7 @@ def with_live(
     return replace(
         joined,
         pool=Pool(
-            items=tuple(_with_turns(item, turns) for item in pool.items),
+            items=told,
             systems=tuple(name for name, _ in both),
             outputs=tuple(texts for _, texts in both),
             live=tuple(sorted(systems)),
@@ -116,8 +122,9 @@ def with_live(
     )
 
 
-def _with_turns(item: Item, turns: Mapping[str, Sequence[tuple[str, str]]]) -> Item:
-    messages = tuple(turns.get(item.prompt, ()))
+def _as_told(item: Item, items: Items) -> Item:
+    """Return an item with its conversation and its other columns."""
+    messages = tuple(items.turns.get(item.prompt, ()))
     spoken = messages[1:] if messages and messages[0][0] == "system" else messages
     expected = [TURNS[place % 2] for place in range(len(spoken))]
     if messages and (len(spoken) % 2 == 0 or [role for role, _ in spoken] != expected):
@@ -126,11 +133,28 @@ def _with_turns(item: Item, turns: Mapping[str, Sequence[tuple[str, str]]]) -> I
             "of user and assistant that end with the user's, after at most one of system; found "
             f"{', '.join(role for role, _ in messages)}"
         )
-    return replace(item, messages=messages)
+    told = items.told.get((item.id, item.prompt)) or items.told.get((None, item.prompt), {})
+    return replace(item, messages=messages, columns={name: _plain(told[name]) for name in told})
 
 
-def identities(systems: Mapping[int, System]) -> list[Any]:
-    """Return what of live systems is part of a run's id, in place of their outputs."""
+def _plain(value: Any) -> object:
+    """Return a value of a column as a JSON value; what is none becomes its text."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
+
+
+def identities(systems: Mapping[int, System], items: Sequence[Item]) -> list[Any]:
+    """Return what of live systems is part of a run's id, in place of their outputs.
+
+    It is who answers, and what each is told of the items.
+
+    Raises:
+        InputError: a system needs what an item does not have.
+    """
     return [
-        [place, output_note(system.identity, "", "")] for place, system in sorted(systems.items())
+        [place, output_note(system.identity, [system.sent(item) for item in items], "")]
+        for place, system in sorted(systems.items())
     ]

@@ -43,6 +43,7 @@ class GenerateConfig(Configuration):
         ),
     ]
     system: shared.LiveSystems = ()
+    allow_plugins: shared.AllowPlugins = False
     map: shared.ColumnMap = None
     first: Annotated[
         int | None,

@@ -22,6 +22,7 @@ from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
+from judgeloop.report.labels import Shown
 from judgeloop.settings.setting import Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
@@ -61,6 +62,7 @@ from judgeloop.settings.shared import (
 )
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
+from judgeloop.systems.catalogue import files_of
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
@@ -232,6 +234,18 @@ class RunSettings(JudgeSettings):
             Found,
         ),
     ] = None
+    report_texts: Annotated[
+        str,
+        one_of(tuple(Shown)),
+        Setting(
+            "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the "
+            "candidate) or none.",
+            OUTPUT,
+            Part.REPORT,
+            Found,
+            file_only=True,
+        ),
+    ] = Shown.ALL.value
     run_dir: Annotated[
         Path | None,
         Setting(
@@ -325,7 +339,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.price_file, self.ledger]
+        given = [*files_of(self.output_files), self.items, self.price_file, self.ledger]
         return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
 
 

@@ -155,7 +155,9 @@ LedgerBudget = Annotated[
 ]
 AllowPlugins = Annotated[
     bool,
-    Setting("Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly),
+    Setting(
+        "Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE, CallerOnly
+    ),
 ]
 LedgerMustExist = Annotated[
     bool,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.own_files import HOME
+from judgeloop.formats.own_files import outside
 from judgeloop.judges.catalogue import JudgeRow, parse_spec
 from judgeloop.settings.setting import Declared, Source
 from judgeloop.settings.written import amount, listed
@@ -27,7 +27,6 @@ SETTINGS_FILE, REPOSITORY = "judgeloop.toml", ".git"
 OF_CALLERS = "only the caller may set it"
 ROOT = 0  # the user id
 HARMLESS_VECTORS = ("lexical", "minilm")
-OF_JUDGELOOP = HOME.name  # the one hidden folder that such a file may name
 
 
 class NotTaken(enum.Enum):
@@ -174,19 +173,6 @@ def located(field: Declared, value: object, folder: Path, working: Path) -> obje
 def _from(working: Path, path: Path) -> str:
     """Return the real path, relative to the working folder."""
     return os.path.relpath(path.resolve(), working)
-
-
-def outside(path: str, folder: Path) -> str | None:
-    """Return why `path`, as written in `folder`, may not be used; None if it is inside.
-
-    Hidden files hold the caller's secrets: keys in `.env`, the token of a checkout in
-    `.git/config`. A rubric is sent to the judge, and messages quote lines of a file.
-    """
-    real, own = (folder / path).resolve(), folder.resolve()
-    if not real.is_relative_to(own):
-        return f"{path!r} lies outside the folder"
-    hidden = {part for part in real.relative_to(own).parts if part.startswith(".")}
-    return f"{path!r} is hidden" if hidden - {OF_JUDGELOOP} else None
 
 
 def _outside(field: Declared, value: object, folder: Path, working: Path) -> str | None:

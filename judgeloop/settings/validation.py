@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.settings.setting import Declared, declared
 from judgeloop.settings.written import per_cent
+from judgeloop.systems.catalogue import system_row
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
@@ -107,8 +108,10 @@ def _check_text(field: Declared, value: object) -> None:
     for text in map(str, value if isinstance(value, list | tuple) else [value]):
         if "\0" in text:
             raise InputError(f"`{field.name}`: expected a text without NUL, found {text!r:.60}")
-        if field.is_path and any(
-            len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts
+        if (
+            field.is_path
+            and system_row(text) is None
+            and any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts)
         ):
             raise InputError(
                 f"`{field.name}`: expected a path of names of at most {LONGEST_NAME} bytes, found "

@@ -1,9 +1,11 @@
 """The catalogue of systems that answer live, and what an argument names: one of them, or a file.
 
-A prefix wins: `openai/x` is a model, and `./openai/x` is a file. It imports nothing heavy: a
-system's module is imported when it is made.
+A prefix wins: `openai/x` is a model, and `./openai/x` is a file. A file that ends in `.toml` describes
+a system. It imports nothing heavy: a system's module is imported when it is made.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import System
-from judgeloop.providers.catalogue import PROVIDERS, chat_class
+from judgeloop.providers.catalogue import PROVIDERS
 from judgeloop.systems.options import SystemOptions
 
 
@@ -20,8 +22,9 @@ class SystemRow:
     """One kind of system.
 
     - `prefix`, `rest`: the parts of the name as typed; `rest` is the placeholder that help shows.
-    - `makes`: the factory, as `module:function` in `judgeloop.systems`. The function takes the rest
-      of the name and the options.
+      Without a prefix, `rest` ends in the ending of a file.
+    - `makes`: the factory, as `module:function` in `judgeloop.systems`. The function takes the name
+      and the options.
     - `takes`: the settings that the caller may give (`options.py`).
     """
 
@@ -35,42 +38,80 @@ class SystemRow:
         """The name with its placeholder, such as `openai/MODEL`."""
         return f"{self.prefix}{self.rest}"
 
+    def names(self, name: str) -> bool:
+        """Return whether `name` names such a system."""
+        ending = "" if self.prefix else Path(self.rest).suffix
+        return name.startswith(self.prefix) and name.endswith(ending)
+
 
 OF_MODELS = frozenset({"base-url", "key-variable", "price", "timeout", "max-tokens", "version"})
-SYSTEMS = tuple(
-    SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS) for row in PROVIDERS
+OF_CODE = frozenset({"max-cost", "timeout", "version", "concurrency"})
+DESCRIBED = SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS)
+SYSTEMS = (
+    *(
+        SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS)
+        for row in PROVIDERS
+    ),
+    SystemRow("command:", "…", "command:make_system", OF_CODE | {"pass-env"}),
+    SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
+    DESCRIBED,
 )
-# What other programs write, or what is not built yet, and what to write in its place.
-ELSEWHERE = {
-    "exec:": "a command is not asked yet; write its outputs to a file, and give the file",
-    "command:": "a command is not asked yet; write its outputs to a file, and give the file",
-    "python:": "a function is not asked yet; write its outputs to a file, and give the file",
-    "file://": "a path of a file is given as it is, without file://",
-}
 FORMS = ", ".join(row.form for row in SYSTEMS)
+# What other programs write, and what to write in its place.
+_ELSEWHERE = (
+    (r"exec:(?P<rest>.+)", "command:{rest}"),
+    (r"(file://)?(?P<path>[\w./-]+)\.py:(?P<rest>\w+)", "python:{module}:{rest}"),
+    (r"file://(?P<rest>.+)", "{rest}"),
+)
 
 
 def system_row(name: str) -> SystemRow | None:
     """Return the row of a system that answers live; None for a file of outputs."""
-    return next((row for row in SYSTEMS if name.startswith(row.prefix)), None)
+    return next((row for row in SYSTEMS if row.names(name)), None)
 
 
 def source(value: Any) -> Any:
     """Return a text as the name of a system that answers live, or else as a path.
 
-    What is no text is returned as it is.
+    So is the path of a description. What is neither a text nor a path is returned as it is.
 
     >>> source("openai/gpt-5-mini")
     'openai/gpt-5-mini'
     """
+    if isinstance(value, Path) and DESCRIBED.names(value.name):
+        name = str(value)  # a path is a file, also one below a folder `openai`
+        return name if system_row(name) is DESCRIBED else str(value.absolute())
     if not isinstance(value, str):
         return value
-    for prefix, instead in ELSEWHERE.items():
-        if value.startswith(prefix):
-            raise ValueError(f"expected a file or {FORMS}; {instead}")
-    if value in {row.prefix for row in SYSTEMS}:
+    if meant := _meant(value):
+        raise ValueError(f"expected a file or {FORMS} (did you mean {meant}?)")
+    row = system_row(value)
+    if row is not None and value == row.prefix:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
-    return value if system_row(value) else Path(value)
+    if row is not None and row.prefix and row.takes is OF_MODELS and "=" in value:
+        raise ValueError(
+            "expected the name of a model without =, which parts a setting from its value"
+        )
+    return Path(value) if row is None else value
+
+
+def files_of(sources: Iterable[object]) -> list[Path]:
+    """Return the files among sources: those of outputs, and descriptions."""
+    named = (
+        Path(one) if isinstance(one, str) and system_row(one) is DESCRIBED else one
+        for one in sources
+    )
+    return [one for one in named if isinstance(one, Path)]
+
+
+def _meant(value: str) -> str:
+    """Return the name that was probably meant; empty if nothing tells."""
+    for pattern, name in _ELSEWHERE:
+        if found := re.fullmatch(pattern, value):
+            parts = {"path": "", **found.groupdict()}
+            module = parts["path"].removeprefix("./").strip("/").replace("/", ".")
+            return name.format(**parts, module=module)
+    return ""
 
 
 def sources(value: object) -> object:
@@ -86,12 +127,13 @@ def make_system(name: str, options: SystemOptions) -> System:
     """
     row = system_row(name)
     assert row is not None, "it is a text that `source` left"
-    rest = name.removeprefix(row.prefix)
-    for key in options.given - row.takes:
+    for key in sorted(options.given - row.takes):
         raise InputError(
             f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"
         )
     module, _, function = row.makes.partition(":")
     make = getattr(import_module(f"judgeloop.systems.{module}"), function)
-    made: System = make(chat_class(row.prefix.rstrip("/")), rest, options)
+    made: System = make(
+        name.removeprefix(row.prefix) if row.takes is not OF_MODELS else name, options
+    )
     return made

@@ -1,14 +1,16 @@
 """A system that is a chat model: identity, messages, and what counts as its output.
 
-`openai/MODEL`, `anthropic/MODEL` and `vllm/NAME` are such systems. The model is asked by
-`providers/chat.py`, as a judge is. Nothing is sent that was not asked for, but a limit of tokens
-and the standard tier. The limit is never lowered by earlier replies: to ask again where an output
-is long would make long outputs rarer.
+`openai/MODEL`, `anthropic/MODEL` and `vllm/NAME` are such systems, and what a file describes
+(`description.py`). The model is asked by `providers/chat.py`, as a judge is. Nothing is sent that
+was not asked for, but a limit of tokens and the standard tier. The limit is never lowered by earlier
+replies: to ask again where an output is long would make long outputs rarer.
 """
 
 import asyncio
+import json
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
@@ -18,6 +20,7 @@ from judgeloop.providers.chat import Chat, ChatSpec
 from judgeloop.providers.endpoint import JUDGE_KEY, Names, endpoint_for
 from judgeloop.providers.prices import STANDARD, model_price, published_at
 from judgeloop.providers.token_limit import thinking_tokens_for
+from judgeloop.systems.description import Description, read_description
 from judgeloop.systems.options import SystemOptions
 
 OUTPUT_TOKENS = 4_096  # the limit of an output, unless the user sets one
@@ -31,15 +34,18 @@ KEYS = "_API_KEY"  # how the names of variables with keys end
 class ChatSystem:
     """A chat model that answers items; each call of `answer` sends one HTTP request."""
 
-    def __init__(self, chat: Chat[Any], options: SystemOptions) -> None:
-        """Ask `chat`; `options` are the caller's."""
+    def __init__(self, chat: Chat[Any], options: SystemOptions, description: Description) -> None:
+        """Ask `chat` as `description` says; `options` are the caller's."""
         self.chat = chat
+        self.label = description.label
+        self._description = description
         self.priced = chat.spec.price is not None
         self.price = chat.spec.price
-        self.limit_is_default = options.max_tokens is None
+        self.limit_is_default = options.max_tokens is None and description.max_tokens is None
         self.longest_bytes = BYTES_A_TOKEN * chat.spec.max_output_tokens
         self.likely_bytes = min(self.longest_bytes, BYTES_A_TOKEN * LIKELY_TOKENS)
         self.timeout_s = options.timeout_s or TIMEOUT_S
+        self.at_once = None
         self._version = options.version
         # A provider's name of a model says what is behind it, at its own host.
         at_home = chat.provider.owns(chat.spec.endpoint.base_url)
@@ -57,6 +63,9 @@ class ChatSystem:
                 # With the thinking tokens: a text that is cut is an output.
                 "max_output_tokens": str(self.chat.limit.full),
                 **({} if self._version is None else {"version": self._version}),
+                **({} if spec.effort is None else {"effort": spec.effort}),
+                **{name: json.dumps(value) for name, value in spec.parameters.items()},
+                **self._description.reading.identity,
             },
         )
 
@@ -66,8 +75,17 @@ class ChatSystem:
         return self.chat.server
 
     def sent(self, item: Item) -> list[tuple[str, str]]:
-        """Return the messages that are sent about an item."""
-        return list(item.messages) or [("user", item.prompt)]
+        """Return the messages that are sent about an item.
+
+        Raises:
+            InputError: the item lacks what the description needs.
+        """
+        return self._description.messages(item)
+
+    def read(self, output: Output) -> Output:
+        """Return an output as it is judged; the ledger has the whole text."""
+        text, failed = self._description.reading.of(output)
+        return replace(output, text=text, failed=failed)
 
     def quote(self, call: Call) -> Quote:
         """Return the worst case: a token per byte of input, and the limit of output tokens."""
@@ -99,15 +117,39 @@ class ChatSystem:
         await self.chat.aclose()
 
 
-def chat_system(kind: type[Chat[Any]], model: str, options: SystemOptions) -> ChatSystem:
-    """Create the system `PROVIDER/MODEL`, asked by a `kind` of chat.
+def chat_system(name: str, options: SystemOptions) -> ChatSystem:
+    """Create the system `PROVIDER/MODEL`.
 
     Raises:
         InputError: the address, the key or the price is missing or wrong.
     """
+    return _system_of(Description(name, name), options)
+
+
+def described_system(path: str, options: SystemOptions) -> ChatSystem:
+    """Create the system that a file describes.
+
+    Raises:
+        InputError: as `chat_system`; or the file is wrong, or asks for what its provider does not
+            take.
+    """
+    return _system_of(read_description(Path(path)), options)
+
+
+def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
+    provider_name, _, model = description.model.partition("/")
+    kind: type[Chat[Any]] | None = chat_class(provider_name)
+    assert kind is not None, "the name was found in the catalogue, or checked with the file"
+    try:
+        parameters = kind.fields(description.parameters)
+    except InputError as error:
+        raise InputError(f"{description.path}: {error}") from None
     provider, name = kind.provider, options.name
-    tokens = OUTPUT_TOKENS if options.max_tokens is None else options.max_tokens
-    asked = ChatOptions(max_output_tokens=options.max_tokens)
+    limit = options.max_tokens if options.max_tokens is not None else description.max_tokens
+    tokens = OUTPUT_TOKENS if limit is None else limit
+    thinks = {None: description.effort, True: description.effort or "medium", False: "none"}
+    effort = thinks[description.parameters.get("thinking")]
+    asked = ChatOptions(max_output_tokens=limit, effort=effort)
     endpoint = endpoint_for(
         provider,
         _environment(kind, options),
@@ -131,10 +173,12 @@ def chat_system(kind: type[Chat[Any]], model: str, options: SystemOptions) -> Ch
         None,
         max_output_tokens=tokens,
         thinking_tokens=thinking_tokens_for(model, asked),
+        effort=description.effort,
+        parameters=parameters,
         published=published_at(provider, url),
         likely_tokens=LIKELY_TOKENS,
     )
-    return ChatSystem(kind(spec), options)
+    return ChatSystem(kind(spec), options, description)
 
 
 def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """What the caller alone says of a system that answers live: `--system NAME.key=value`.
 
-Address, key, price, time limit and limit of tokens. NAME is the argument as typed. A settings file
-that the caller names may hold the same in a table `[systems.NAME]`. Reads texts and checks them;
-imports nothing heavy.
+Address, key, price, time limit, limit of tokens, and what code may cost and see. NAME is the
+argument as typed. A settings file that the caller names may hold the same in a table
+`[systems.NAME]`. Reads texts and checks them; imports nothing heavy.
 """
 
 import re
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.money import to_pico
 
 MOST_TOKENS = 16_000
 LEAST_TOKENS = 1
@@ -31,6 +32,9 @@ class SystemOptions:
     - `price`: dollars per million tokens, or a file of prices. `timeout_s`: of an attempt, seconds.
     - `max_tokens`: the limit of an output; None for the default.
     - `version`: says what is behind a name that does not.
+    - `max_cost_p`: the most that a call of code may cost, in picodollars. `pass_env`: the environment
+      variables that a command gets. `concurrency`: how many calls of code are made at once.
+    - `allow_plugins`: True if the caller allows code.
     - `given`: the names of the settings that were given.
     - `offline`: True if nothing will be asked, so that no key is needed.
     """
@@ -43,6 +47,10 @@ class SystemOptions:
     timeout_s: float | None = None
     max_tokens: int | None = None
     version: str | None = None
+    max_cost_p: int | None = None
+    pass_env: tuple[str, ...] = ()
+    concurrency: int | None = None
+    allow_plugins: bool = False
     given: frozenset[str] = frozenset()
     offline: bool = False
 
@@ -73,6 +81,28 @@ def _tokens(text: str) -> int:
     return int(text)
 
 
+def _dollars(text: str) -> int:
+    try:
+        return to_pico(text.removeprefix("$"))
+    except ValueError:
+        raise ValueError("dollars for a call, such as 0.02, or 0 if it is free") from None
+
+
+def _variables(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if not all(map(_VARIABLE.fullmatch, names)):
+        raise ValueError("names of environment variables, separated by commas")
+    if own := next((name for name in names if name.startswith("JUDGELOOP_")), None):
+        raise ValueError(f"variables that are no settings or keys of judgeloop, as {own} is")
+    return names
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise ValueError("a number of calls, 1 or more")
+    return int(text)
+
+
 # The settings by their keys: the field of `SystemOptions`, and what reads the text.
 KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "base-url": ("base_url", str),
@@ -81,6 +111,9 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "timeout": ("timeout_s", _seconds),
     "max-tokens": ("max_tokens", _tokens),
     "version": ("version", str),
+    "max-cost": ("max_cost_p", _dollars),
+    "pass-env": ("pass_env", _variables),
+    "concurrency": ("concurrency", _count),
 }
 
 
@@ -90,6 +123,7 @@ def options_of(
     environment: Mapping[str, str],
     *,
     offline: bool = False,
+    allow_plugins: bool = False,
 ) -> dict[str, SystemOptions]:
     """Return the options of each live system in `names`, from `entries` NAME.key=value.
 
@@ -109,6 +143,7 @@ def options_of(
             environment=environment,
             given=frozenset(values),
             offline=offline,
+            allow_plugins=allow_plugins,
             **{KEYS[key][0]: _read(name, key, value) for key, value in values.items()},
         )
         for name, values in found.items()

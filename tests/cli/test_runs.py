@@ -6,6 +6,9 @@ import asyncio
 import csv
 import io
 import json
+import re
+import sqlite3
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,8 +17,10 @@ from support.chat_server import goodness, verdict
 from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
 
-from judgeloop.core.ledger import End, Reservation
+import judgeloop as judgeloop_api
+from judgeloop.core.ledger import End, KeptResult, Reservation
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.questions.stored import result_in
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
 
@@ -53,11 +58,17 @@ def test_without_an_id_the_latest_run_that_has_a_result_is_shown(two_runs):
     assert judgeloop("runs", "show").stdout == two_runs[1]
     ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     for run, shown in zip(ids, (two_runs[0], ""), strict=True):
-        (LEDGER.parent / "runs" / run / "result.txt").unlink()
+        forget(run)
         assert judgeloop("runs", "show").stdout == shown
     found = judgeloop("runs", "show")
     assert found.exit_code == 2
     assert "no run in .judgeloop/ledger.sqlite has a result here" in found.stderr
+
+
+def forget(run):
+    """Delete the result of a run."""
+    with closing(sqlite3.connect(LEDGER)) as connection, connection:
+        connection.execute("DELETE FROM results WHERE run = ?", (run,))
 
 
 def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
@@ -68,21 +79,19 @@ def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     result = judgeloop("runs", "show", "")
     assert "2 runs begin with it" in result.stderr
     run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
-    (LEDGER.parent / "runs" / run / "result.txt").unlink()
-    assert "found no result" in judgeloop("runs", "show", run).stderr
+    forget(run)
+    assert "the ledger has no result of it" in judgeloop("runs", "show", run).stderr
     assert "no result here" in judgeloop("runs").stdout
 
 
-def test_a_result_of_the_same_run_with_another_ledger_is_not_taken_for_its_own(two_runs):
+def test_each_ledger_shows_the_result_that_the_same_run_had_with_it(two_runs):
     again = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1"]
     other = LEDGER.with_name("other.sqlite")
     anew = judgeloop(*again, "--ledger", other)
     assert "if you mean to begin anew, there is nothing to do" in anew.stderr
     run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
     assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
-    assert "found no result" in judgeloop("runs", run).stderr
-    judgeloop(*again)
-    assert judgeloop("runs", run).stdout != anew.stdout
+    assert judgeloop("runs", run).stdout == two_runs[1]
 
 
 @pytest.mark.parametrize("command", [["runs"], ["ledger", "show"], ["ledger", "export"]])
@@ -142,16 +151,64 @@ def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tm
     assert Decimal(rows[1]["usd"]) == Decimal("0.000000000005")
 
 
-def test_a_result_that_a_stranger_replaced_is_shown_without_commands_or_not_at_all(two_runs):
-    run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
-    text = LEDGER.parent / "runs" / run / "result.txt"
-    text.write_text("\x1b[2J::add-mask::x\n\x1b]8;;http://e\x07\n")
-    shown = judgeloop("runs", "show", run).stdout
+def test_a_result_that_a_stranger_changed_is_not_shown(two_runs):
+    with closing(sqlite3.connect(LEDGER)) as connection, connection:
+        connection.execute("UPDATE results SET text = 'better' WHERE seq = 1")
+    refused = judgeloop("runs", "show")
+    assert refused.exit_code == 1
+    assert "was changed after it was written" in refused.stderr
+
+
+def test_a_result_is_shown_without_commands_to_the_terminal(tmp_path):
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger.keep("0a", KeptResult("h", "\x1b[2J::add-mask::x\n\x1b]8;;http://e\x07\n", "{}", {}))
+    ledger.close()
+    shown = judgeloop("runs", "show", "0a", "--ledger", tmp_path / "ledger.sqlite").stdout
     assert "\x1b" not in shown
     assert "\n::" not in f"\n{shown}"
-    text.unlink()
-    Path("secret.txt").write_text("secret")
-    text.symlink_to(Path("secret.txt").resolve())
-    refused = judgeloop("runs", "show", run)
-    assert refused.exit_code == 2
-    assert "secret" not in refused.stdout + refused.stderr
+
+
+QUESTIONS = {
+    "compare": ["a.jsonl", "b.jsonl"],
+    "select": ["a.jsonl", "b.jsonl", "c.jsonl"],
+    "estimate": ["a.jsonl"],
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_report_is_made_wherever_the_ledger_is(question, tmp_path_factory, monkeypatch):
+    write_good_and_poor(Path(), 20, reference="good")
+    Path("c.jsonl").write_text(Path("b.jsonl").read_text().replace("poor", "fair"))
+    files = [word for form in (".html", ".json", ".csv", ".md") for word in ("-o", f"one{form}")]
+    typed = ["--judge", "metric:rouge1", *files]
+    done = judgeloop(question, *QUESTIONS[question], *typed)
+    assert done.exit_code in {0, 3}, done.output
+    written = {path.suffix: path.read_text() for path in Path().glob("one.*")}
+    ledger = tmp_path_factory.mktemp("elsewhere") / "mine.sqlite"
+    LEDGER.rename(ledger)
+    monkeypatch.chdir(ledger.parent)
+    again = [word for form in written for word in ("-o", f"one{form}")]
+    shown = judgeloop("runs", "show", "--ledger", "mine.sqlite", *again)
+    assert shown.exit_code == 0, shown.output
+    for form, text in written.items():
+        assert without_time(Path(f"one{form}").read_text()) == without_time(text), form
+
+
+def without_time(text):
+    """A file without the minute in which it was written, and which settings files were read."""
+    return re.sub(r"\d\d:\d\d UTC|\"settings_files\": .*", "", text)
+
+
+def test_texts_are_kept_once_however_many_results_name_them(two_runs):
+    del two_runs
+    with closing(sqlite3.connect(LEDGER)) as connection:
+        texts = [text for (text,) in connection.execute("SELECT text FROM judged")]
+    assert len(texts) == len(set(texts)) > 0
+
+
+def test_python_keeps_results_as_well():
+    write_good_and_poor(Path(), 20, reference="good")
+    result = judgeloop_api.compare("a.jsonl", "b.jsonl", judge="metric:rouge1")
+    kept = result_in(LEDGER, result.setup.run)
+    assert kept == result
+    assert kept.texts.columns(kept.labels) == result.texts.columns(result.labels)

@@ -6,16 +6,20 @@ import asyncio
 import marshal
 import random
 import shutil
+import sqlite3
 import zlib
+from contextlib import closing
 
 import pytest
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
-from judgeloop.core.ledger import Reservation
+from judgeloop.core.ledger import KeptResult, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.history.verdict_columns import remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
+from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.pruning import prune
 from judgeloop.ledger.rows import KEY_VARIABLE, Sealer
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -245,6 +249,8 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "verdicts": VERDICTS,
         "texts": 1,
         "outputs": 0,
+        "results": 0,
+        "judged": 0,
     }
 
 
@@ -265,12 +271,34 @@ def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path)
     tamper(path, "UPDATE attempts SET judge = 'x' WHERE id = 4")
     target = tmp_path / "new.sqlite"
     found = salvage(path, target)
-    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1, "outputs": 0}
+    none = dict.fromkeys(("runs", "outputs", "results", "judged"), 0)
+    assert found.left == none | {"attempts": 1, "verdicts": 1}
     assert inspect(target).problems == ()
     true = held(target)
     assert key(2) not in true
     assert len(true) == VERDICTS - 1, "the verdict of the lost attempt is kept"
     assert spend(target).charged_p == 4 * VERDICTS
+
+
+def test_salvage_and_pruning_know_results_with_their_texts(path, tmp_path):
+    with closing(SqliteLedger(path)) as ledger:
+        ledger.keep("one", KeptResult("old", "text", "{}", {"d1": "a prompt", "d2": "of both"}))
+        ledger.keep("two", KeptResult("new", "text", "{}", {"d2": "of both"}))
+    target = tmp_path / "new.sqlite"
+    assert salvage(path, target).copied["judged"] == 2
+    with open_reader(target) as reader:
+        assert reader.result("one").texts == {"d1": "a prompt", "d2": "of both"}
+    with closing(sqlite3.connect(target)) as connection, connection:
+        connection.execute("DELETE FROM results WHERE run = 'one'")
+    prune(target, "2020-01-01", verdicts=True)
+    with open_reader(target) as reader:
+        assert list(reader.results()) == ["two"]
+        assert reader.result("two").texts == {"d2": "of both"}
+    with closing(sqlite3.connect(target)) as connection:
+        assert [one for (one,) in connection.execute("SELECT digest FROM judged")] == ["d2"]
+    prune(target, "2999-01-01", verdicts=True)
+    with closing(sqlite3.connect(target)) as connection:
+        assert connection.execute("SELECT count(*) FROM judged").fetchone() == (0,)
 
 
 def test_salvage_reads_behind_a_damaged_page(path, tmp_path):

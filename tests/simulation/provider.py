@@ -120,10 +120,14 @@ class System(Judge):
     """A system that answers live, at the same provider."""
 
     lasts, limit_is_default, timeout_s = True, False, 30.0
+    at_once, label = None, "system"
     longest_bytes = likely_bytes = 8  # less than most outputs: the earmark is then too small
 
     def sent(self, item: Item) -> str:
         return item.prompt
+
+    def read(self, output: Output) -> Output:
+        return output
 
     async def answer(self, call: Call) -> Reply:
         note = output_note(self.identity, self.sent(call.item), "")

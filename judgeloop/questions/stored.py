@@ -1,0 +1,110 @@
+"""A result as a ledger keeps it, to be shown wherever the ledger is: written, and read again.
+
+Pydantic writes a result's values and checks them when they are read. Prompts, references and outputs of the
+judged items stand in the document by their digests. Renders nothing.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from judgeloop.core.errors import DamagedLedgerError
+from judgeloop.core.ledger import KeptResult
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Item
+from judgeloop.core.verdict_key import digest
+from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.questions.question import QUESTIONS
+from judgeloop.report.run_result import RunResult
+from judgeloop.run.prepared import Prepared
+
+
+def keep(ready: Prepared[Any], result: RunResult, text: str) -> None:
+    """Keep the result of a run in its ledger; `text` is the result as it was printed.
+
+    Raises:
+        LedgerError: the ledger cannot be written.
+    """
+    ledger = open_ledger(ready.config.ledger)
+    try:
+        ledger.keep(ready.run_id, kept_of(result, text))
+    finally:
+        ledger.close()
+
+
+def result_in(ledger: Path, run: str) -> RunResult:
+    """Return the result of a run, of which the ledger has one.
+
+    Raises:
+        LedgerError: the ledger, or the result, cannot be read.
+    """
+    with open_reader(ledger) as reader:
+        kept = reader.result(run)
+    assert kept is not None, "the caller has seen its text"
+    return result_of(kept)
+
+
+def kept_of(result: RunResult, text: str) -> KeptResult:
+    """Return what a ledger keeps of a result."""
+    from pydantic import TypeAdapter
+
+    texts: dict[str, str] = {}
+
+    def named(text: str) -> str:
+        return texts.setdefault(digest(text), text) and digest(text)
+
+    if result.texts is not None:
+        judged = {label.item_id for label in result.labels}
+        pool = _with_texts(_only(result.texts.pool, judged), named)
+        result = replace(result, texts=replace(result.texts, pool=pool))
+    values = TypeAdapter(type(result)).dump_python(result, mode="json")
+    document = json.dumps({"job": result.job, "result": values})
+    return KeptResult(result.page.headline, text, document, texts)
+
+
+def result_of(kept: KeptResult) -> RunResult:
+    """Return a result that was kept.
+
+    Raises:
+        DamagedLedgerError: it is not as this version of judgeloop writes one, or lacks a text.
+    """
+    from pydantic import TypeAdapter
+
+    try:
+        found = json.loads(kept.document)
+        question = next(one for one in QUESTIONS if one.name == found["job"])
+        result: RunResult = TypeAdapter(question.load().result).validate_python(found["result"])
+        if result.texts is None:
+            return result
+        pool = _with_texts(result.texts.pool, kept.texts.__getitem__)
+    except (ValueError, KeyError, StopIteration) as error:
+        raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
+    return replace(result, texts=replace(result.texts, pool=pool))
+
+
+def _only(pool: Pool, judged: set[str]) -> Pool:
+    """Return the part of a pool with the items that were judged."""
+    places = [place for place, item in enumerate(pool.items) if item.id in judged]
+    return Pool(
+        tuple(pool.items[place] for place in places),
+        pool.systems,
+        tuple(tuple(texts[place] for place in places) for texts in pool.outputs),
+    )
+
+
+def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:
+    """Return a pool with another text in the place of each prompt, reference and output."""
+    items = (
+        Item(
+            item.id,
+            other(item.prompt),
+            None if item.reference is None else other(item.reference),
+            item.group,
+        )
+        for item in pool.items
+    )
+    return replace(
+        pool, items=tuple(items), outputs=tuple(tuple(map(other, texts)) for texts in pool.outputs)
+    )
