@@ -45,6 +45,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
+from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import (
     Prepared,
     check_about,
@@ -346,14 +347,13 @@ def _check_live(config: CompareConfig, inputs: Inputs) -> None:
         return
     live = inputs.pool.systems[inputs.pool.live[0]]
     if Need.OUTPUT_VECTORS in config.selector_row.needs:
+        raise looks_at_all(f"selector={config.selector}", live)
+    baseline = config.trusted(inputs.pool.systems)
+    if config.rule_row.by_past and inputs.pool.systems.index(baseline) in inputs.pool.live:
         raise InputError(
-            f"`selector={config.selector}` chooses by the outputs of all items, and {live} answers "
-            "live; use `selector=random`, or write its outputs to a file first"
-        )
-    if config.rule_row.by_past and len(inputs.systems) > 1:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs, and both "
-            "systems answer live; use another rule, or a file of outputs as the baseline"
+            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs of the "
+            f"baseline, and {baseline} answers live; use another rule, or write its outputs to a file "
+            "first: judgeloop generate"
         )
 
 
