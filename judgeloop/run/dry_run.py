@@ -134,13 +134,15 @@ class DryRun:
 
 
 def _decided(plan: Plan) -> str:
-    """Return that no judgment is left to ask for, and what the controls still cost."""
+    """Return that the question is decided, and what controls and open groups still cost at most."""
     if plan.calls.worst == 0:
         return "No calls are needed: known verdicts or identical outputs already decide."
-    calls = count(plan.calls.worst, "call")
+    calls, cost = count(plan.calls.worst, "call"), show_usd(plan.cost_p.worst)
+    left = ["controls"] if plan.calls.low else []
+    left += ["open groups"] if plan.judgments.worst else []
     return (
         "Known verdicts or identical outputs already decide. "
-        f"The controls still need {calls} at most, about {show_usd(plan.cost_p.expected)}."
+        f"The {' and '.join(left)} still need {calls} at most, for {cost} at most."
     )
 
 
