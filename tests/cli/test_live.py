@@ -60,6 +60,17 @@ def test_generating_and_judging_are_shown_apart(server):
     assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in re.sub(r"\s+", " ", said)
 
 
+def test_a_result_in_json_has_both_parts_and_an_estimate_of_everything(server):
+    result = result_of(*comparison(server))
+    (one,) = result["generated"]
+    assert result["generating_usd"] == one["usd"] == pytest.approx(0.003)
+    assert result["judging_usd"] == pytest.approx(0.006)
+    assert one["usd_of_all"] == pytest.approx(one["usd"] / one["asked"] * ITEMS)
+    again = result_of(*comparison(server))
+    assert (again["generating_usd"], again["judging_usd"]) == (0, 0)
+    assert again["generated"][0]["usd_of_all"] == one["usd_of_all"], "of the remembered outputs"
+
+
 def test_both_systems_may_answer_live(server):
     result = result_of(*comparison(server, *TWO[::-1]))
     assert result["winner"] == LIVE
@@ -101,6 +112,19 @@ def test_a_dry_run_forecasts_both_parts_and_sends_nothing(server):
     assert plan["calls"]["worst"] == 3 * ITEMS, "an output and two orders for each item"
     for case in ("low", "expected", "worst"):
         assert 0 < plan["usd_of_outputs"][case] < plan["usd"][case]
+        parts = plan["usd_of_outputs"][case] + plan["usd_of_judging"][case]
+        assert parts == pytest.approx(plan["usd"][case])
+
+
+def test_a_dry_run_shows_what_is_not_known_as_not_known(server):
+    flags = ["--budget", "none", "--dry-run"]
+    unpriced = comparison(server, "old.jsonl", LIVE, *flags, price="")
+    plan = json.loads(judgeloop(*unpriced, "--json").stdout)
+    assert (plan["usd"], plan["usd_of_outputs"]) == (None, None)
+    assert plan["usd_of_judging"]["worst"] > 0
+    said = judgeloop(*unpriced).stdout
+    assert re.search(r"outputs +not known +not known +not known", said)
+    assert f"{LIVE} has no known price." in said
 
 
 @pytest.mark.parametrize("cents", [4, 5, 6, 8, 12])
@@ -491,6 +515,21 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
     assert done.exit_code == 4
     assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
     assert f"--system {LIVE}.version=TEXT" in done.stderr
+
+
+def test_a_limit_above_the_servers_is_an_error_and_no_failure_of_the_system(server):
+    said = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
+    refusal = {"message": said, "type": "BadRequestError", "param": "max_tokens", "code": 400}
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else Response(400, json.dumps({"error": refusal}).encode())
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert f"the system {LIVE} failed" in done.stderr
+    assert said in re.sub(r"\s+", " ", done.stderr)
+    assert not [one for one in server.requests if "response_format" in one], "no item is lost"
 
 
 @pytest.mark.parametrize("dead", ["judge", "system"])

@@ -14,6 +14,7 @@ from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
+from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
@@ -149,6 +150,7 @@ def prepare(
     )
     inputs = read_inputs(config, environment, offline=offline)
     _check_live(config, inputs)
+    _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past, **_groups(config, inputs))
     history = None
@@ -338,6 +340,16 @@ def _check_selector(config: CompareConfig) -> None:
         raise InputError(
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
+        )
+
+
+def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
+    """Refuse a limit of flips that no run could show to be kept."""
+    one = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
+    if config.max_flips is not None and one and any(judge.order_matters for judge in inputs.judges):
+        raise InputError(
+            f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
+            "use `order=both` or `order=audited` with a judge that is no person"
         )
 
 
