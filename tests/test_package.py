@@ -66,7 +66,7 @@ def test_the_wheel_holds_the_package_the_prompts_the_example_and_no_more(wheel):
     example = {
         f"judgeloop/_examples/incidents/{name}.jsonl" for name in ("items", "lead", "central")
     }
-    package = below("judgeloop", ".py", ".typed")
+    package = below("judgeloop", ".py", ".typed", ".html", ".css", ".js")
     inside = {name for name in wheel if ".dist-info/" not in name}
     assert inside == package | prompts | example
 

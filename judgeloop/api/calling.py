@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
@@ -23,7 +23,6 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
-from judgeloop.report.labels import Texts
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
-        shown = replace(result, texts=result.texts or Texts(ready.pool))
+        shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
         return shown

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from judgeloop.cli.commands import COMMANDS
+from judgeloop.cli.naming import TYPED
 from judgeloop.cli.streams import printed
 from judgeloop.core.errors import did_you_mean
 
@@ -21,9 +22,12 @@ class Commands(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Parse the arguments, which may print the help."""
+        """Parse the arguments, which may print the help; they are kept as typed."""
+        typed = tuple(args)
         with printed():
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta[TYPED] = typed
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; output that nobody reads becomes an exit code."""

@@ -19,8 +19,9 @@ from judgeloop.cli.commands import COMMANDS, SETTINGS
 from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
-    from judgeloop.report.page import Page, Rows, Section
+    from judgeloop.report.page import Page, Rows, Section, Table
 
+TYPED = "judgeloop.typed"  # the arguments of the command as typed, in its context
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
 
@@ -39,7 +40,14 @@ def page_as_flags(page: Page) -> Page:
         details=_rows_as_flags(page.details),
         tables=tuple(map(_section_as_flags, page.tables)),
         notes=tuple(map(_section_as_flags, page.notes)),
+        board=replace(page.board, cards=tuple(map(_card_as_flags, page.board.cards))),
     )
+
+
+def _card_as_flags(card: Section | Table) -> Section | Table:
+    from judgeloop.report.page import Section
+
+    return _section_as_flags(card) if isinstance(card, Section) else card
 
 
 def _section_as_flags(section: Section) -> Section:

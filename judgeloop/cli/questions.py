@@ -24,7 +24,6 @@ from judgeloop.report.escaping import visible
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
     from judgeloop.engine.state import Interruption
-    from judgeloop.report.labels import Texts
     from judgeloop.report.run_result import RunResult
     from judgeloop.settings.sources import Read
 
@@ -97,12 +96,21 @@ class Asking:
 
     question: Question[Any, Any, Any]
 
-    def shown(self, result: Any, read: Read, texts: Texts | None = None) -> Any:
+    def shown(self, result: Any, read: Read) -> Any:
         """Return a result whose page has flags for settings, and what files set."""
         page = page_as_flags(result.page)
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
-        return replace(result, page=page, texts=result.texts or texts)
+        return replace(result, page=page)
+
+    def repeatable(self, result: Any, read: Read, config: Any) -> Any:
+        """Return a result whose page says what was typed, and which files were read."""
+        from judgeloop.cli.typed import again
+
+        board = result.page.board
+        files = [path for path in config.files_read() if path != config.ledger]
+        board = replace(board, again=again(board.again, files, read.environment))
+        return replace(result, page=replace(result.page, board=board))
 
     def invoked(
         self,
@@ -206,12 +214,11 @@ class Asking:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
         from judgeloop.questions.stored import keep
-        from judgeloop.report.labels import Texts
         from judgeloop.report.page import render
         from judgeloop.run.folder import folder_of, remember
 
         config, folder = ready.config, folder_of(ready.config, ready.run_id)
-        result = self.shown(result, read, Texts(ready.pool))
+        result = ready.with_texts(self.repeatable(self.shown(result, read), read, config))
         files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)

@@ -101,7 +101,8 @@ class Verdict:
     is the score of the system. `both` is True when it was asked in both orders of presentation.
     `flipped` is True when they disagreed. The verdict is a tie for that reason. But if the second
     order was only a check, it is that of the first call. `votes` holds
-    the scores of a panel's judges, None for an abstention.
+    the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
+    reason this is showed the second system first; None if those of a panel's judges differ.
     """
 
     score: float
@@ -109,6 +110,7 @@ class Verdict:
     flipped: bool = False
     votes: tuple[float | None, ...] = ()
     both: bool = False
+    swapped: bool | None = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:

@@ -20,6 +20,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
 
@@ -98,15 +99,15 @@ def combine(
     flipped = len({verdict.preference for verdict in verdicts}) > 1
     first = verdicts[0]
     if order is Order.AUDITED:
-        return Verdict(first.score, reason=first.reason, flipped=flipped, both=both)
+        return replace(first, flipped=flipped, both=both)
     if flipped:
         return Verdict(TIE, reason="the two orders disagree", flipped=True, both=both)
     mean = sum(verdict.score for verdict in verdicts) / len(verdicts)
-    return Verdict(mean, reason=first.reason, both=both)
+    return replace(first, score=mean, both=both)
 
 
 def _turned(verdict: Verdict) -> Verdict:
-    return Verdict(1.0 - verdict.score, reason=verdict.reason)
+    return Verdict(1.0 - verdict.score, reason=verdict.reason, swapped=True)
 
 
 def _coin(seed: int, *texts: str) -> bool:
@@ -130,11 +131,13 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
     if reasons and (vote is Vote.UNANIMOUS or 2 * len(reasons) >= len(answers)):
         return Abstention(f"{len(reasons)} of {len(answers)} judges gave no verdict: {reasons[0]}")
     score = {Vote.MAJORITY: _majority, Vote.MEAN: _mean, Vote.UNANIMOUS: _unanimous}[vote](verdicts)
+    orders = {verdict.swapped for verdict in verdicts}
     return Verdict(
         score,
         reason=" / ".join(verdict.reason for verdict in verdicts),
         flipped=any(verdict.flipped for verdict in verdicts),
         both=any(verdict.both for verdict in verdicts),
+        swapped=orders.pop() if len(orders) == 1 else None,
         votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
     )
 

@@ -20,21 +20,31 @@ _BLANK = re.compile(
 _FORMULA = re.compile("(\\A|;\\s*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 
 
+class _Shown(dict[int, str]):
+    """How each letter is shown, found once: pages hold millions of letters."""
+
+    def __missing__(self, number: int) -> str:
+        letter = chr(number)
+        self[number] = _escaped(letter) if _is_unseen(letter) else letter
+        return self[number]
+
+
+_SHOWN = _Shown()
+
+
 def visible(text: str) -> str:
     r"""Return `text` on a single line, with unseen characters and CI commands escaped.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    shown = "".join(_escaped(letter) if _is_unseen(letter) else letter for letter in text)
+    shown = text.translate(_SHOWN)
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0][0]):02x}{match[0][1:]}", shown)
 
 
 def visible_lines(text: str) -> str:
     """Return `text` as `visible` does, but keep its line breaks and tabs."""
-    return "\n".join(
-        "\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n")
-    )
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def _is_unseen(letter: str) -> bool:

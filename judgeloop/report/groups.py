@@ -12,7 +12,7 @@ from typing import Literal
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Section
+from judgeloop.report.page import Section, Table
 from judgeloop.report.words import count, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
@@ -114,3 +114,29 @@ def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]
         more = count(len(rows) - len(shown), "more group")
         table.append(("…", f"{more}, of {count(items, 'item')}"))
     return (Section(heading, tuple(table)),)
+
+
+def group_table(rows: Sequence[GroupRow], whose: str) -> tuple[Table, ...]:
+    """Return the same groups as columns of figures, from the side of the system `whose`."""
+    shown = [row for row in rows if row.claim or row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
+    if not shown or len(rows) == 1:
+        return ()
+    tested = any(row.claim for row in shown)
+    columns = (
+        "group",
+        "won",
+        "ties",
+        "lost",
+        "gap",
+        *(("at least", "at most", "is") if tested else ()),
+    )
+    note = "" if tested else "Counts, without a claim by group."
+    return (Table(f"By group, for {whose}", columns, tuple(map(_cells, shown)), note),)
+
+
+def _cells(row: GroupRow) -> tuple[str, ...]:
+    gap = "" if row.gap is None else f"{row.gap:+.2f}"
+    claimed = (
+        (*(f"{end:+.2f}" for end in row.interval), row.claim) if row.interval and row.claim else ()
+    )
+    return (row.name, f"{row.wins:,}", f"{row.ties:,}", f"{row.losses:,}", gap, *claimed)

@@ -1,137 +1,322 @@
-"""Renders a result as a single HTML page, or as a fragment for a notebook, without scripts.
+"""Renders a result as a page of its own for a browser, or as a fragment for a notebook.
 
-Reads the result's `Page`, its judged items and their texts; all text is escaped. Uses no external
-file, and no style sheet that could reach other cells of a notebook. Computes no figure and writes
-no file.
+Reads a result: its `Page`, its judged items and their texts; all text is escaped. The page is one file
+that loads nothing. It is whole without its script, which filters and searches what is there. The template,
+the style sheets and the script are in `web/`. Computes no figure and writes no file.
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
 from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Protocol
 
 from judgeloop.report.escaping import visible, visible_lines
-from judgeloop.report.labels import MOST, LabelRow, Texts
-from judgeloop.report.page import Page, Section
+from judgeloop.report.groups import LONGEST_NAME
+from judgeloop.report.labels import LabelRow, Shown, Texts
+from judgeloop.report.page import Page, Section, Table
+from judgeloop.report.pictures import Bar, Picture
+from judgeloop.report.records import Setup
+from judgeloop.report.svg import draw, styles
+from judgeloop.report.words import count, shortened
 
-WHOLE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>judgeloop: {title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1a1a1a; }}
-h1 {{ font-size: 1.35rem; }}
-h2 {{ font-size: 1.1rem; }}
-table {{ border-collapse: collapse; margin: 1rem 0; }}
-th, td {{ text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #ddd; }}
-th {{ font-weight: 600; white-space: nowrap; }}
-td {{ white-space: pre-wrap; font-variant-numeric: tabular-nums; }}
-.aside {{ color: #777; }}
-.row {{ display: grid; grid-template-columns: 4fr 5fr 3fr 8fr; gap: .9rem; padding: .3rem 0; border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }}
-.head {{ font-weight: 600; }}
-summary {{ cursor: pointer; }}
-summary span:first-child::before {{ content: "▸ "; }}
-details[open] span:first-child::before {{ content: "▾ "; }}
-.texts {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 0 2rem; margin: 0 1rem; }}
-.texts p {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0 1rem; }}
-h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
-</style>
-</head>
-<body>
-<h1>{headline}</h1>
-{summary}
-{sections}
-<h2>Judged items, in the order asked</h2>
-<div class="row head"><span>item</span><span>judged</span><span>verdict</span><span>reason</span></div>
-{labels}
-<p class="aside">{origin}.{about_items}</p>
-</body>
-</html>
-"""
 # The styles of a notebook's tables. The figures of standings are aligned by spaces.
 NAME = "text-align: left; vertical-align: top; white-space: nowrap; font-weight: 600"
 TEXT = "text-align: left; vertical-align: top; white-space: pre-wrap; font-family: monospace"
-_GREY = " Items in grey were judged, but do not count in the decision."
+LONGEST_PEEK = 160  # characters of a prompt beside a judged item
+MOST_TEXT = (
+    20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
+)
+LONG = 28  # characters of a name that may be broken
+_SIGNS = re.compile(r"[-/]")
+NARROW = 5  # columns beside other cards
+SCORED = "rated"  # the kind of an item with a score of one output
 
 
-def render_html(
-    page: Page, labels: Sequence[LabelRow], *, origin: str, texts: Texts | None = None
-) -> str:
-    """Return the page: headline, summary, sections, and all judged items.
+class Shows(Protocol):
+    """What a page reads of a result."""
 
-    `origin` says where it is from. With `texts`, each item opens to show its prompt and the
-    outputs.
+    @property
+    def job(self) -> str: ...  # noqa: D102 - as `RunResult` says
+    @property
+    def page(self) -> Page: ...  # noqa: D102
+    @property
+    def setup(self) -> Setup: ...  # noqa: D102
+    @property
+    def labels(self) -> tuple[LabelRow, ...]: ...  # noqa: D102
+    @property
+    def texts(self) -> Texts | None: ...  # noqa: D102
+    def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
+    def lost(self, label: LabelRow) -> bool: ...  # noqa: D102
+
+
+def render_html(result: Shows, written: str = "") -> str:
+    """Return the page: the decision, the evidence, the judged items, and how to do it again.
+
+    `written` is the date that the page names. Of items whose texts the result holds, and a report may
+    show, each opens to its prompt and the outputs, up to `MOST_TEXT` characters of all.
     """
-    return WHOLE.format(
+    page, board = result.page, result.page.board
+    style, script = styles() + _web("page.css"), _web("page.js")
+    items = list(_items(result))
+    again = board.again or Section("How to do it again", ())
+    return Template(_web("page.html")).substitute(
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        style=style,
+        script=script,
+        asks=escape(" · ".join(filter(None, (board.asks, written)))),
         title=escape(page.headline),
-        headline=escape(page.headline),
-        summary="\n".join(f"<p>{escape(line)}</p>" for line in page.summary),
-        sections="\n".join(map(_section, page.sections)),
-        labels="\n".join(
-            _label(label, texts if number < MOST else None) for number, label in enumerate(labels)
-        ),
-        about_items=_about_items(labels, texts),
-        origin=escape(origin),
+        headline=_words(page.headline),
+        summary="\n".join(map(_paragraph, page.summary)),
+        pictures="\n".join(_pictures(board.pictures)),
+        cards="\n".join(map(_card, board.cards)),
+        notes="\n".join(_section(one) for one in page.notes if not _named(one)),
+        figures="\n".join(_section(one) for one in page.sections if _named(one)),
+        filters="\n".join(_filters(result)),
+        about_items=escape(_about_items(result, items)),
+        items="\n".join(items),
+        again_heading=escape(again.heading),
+        again=_again(again),
     )
 
 
-def _section(section: Section, *, inline: bool = False) -> str:
-    """Return a table; paragraphs for rows without names. `inline`: styles stand in the tags."""
-    before, after = ("<p><strong>", "</strong></p>") if inline else ("<h2>", "</h2>")
-    heading = f"{before}{escape(section.heading)}{after}\n" if section.heading else ""
+@cache
+def _web(name: str) -> str:
+    return (files("judgeloop.report") / "web" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return what a policy names a script or a style sheet by."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _paragraph(line: str) -> str:
+    kind = ' class="warning"' if line.startswith("Warning:") else ""
+    return f"<p{kind}>{_words(line)}</p>"
+
+
+def _words(line: str) -> str:
+    """Return a line in which no short name with a hyphen or a slash is broken."""
+    return " ".join(
+        f"<span>{escape(word)}</span>" if _SIGNS.search(word) and len(word) < LONG else escape(word)
+        for word in line.split(" ")
+    )
+
+
+def _pictures(pictures: Iterable[Picture]) -> Iterable[str]:
+    """Yield the first picture in a card, and the others together in another one."""
+    first, *others = map(_figure, pictures) if pictures else [""]
+    if first:
+        yield f'<section class="card">{first}</section>'
+    if others:
+        yield f'<section class="card">{"".join(others)}</section>'
+
+
+def _figure(picture: Picture) -> str:
+    legend = ""
+    if isinstance(picture, Bar):
+        named = "".join(f"<li>{escape(name)} {number:,}</li>" for name, number, _ in picture.parts)
+        legend = f'<ul class="legend">{named}</ul>'
+    note = f'<figcaption class="note">{escape(picture.note)}</figcaption>' if picture.note else ""
+    return f"<h2>{escape(picture.title)}</h2><figure>{draw(picture)}{legend}{note}</figure>"
+
+
+def _card(card: Section | Table) -> str:
+    if isinstance(card, Section):
+        return f'<section class="card">{_section(card)}</section>'
+    wide = " wide" if len(card.columns) > NARROW else ""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in card.columns)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        for name, *cells in card.rows
+    )
+    note = f'<p class="note">{escape(card.note)}</p>' if card.note else ""
+    heading = escape(card.heading)
+    return (
+        f'<section class="card{wide}" tabindex="0" aria-label="{heading}"><h2>{heading}</h2>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}</section>"
+    )
+
+
+def _section(section: Section) -> str:
+    """Return rows as a list of names and texts; as paragraphs if they have no names."""
+    heading = f"<h2>{escape(section.heading)}</h2>\n" if section.heading else ""
     if not any(name for name, _ in section.rows):
         return heading + "\n".join(f"<p>{escape(text)}</p>" for _, text in section.rows)
-    th, td = (f' style="{NAME}"', f' style="{TEXT}"') if inline else ("", "")
     rows = "\n".join(
-        f"<tr><th{th}>{escape(name)}</th><td{td}>{escape(text)}</td></tr>"
-        for name, text in section.rows
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in section.rows
     )
-    return f"{heading}<table>\n{rows}\n</table>"
+    return f"{heading}<dl>\n{rows}\n</dl>"
 
 
-def _about_items(labels: Sequence[LabelRow], texts: Texts | None) -> str:
-    """Return what is to be known of the list of items."""
-    grey = "" if all(label.in_decision for label in labels) else _GREY
-    if texts is None:
-        return grey
-    only = f" The first {MOST:,} have their texts." if len(labels) > MOST else ""
-    return f"{grey} An item opens to show its prompt and outputs.{only}"
+def _named(section: Section) -> bool:
+    return any(name for name, _ in section.rows)
 
 
-def _label(label: LabelRow, texts: Texts | None) -> str:
-    """Return the row of a judged item, which opens to show its texts, if there are any."""
-    judged = f"{label.system} : {label.against}" if label.against else label.system
-    cells = "".join(
-        f"<span>{escape(visible(text))}</span>"
-        for text in (label.item_id, judged, _verdict(label), label.reason)
+def _again(section: Section) -> str:
+    """Return the command as it can be copied, and the rest as a list."""
+    command = "".join(
+        f"<pre>{escape(text)}</pre>" for name, text in section.rows if name == "command"
     )
-    aside = "" if label.in_decision else " aside"
-    if texts is None:
-        return f'<div class="row{aside}">{cells}</div>'
-    item, outputs = _texts(texts.of_item(label)), _texts(texts.of_systems(label))
-    return f'<details><summary class="row{aside}">{cells}</summary>{item}{outputs}</details>'
+    rest = tuple((name, text) for name, text in section.rows if name != "command")
+    return command + _section(Section("", rest))
 
 
-def _texts(named: Iterable[tuple[str, str]]) -> str:
-    """Return texts beside each other, each under its name."""
-    parts = "".join(
-        f"<div><h3>{escape(visible(name))}</h3><p>{escape(visible_lines(text))}</p></div>"
-        for name, text in named
+def _filters(result: Shows) -> Iterable[str]:
+    """Yield a button for each kind of verdict that there is."""
+    kinds = Counter(_kind(label, result) for label in result.labels)
+    names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict"}
+    if result.job == "compare" and result.labels:
+        own = result.favoured(result.labels[0])
+        names |= {"won": own, "lost": next(name for name in result.setup.systems if name != own)}
+    yield f'<button type="button" value="all" aria-pressed="true">All {len(result.labels):,}</button>'
+    found = [(kind, name, kinds[kind]) for kind, name in names.items()]
+    found.append(
+        ("flipped", "changed with the order", sum(label.flipped for label in result.labels))
     )
-    return f'<div class="texts">{parts}</div>'
+    for kind, name, number in found:
+        if number:
+            said = f"{escape(visible(name))} {number:,}"
+            yield f'<button type="button" value="{kind}" aria-pressed="false">{said}</button>'
+
+
+def _kind(label: LabelRow, result: Shows) -> str:
+    if label.score is None:
+        return "none"
+    if label.against is None:
+        return SCORED
+    if label.winner is None:
+        return "tie"
+    return "won" if label.winner == result.favoured(label) else "lost"
 
 
 def _verdict(label: LabelRow) -> str:
     if label.score is None:
         return "no verdict"
-    if label.against is None:
-        return f"{label.score:.3f}"
-    return label.winner or ("tie, flipped" if label.flipped else "tie")
+    return f"{label.score:.3f}" if label.against is None else label.winner or "tie"
+
+
+def _about_items(result: Shows, items: list[str]) -> str:
+    """Return what is to be known of the list of items."""
+    texts, said = result.texts, [f"{count(len(items), 'judged item')}, in the order asked."]
+    opened = sum(item.startswith("<details") for item in items)
+    if opened:
+        said.append("An item opens to show its prompt and outputs.")
+    if opened < len(items) and texts is not None:
+        why = (
+            "the others were left out"
+            if texts.shown is not Shown.ALL
+            else "the page would be too large"
+        )
+        said.append(f"{opened:,} have their texts; {why}.")
+    if not all(label.in_decision for label in result.labels):
+        said.append("Paler items were judged, but do not count in the decision.")
+    return " ".join(said)
+
+
+def _items(result: Shows) -> Iterable[str]:
+    """Yield the judged items, which open to their texts while there is room."""
+    left = MOST_TEXT
+    for label in result.labels:
+        inside, peek = "", ""
+        hidden = result.texts is not None and not _shows(label, result)
+        if result.texts is not None and not hidden and left > 0:
+            inside, peek = _texts(label, result)
+            left -= len(inside)
+        yield _item(label, result, inside, peek or ("" if hidden else visible(label.reason)))
+
+
+def _shows(label: LabelRow, result: Shows) -> bool:
+    shown = result.texts.shown if result.texts else Shown.NONE
+    return shown is Shown.ALL or (shown is Shown.LOST and result.lost(label))
+
+
+def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
+    """Return an item with what its filters read; all that is not a kind of its own is escaped."""
+    kind = _kind(label, result)
+    data = f' data-kind="{kind}" data-id="{_attribute(label.item_id)}"'
+    data += f' data-score="{label.score}"' if label.score is not None else ""
+    group = "" if label.group is None else shortened(label.group, LONGEST_NAME)
+    data += f' data-group="{escape(group)}"'
+    data += f' data-system="{_attribute(label.system)}"' if result.job == "select" else ""
+    data += " data-flipped" if label.flipped else ""
+    verdict = f"{_verdict(label)}{', order changed it' if label.flipped else ''}"
+    versus = f"{label.system}: " if result.job == "select" else ""
+    cells = (
+        f"<span>{escape(visible(label.item_id))}</span>"
+        f'<span class="chip {kind}">{escape(visible(versus + verdict))}</span>'
+        f'<span class="peek" dir="auto">{escape(f"{group}: {peek}" if group else peek)}</span>'
+    )
+    aside = "" if label.in_decision else " aside"
+    if not inside:
+        return f'<div class="item bare{aside}"{data}>{cells}</div>'
+    return f'<details class="item{aside}"{data}><summary>{cells}</summary>\n{inside}</details>'
+
+
+def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
+    """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
+    assert result.texts is not None, "the caller looks first"
+    (_, prompt), *reference = result.texts.of_item(label)
+    parts = [f'<p class="text prompt" dir="auto">{_shown(prompt)}</p>']
+    parts += [
+        f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
+    ]
+    outputs = "".join(
+        f"<section><h3>{escape(visible(system))}{_letter(system, label, result)}</h3>"
+        f'<p class="text output" dir="auto">{_shown(text)}</p></section>'
+        for system, text in result.texts.of_systems(label)
+    )
+    why = (
+        f'<p class="text" dir="auto"><b>Judge:</b> {_shown(label.reason)}</p>'
+        if label.reason
+        else ""
+    )
+    return (
+        f'<div class="open">{"".join(parts)}<div class="two">{outputs}</div>{why}</div>',
+        visible(prompt[:LONGEST_PEEK]),
+    )
+
+
+def _letter(system: str, label: LabelRow, result: Shows) -> str:
+    """Return which letter the judge knew a system by, where the order could change the verdict."""
+    if result.setup.order is None or label.shown_first is None or label.against is None:
+        return ""
+    return f" <small>shown as {'A' if system == label.shown_first else 'B'}</small>"
+
+
+def _shown(text: str) -> str:
+    return escape(visible_lines(text), quote=False)
+
+
+def _attribute(text: str) -> str:
+    return escape(visible(text))
 
 
 def render_notebook(page: Page) -> str:
-    """Return the headline, the summary and the sections as a fragment of HTML."""
+    """Return the headline, the summary and the sections as a fragment, with styles in the tags.
+
+    It has no style sheet, which could reach other cells of the notebook; `plot()` has the picture.
+    """
     summary = "".join(f"<p>{escape(line)}</p>" for line in page.summary)
-    sections = "".join(_section(section, inline=True) for section in page.sections)
+    sections = "".join(map(_in_notebook, page.sections))
     return f"<div><p><strong>{escape(page.headline)}</strong></p>{summary}{sections}</div>"
+
+
+def _in_notebook(section: Section) -> str:
+    heading = f"<p><strong>{escape(section.heading)}</strong></p>\n" if section.heading else ""
+    if not _named(section):
+        return heading + "\n".join(f"<p>{escape(text)}</p>" for _, text in section.rows)
+    rows = "\n".join(
+        f'<tr><th style="{NAME}">{escape(name)}</th><td style="{TEXT}">{escape(text)}</td></tr>'
+        for name, text in section.rows
+    )
+    return f"{heading}<table>\n{rows}\n</table>"

@@ -5,6 +5,7 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 """
 
 import csv
+import enum
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -31,6 +32,8 @@ class LabelRow:
     - `in_decision`: false if the item was judged, but does not count in the decision
     - `votes`: the scores of a panel's judges; null for a judge that abstained
     - `group`: the item's group; null without one
+    - `shown_first`: the system that the judge saw first, as A, when it gave the reason; null for a
+      rating, an abstention, or two orders that disagreed
     """
 
     item_id: str
@@ -44,6 +47,7 @@ class LabelRow:
     in_decision: bool
     votes: tuple[float | None, ...]
     group: str | None = None
+    shown_first: str | None = None
 
 
 def label_rows(
@@ -77,7 +81,14 @@ def _row(
         in_decision=in_decision,
         votes=verdict.votes if verdict else (),
         group=items[label.choice.position].group,
+        shown_first=_first(verdict, first, second) if verdict and second else None,
     )
+
+
+def _first(verdict: Verdict, first: str, second: str) -> str | None:
+    if verdict.swapped is None or (verdict.flipped and verdict.preference == 0):
+        return None
+    return second if verdict.swapped else first
 
 
 def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
@@ -102,14 +113,22 @@ def render_csv(labels: Iterable[LabelRow]) -> str:
 
 
 LONGEST = 8_000  # characters shown of a text
-MOST = 1_000  # judged items whose texts are shown, so that a browser still opens the report
+
+
+class Shown(enum.StrEnum):
+    """Of which judged items a report shows prompt, outputs and reason."""
+
+    ALL = "all"
+    LOST = "lost"  # those that the candidate lost
+    NONE = "none"
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of the items of `pool`."""
+    """The texts of the items of `pool`, and of which of them a report shows them."""
 
     pool: Pool
+    shown: Shown = Shown.ALL
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from judgeloop.report.pictures import Picture
+
 WIDTH = 100  # columns, where no terminal has another width
 INDENT = 2
 NARROW = 3  # a column of names takes at most this part of the width
@@ -24,6 +26,32 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Cells below the names of their columns; the first column holds names, the others figures."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What a page in a browser shows beside the text, for readers who know no terminal.
+
+    - `asks`: the question in words.
+    - `pictures`: the evidence, the most important first.
+    - `cards`: the cost, the judge, the groups and the systems, in few figures each.
+    - `again`: how to do it again.
+    """
+
+    asks: str = ""
+    pictures: tuple[Picture, ...] = ()
+    cards: tuple[Section | Table, ...] = ()
+    again: Section | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The text of a result.
 
@@ -33,6 +61,7 @@ class Page:
       warnings.
     - `tables`: what stands before the details.
     - `notes`: what stands after them: long sentences, each under its heading.
+    - `board`: what only a page in a browser shows.
     """
 
     headline: str
@@ -40,6 +69,7 @@ class Page:
     summary: tuple[str, ...] = ()
     tables: tuple[Section, ...] = ()
     notes: tuple[Section, ...] = ()
+    board: Board = Board()
 
     @property
     def sections(self) -> tuple[Section, ...]:

@@ -20,12 +20,15 @@ from judgeloop.core.errors import (
 from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
+from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page, render
+from judgeloop.report.pictures import Line
 from judgeloop.report.records import Counts, DataNotes, Setup
+from judgeloop.report.svg import Drawing
 
 SCHEMA_VERSION = 1
 # Under so many items, another set of items may well turn out differently.
@@ -67,7 +70,7 @@ class Condition(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunResult(Part):
     """The result of a run.
 
@@ -84,13 +87,15 @@ class RunResult(Part):
     - `warnings`: what to be careful of: codes, sentences and values
 
     The parts `setup`, `options` (settings of this question only), `data`, `counts` and `spend` have
-    docstrings of their own. `page` is the result as text, and `texts` holds prompts and outputs
-    after a call in Python; neither is in the JSON.
+    docstrings of their own. `page` is the result as text, `course` holds the lines of the evidence as
+    it grew, and `texts` prompts and outputs after a call in Python; none of them is in the JSON.
     """
 
     job: ClassVar[str]
 
-    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts"})
+    HIDDEN = frozenset(
+        {"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course"}
+    )
     COMPUTED: ClassVar[tuple[str, ...]] = ("more_usd", "ahead_usd", "exit_code")
     LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
 
@@ -108,6 +113,7 @@ class RunResult(Part):
     more_judgments: int | None
     page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
+    course: tuple[Line, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
     @property
     def judged(self) -> int:
@@ -148,6 +154,24 @@ class RunResult(Part):
     def ahead_usd(self) -> float | None:
         """The probable cost of the answers that were not needed, at this run's mean cost."""
         return self._cost_of(self.counts.ahead) if self.counts.ahead else 0.0
+
+    @property
+    def queries_in_all(self) -> int:
+        """Number of queries that would judge everything."""
+        return self.items
+
+    @property
+    def whole_usd(self) -> float | None:
+        """The probable cost of judging everything, at this run's mean cost; None if not known."""
+        return self._cost_of(self.queries_in_all)
+
+    def favoured(self, label: LabelRow) -> str:
+        """Return the system from whose side a verdict is a win or a loss."""
+        return label.system
+
+    def lost(self, label: LabelRow) -> bool:
+        """Whether the candidate lost: the system that is not the baseline."""
+        return label.winner is not None and label.winner == label.against
 
     def _cost_of(self, judgments: int) -> float | None:
         paid = self.spend.paid_attempts
@@ -290,9 +314,26 @@ class RunResult(Part):
         """The text that the command line prints."""
         return render(self.page)
 
+    def __repr__(self) -> str:
+        """The decision in a line; `to_dict()` has all values."""
+        said = f"{visible(self.page.headline)} {self.judged:,} of {self.queries_in_all:,} judged"
+        return f"<{type(self).__name__}: {said}, run {self.setup.run}>"
+
     def _repr_html_(self) -> str:
         """Return the result as HTML; notebooks call this to show it."""
         return render_notebook(self.page)
+
+    def plot(self) -> Drawing:
+        """Return the evidence as a picture, which a notebook shows; `str()` is its SVG.
+
+        Raises:
+            InputError: nothing is judged, so there is nothing to draw.
+        """
+        if not self.page.board.pictures:
+            raise InputError(
+                "there is no picture of this result: its evidence has no order or bounds"
+            )
+        return Drawing(self.page.board.pictures[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
@@ -308,9 +349,7 @@ class RunResult(Part):
         Their prompts and outputs are on it if the result holds them, as one of a call in Python.
         `written` is the date and time that the page names.
         """
-        origin = f"judgeloop {self.setup.version}, run {self.setup.run}"
-        origin += f", written {written}" if written else ""
-        return render_html(self.page, self.labels, origin=origin, texts=self.texts)
+        return render_html(self, written)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
@@ -324,10 +363,10 @@ class RunResult(Part):
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
-        return _frame(columns, library)
+        return frame_of(columns, library)
 
 
-def _frame(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
+def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
     """Return a data frame of `library` with these columns."""
     if library not in LIBRARIES:
         raise InputError(f"`library`: expected {', '.join(LIBRARIES)}, found {library!r}")

@@ -9,7 +9,7 @@ import enum
 import hashlib
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -23,6 +23,8 @@ from judgeloop.engine.session import Limits
 from judgeloop.ledger.opening import is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow
 from judgeloop.methods.stopping.catalogue import RuleRow
+from judgeloop.report.labels import Shown, Texts
+from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities
 from judgeloop.settings.run_settings import RunSettings
@@ -31,6 +33,7 @@ from judgeloop.settings.setting import Part, alternatives, declared
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
 
 C = TypeVar("C", bound=RunSettings)
+R = TypeVar("R", bound=RunResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class Prepared(Generic[C]):
     def pool(self) -> Pool:
         """The items and the systems' outputs."""
         return self.inputs.pool
+
+    def with_texts(self, result: R) -> R:
+        """Return a result with the texts of its items, and which of them a report shows."""
+        texts = result.texts or Texts(self.pool)
+        return replace(result, texts=replace(texts, shown=Shown(self.config.report_texts)))
 
     @property
     def judges(self) -> tuple[Judge, ...]:

@@ -22,6 +22,7 @@ from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
+from judgeloop.report.labels import Shown
 from judgeloop.settings.setting import Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
@@ -233,6 +234,18 @@ class RunSettings(JudgeSettings):
             Found,
         ),
     ] = None
+    report_texts: Annotated[
+        str,
+        one_of(tuple(Shown)),
+        Setting(
+            "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the "
+            "candidate) or none.",
+            OUTPUT,
+            Part.REPORT,
+            Found,
+            file_only=True,
+        ),
+    ] = Shown.ALL.value
     run_dir: Annotated[
         Path | None,
         Setting(

@@ -1,20 +1,27 @@
-"""The report for others: one file that shows what was judged, with every text as plain text."""
+"""The report for others: one page that loads nothing, whole without its script, every text as text."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from dataclasses import replace
-from html import escape
+from html import escape, unescape
 
+import pytest
 from support.results import make_result
 
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
+from judgeloop.report import html as page
 from judgeloop.report import labels as texts
-from judgeloop.report.labels import LONGEST, Texts
+from judgeloop.report.labels import LONGEST, Shown, Texts
 
 SYSTEMS = ("small", "large")
-EVIL = "</p></details><script>alert('x')</script> & \x1b[31m"
+EVIL = "</p></details></script><script>alert('x')</script> & \x1b[31m\u202e\u200b"
+
+
+TWO = Verdict(1.0, "because"), Verdict(0.0, "because")
 
 
 def texts_of(prompt="What is\n2+2?", first="4", second="5", reference=None):
@@ -23,38 +30,70 @@ def texts_of(prompt="What is\n2+2?", first="4", second="5", reference=None):
     return Texts(Pool(items, SYSTEMS, ((first,) * 100, (second,) * 100)))
 
 
-def report(shown, labels=((0, 1.0), (1, 0.0))):
-    found = tuple(Label(Choice(at, 0.01), Verdict(score, "because")) for at, score in labels)
-    return replace(make_result(labels=found), texts=shown).to_html()
+def report(shown, answers=TWO, **changes):
+    found = tuple(Label(Choice(at, 0.01), answer) for at, answer in enumerate(answers))
+    return replace(make_result(labels=found, **changes), texts=shown).to_html()
+
+
+def items_of(html):
+    inside = html.partition('<div id="items">')[2].partition("</section>\n<section>\n<h2>How")[0]
+    return re.findall(
+        r'<(?:details|div) class="item.*?(?=<(?:details|div) class="item|\Z)', inside, re.DOTALL
+    )
 
 
 def test_a_judged_item_opens_to_show_its_prompt_and_both_outputs():
     html = report(texts_of(reference="four"))
-    first = html.partition("<span>q0</span>")[2].partition("</details>")[0]
-    assert re.findall(r"<h3>(.*?)</h3><p>(.*?)</p>", first, re.DOTALL) == [
-        ("prompt", "What is\n2+2?"),
-        ("reference", "four"),
-        ("small", "4"),
-        ("large", "5"),
+    first, _ = items_of(html)
+    assert re.findall(r'<p class="text[^>]*>(?:<b>.*?</b> )?(.*?)</p>', first, re.DOTALL) == [
+        *("What is\n2+2?", "four", "4", "5", "because"),
     ]
-    assert html.count("<details>") == 2
+    assert re.findall(r"<h3>(\w+)", first) == ["reference", "small", "large"]
     assert "An item opens to show its prompt and outputs." in html
 
 
-def test_without_texts_it_shows_the_ids_alone():
+def test_without_texts_it_shows_ids_verdicts_and_reasons():
     html = report(None)
-    assert '<div class="row"><span>q0</span>' in html
-    assert "<details>" not in html
+    assert len(items_of(html)) == 2
+    assert '<details class="item' not in html
+    assert re.search(r'<span>q0</span><span class="chip lost">small</span>.*because', html)
     assert "opens to show" not in html
 
 
+@pytest.mark.parametrize(("swapped", "a"), [(False, "small"), (True, "large"), (None, None)])
+def test_it_says_which_system_the_judge_knew_as_a(swapped, a):
+    first, *_ = items_of(report(texts_of(), [Verdict(1.0, "A is right", swapped=swapped)]))
+    shown = dict(re.findall(r"<h3>(\w+) <small>shown as (\w)</small>", first))
+    assert shown == ({} if a is None else {a: "A", next(s for s in SYSTEMS if s != a): "B"})
+
+
+def test_where_the_order_changed_the_verdict_no_system_is_called_a():
+    first, *_ = items_of(report(texts_of(), [Verdict(0.5, "disagree", flipped=True, both=True)]))
+    assert "shown as" not in first
+    assert "data-flipped" in first
+    assert "tie, order changed it" in first
+
+
 def test_every_text_is_plain_text():
-    html = report(texts_of(EVIL, EVIL, EVIL, EVIL))
-    assert "<script" not in html
-    assert "\x1b" not in html
-    shown = escape(EVIL).replace("\x1b", "\\x1b")
-    assert html.count(f"<p>{shown}</p>") == 4 * 2
-    assert html.count("<details>") == html.count("</details>") == 2
+    html = report(texts_of(EVIL, EVIL, EVIL, EVIL), [Verdict(1.0, EVIL)])
+    assert html.count("<script") == html.count("</script>") == 1
+    assert not set("\x1b\u202e\u200b") & set(html)
+    shown = escape(EVIL, quote=False).replace("\x1b", "\\x1b")
+    shown = shown.replace("\u202e", "\\u202e").replace("\u200b", "\\u200b")
+    assert html.count(f">{shown}</p>") == 4
+    assert html.count("<details") == html.count("</details>")
+
+
+def test_its_policy_allows_its_own_script_and_style_alone():
+    html = report(texts_of())
+    policy = unescape(re.search(r'Policy" content="(.*?)"', html)[1])
+    for tag in ("script", "style"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)[1].encode()
+        named = base64.b64encode(hashlib.sha256(inside).digest()).decode()
+        assert f"{tag}-src 'sha256-{named}'" in policy
+    assert "default-src 'none'" in policy
+    assert " style=" not in html, "the policy would not apply it"
+    assert not re.search(r"\b(src|href|action|on\w+)=", html)
 
 
 def test_a_very_long_text_is_cut_and_says_how_much_is_missing():
@@ -64,12 +103,31 @@ def test_a_very_long_text_is_cut_and_says_how_much_is_missing():
     assert "x" * (LONGEST + 1) not in html
 
 
-def test_of_very_many_items_only_the_first_have_their_texts(monkeypatch):
-    monkeypatch.setattr("judgeloop.report.html.MOST", 1)
+def test_of_very_many_texts_only_the_first_are_on_the_page(monkeypatch):
+    monkeypatch.setattr(page, "MOST_TEXT", 1)
     html = report(texts_of())
-    assert html.count("<details>") == 1
-    assert '<div class="row"><span>q1</span>' in html
-    assert "The first 1 have their texts." in html
+    assert html.count('<details class="item') == 1
+    assert "1 have their texts; the page would be too large." in html
+
+
+@pytest.mark.parametrize(("which", "left"), [(Shown.LOST, ["q0"]), (Shown.NONE, [])])
+def test_who_may_not_send_texts_leaves_out_prompts_outputs_and_reasons(which, left):
+    shown = replace(texts_of("SECRET", "SECRET", "SECRET"), shown=which)
+    answers = [Verdict(1.0, "SECRET"), Verdict(0.0, "SECRET"), Abstention("SECRET")]
+    items = items_of(report(shown, answers))
+    assert [re.search('data-id="(.*?)"', one)[1] for one in items if "SECRET" in one] == left
+    assert len(items) == 3
+
+
+def test_a_button_for_each_kind_of_verdict_that_there_is():
+    html = report(None, [Verdict(1.0), Verdict(0.0), Verdict(0.0), Abstention("refused")])
+    buttons = re.findall(r'<button.*?value="(\w+)".*?>(.*?)</button>', html)
+    assert buttons == [
+        ("all", "All 4"),
+        ("won", "large 2"),
+        ("lost", "small 1"),
+        ("none", "no verdict 1"),
+    ]
 
 
 def test_an_item_of_an_estimate_shows_the_one_output():
@@ -78,8 +136,7 @@ def test_an_item_of_an_estimate_shows_the_one_output():
     assert texts_of().of_systems(alone) == [("small", "4")]
 
 
-def test_the_columns_of_standings_keep_their_gaps():
-    """A browser shows two spaces as one, unless it is told not to."""
-    style = re.search(r"\ntd \{(.*?)\}", report(None))
-    assert style is not None
-    assert "white-space: pre-wrap" in style[1]
+def test_it_says_how_the_run_can_be_made_again():
+    html = report(None).rpartition("How to do it again")[2]
+    for said in ("judgeloop 0.1.0", "0123abcd", "<dd>7</dd>"):
+        assert said in html

@@ -65,5 +65,7 @@ def test_a_notebook(snapshot):
 
 
 def test_html(snapshot):
-    body = PAGES["decided"].to_html("22 November 2026").partition("<body>")[2]
+    body = (
+        PAGES["decided"].to_html("22 November 2026").partition("<body>")[2].partition("<script")[0]
+    )
     assert body == snapshot

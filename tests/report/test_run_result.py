@@ -17,6 +17,7 @@ from support.text import unwrapped
 import judgeloop
 from judgeloop.core.errors import InputError
 from judgeloop.questions.select.text import page
+from judgeloop.report.page import Board
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"
 
@@ -153,7 +154,7 @@ def test_a_page_shows_prompts_and_outputs_and_values_do_not(result):
 def test_a_data_frame_may_be_empty(compared):
     frame = replace(compared, labels=()).to_frame("polars")
     assert isinstance(frame, pl.DataFrame)
-    assert frame.shape == (0, 14)
+    assert frame.shape == (0, 15)
 
 
 def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):
@@ -172,3 +173,29 @@ def test_standings_are_sorted_by_win_rate_with_the_baseline_among_them(searched)
     assert [name for name, _ in table.rows] == ["best", "able", "chatty", "poor", "unasked"]
     near = page(replace(searched, standings=rows, winner="able")).tables[0]
     assert [name for name, _ in near.rows][:2] == ["able", "best"], "the decision comes first"
+
+
+def test_a_result_is_shown_in_one_line(result):
+    line = repr(result)
+    assert "\n" not in line
+    assert len(line) < 250
+    assert result.page.headline in line
+
+
+def test_a_notebook_shows_the_evidence_as_a_picture(result):
+    drawn = result.plot()
+    assert drawn._repr_svg_().startswith("<svg")
+    assert drawn.picture.said in drawn._repr_svg_()
+
+
+def test_a_result_without_evidence_says_that_there_is_no_picture(compared):
+    with pytest.raises(InputError, match="no picture of this result"):
+        replace(compared, page=replace(compared.page, board=Board())).plot()
+
+
+def test_standings_are_a_data_frame_with_bounds_around_the_rates(searched):
+    table = searched.standings_frame("polars")
+    assert table["system"].to_list() == [row.system for row in searched.standings]
+    rows = [row for row in searched.standings if row.win_rate is not None]
+    assert rows
+    assert all(row.at_least <= row.win_rate <= row.at_most for row in rows)

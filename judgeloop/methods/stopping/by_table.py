@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
@@ -107,6 +108,13 @@ class ByTable(Rule):
 
     def _gives(self, tally: Tally, side: int) -> bool:
         return self._view(tally, side).given > 0
+
+    def boundary(self, tally: Tally, side: int) -> NDArray[np.int64]:
+        """As `Rule.boundary`, up to the limit."""
+        scores = scores_for(tally, side)[: self.table.limit]
+        judged, decisive = np.arange(1, len(scores) + 1), np.cumsum(scores != 0)
+        leads: NDArray[np.int64] = self.table.leads[self.of_answer.index(side), judged, decisive]
+        return leads
 
     def _view(self, tally: Tally, side: int) -> View:
         scores = scores_for(tally, self.of_answer[side])[: self.table.limit]

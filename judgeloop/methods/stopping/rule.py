@@ -93,6 +93,14 @@ class Rule(ABC):
         del tally
         return None
 
+    def boundary(self, tally: Tally, side: int) -> NDArray[np.int64] | None:
+        """Return the least lead of `side` that is an answer for it after each verdict so far.
+
+        None by default: the rule looks at more than a lead.
+        """
+        del tally, side
+        return None
+
     def no_difference(self, tally: Tally) -> bool:
         """Whether the systems are shown to be nearly equal: False by default."""
         del tally

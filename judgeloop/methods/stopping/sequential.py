@@ -102,6 +102,11 @@ class Sequential(Rule):
         barrier = int(self._at_threshold.barriers(scores != 0)[-1, 0])
         return items_to_decide(tally.items, lead / decisive**0.5, barrier / decisive**0.5)
 
+    def boundary(self, tally: Tally, side: int) -> NDArray[np.int64]:
+        """As `Rule.boundary`, up to the limit."""
+        decisive = scores_for(tally, side)[: self._at_threshold.limit] != 0
+        return self._at_threshold.barriers(decisive)[:, 0].astype(np.int64)
+
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`; the verdicts of a growing tally are each looked at once."""
         course = self._course(tally, self._at_threshold)

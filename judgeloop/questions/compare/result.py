@@ -22,7 +22,7 @@ from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
-from judgeloop.report.labels import label_rows
+from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import Condition, RunResult
@@ -68,7 +68,7 @@ class ScoreFigures:
     win_share_interval: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result(RunResult):
     """A comparison's result.
 
@@ -248,6 +248,15 @@ class Result(RunResult):
     def open(self) -> bool:
         """Whether the question has no answer."""
         return self.winner is None and self.stop_reason not in ANSWERS
+
+    def favoured(self, label: LabelRow) -> str:
+        """Return the leader, or the second system if both are level."""
+        del label
+        return self.leader or self.setup.systems[1]
+
+    def lost(self, label: LabelRow) -> bool:
+        """Whether the second system lost."""
+        return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
         """Return a warning if all verdicts are ties."""

@@ -26,6 +26,7 @@ from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.by_table import ByTable, WithinGap
 from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.pictures import course_of
 from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
@@ -180,6 +181,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         scores=comparison.recorded and comparison.recorded.scores,
         stronger=stronger,
     )
+    names = (comparison.pool.systems[0], comparison.pool.systems[1])
+    result = replace(result, course=course_of(tally, by_table, names))
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
 

@@ -9,6 +9,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_section
@@ -46,6 +47,7 @@ def page(result: Result) -> Page:
         details(result),
         summary=summed_up(result, _standing(result)),
         notes=(*_groups(result), *notes(result, *_risk_means(result), whole=result.whole)),
+        board=board(result),
     )
 
 

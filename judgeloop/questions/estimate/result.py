@@ -14,10 +14,10 @@ import numpy as np
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part
-from judgeloop.core.records import Item
+from judgeloop.core.records import TIE, Item
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
-from judgeloop.report.labels import label_rows
+from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
@@ -44,7 +44,7 @@ class EstimateOptions(Part):
     required_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimated(RunResult):
     """One system's mean score over all items.
 
@@ -87,6 +87,10 @@ class Estimated(RunResult):
         if self.interval is None or self.mean is None:
             return None
         return reach(self.mean, self.interval)
+
+    def lost(self, label: LabelRow) -> bool:
+        """Whether the score is in the lower half."""
+        return label.score is not None and label.score < TIE
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would do, after an end that did not cut the run short."""

@@ -7,6 +7,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.questions.estimate.pictures import board
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
@@ -22,6 +23,7 @@ def page(result: Estimated) -> Page:
         details(result),
         summary=sentences.summed_up(result, *_standing(result)),
         notes=sentences.notes(result, "What the interval means", means),
+        board=board(result),
     )
 
 

@@ -4,19 +4,19 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
-from judgeloop.core.part import Part
+from judgeloop.core.part import Part, plain
 from judgeloop.core.records import Item
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.run_result import RunResult, frame_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,8 @@ class SelectOptions(Part):
 class SystemRow:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
-    `at_most` is the highest win rate over all items that is not ruled out; None if no risk is stated.
+    `at_least` and `at_most` bound the win rates over all items that are not ruled out; None if no risk
+    is stated. Both are wrong with at most the risk together, for each system by itself.
     `near_best` is True if the system may be the best. `belief` is the probability that
     the selector gives it of being the best; None for a selector without a belief.
     """
@@ -55,9 +56,10 @@ class SystemRow:
     at_most: float | None
     near_best: bool
     belief: float | None = None
+    at_least: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Selected(RunResult):
     """The result of a search for the best of many systems.
 
@@ -80,6 +82,21 @@ class Selected(RunResult):
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
     level_since: int | None = None
+
+    @property
+    def queries_in_all(self) -> int:
+        """Number of queries that would judge everything: each other system on each item."""
+        return self.items * (len(self.setup.systems) - 1)
+
+    def standings_frame(self, library: str = "pandas") -> Any:
+        """Return the standings as a data frame of pandas, polars or pyarrow, a row for each system.
+
+        Raises:
+            InputError: the library is another one, or it is not installed.
+        """
+        rows = [plain(row) for row in self.standings]
+        names = [one.name for one in fields(SystemRow)]
+        return frame_of({name: [row[name] for row in rows] for name in names}, library)
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
@@ -164,6 +181,9 @@ def _standings(outcome: Outcome[Standings], systems: Sequence[str]) -> tuple[Sys
             at_most=None if levels is None else levels.each[number].upper / levels.items,
             near_best=bool(near[number]),
             belief=None if belief is None else belief.probabilities[number],
+            at_least=None
+            if levels is None
+            else levels.each[number].lower(levels.lower_risk) / levels.items,
         )
         for number in order
     )

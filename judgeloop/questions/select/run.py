@@ -17,6 +17,7 @@ from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons, choose_epsilons
+from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.plan import judgments_to_name, more_to_name
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
@@ -102,12 +103,13 @@ def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilo
 
 
 def _session(selection: Selection, given: ForMany) -> Session[Standings]:
-    systems = len(selection.pool.systems)
     selector = selection.config.selector_row.make(given)
-    estimator = WinRates(
-        systems, selection.baseline, selection.rule.level, selection.sampled, given.gap
-    )
-    return session_of(selection, selector, estimator, selection.rule)
+    return session_of(selection, selector, _estimator(selection, given), selection.rule)
+
+
+def _estimator(selection: Selection, given: ForMany) -> WinRates:
+    systems, level = len(selection.pool.systems), selection.rule.level
+    return WinRates(systems, selection.baseline, level, selection.sampled, given.gap)
 
 
 def _imagined(selection: Selection, given: ForMany, limits: Limits) -> Session[Standings]:
@@ -135,4 +137,8 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
         items=selection.pool.items,
         more_judgments=more,
     )
+    deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
+    estimator = _estimator(selection, given)
+    course = course_of(deciding, estimator, tally, selection.pool.systems, len(selection.pool))
+    result = replace(result, course=course)
     return replace(result, page=page(result))

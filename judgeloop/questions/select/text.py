@@ -8,6 +8,7 @@ import math
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
+from judgeloop.questions.select.pictures import board
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
@@ -42,6 +43,7 @@ def page(result: Selected) -> Page:
         summary=summed_up(result, _standing(result), *_still(result)),
         tables=(_table(result),),
         notes=notes(result, HEADING_RISK, _risk_means(result)),
+        board=board(result),
     )
 
 

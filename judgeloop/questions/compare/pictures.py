@@ -1,0 +1,123 @@
+"""The evidence of a comparison as pictures: the lead and its boundary, the verdicts, the gap.
+
+`course_of` follows the verdicts once, where a run ends; `board` puts words beside the numbers of a
+`Result`. Decides nothing and draws nothing (`report/svg.py`).
+"""
+
+import numpy as np
+
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.methods.stopping.rule import Rule, scores_for
+from judgeloop.questions.compare.result import Result
+from judgeloop.report.cards import costs, once, systems, trust
+from judgeloop.report.escaping import visible
+from judgeloop.report.groups import group_table
+from judgeloop.report.page import Board
+from judgeloop.report.pictures import Bar, Chart, Line, Picture, Scale
+
+FEWEST_LOOKS = 2
+
+
+def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, ...]:
+    """Return the lead of the leader after each verdict, and the leads that are an answer for each side.
+
+    Leads are numbers of items, seen from the leader, or from the second system if both are level; an
+    abstention counts against it. Without the order of the verdicts there are no lines.
+    """
+    side = 1 if tally.leader is None else tally.leader
+    leads = np.cumsum(scores_for(tally, side), dtype=np.int64)
+    if len(leads) < FEWEST_LOOKS or not tally.preferences:
+        return ()
+    found = [Line(names[side], "lead", ((0.0, 0.0), *_points(leads)))]
+    for at, sign in ((side, 1), (1 - side, -1)):
+        bound = rule.boundary(tally, at)
+        if bound is not None and (bound <= np.arange(1, len(bound) + 1)).any():
+            found.append(Line("", "bound", _points(sign * bound, reached=bound)))
+    return tuple(found)
+
+
+def _points(
+    values: np.ndarray, reached: np.ndarray | None = None
+) -> tuple[tuple[float, float], ...]:
+    """Return a point for each verdict; of a boundary, where a lead can be as large as it."""
+    every = enumerate(values.tolist(), start=1)
+    return tuple((x, y) for x, y in every if reached is None or reached[x - 1] <= x)
+
+
+def board(result: Result) -> Board:
+    """Return what a page in a browser shows beside the text."""
+    pictures: list[Picture] = [*_lead(result), *_verdicts(result), *_gap(result)]
+    second = visible(result.setup.systems[1])
+    return Board(
+        "Which of two systems is better?",
+        tuple(pictures),
+        (costs(result), trust(result), *systems(result), *group_table(result.groups, second)),
+        once(result),
+    )
+
+
+def _lead(result: Result) -> list[Chart]:
+    """Return the lead by judgment, unless the order of the verdicts is not known."""
+    if not result.course:
+        return []
+    lead, bounds = result.course[0], result.course[1:]
+    first, second = result.setup.systems
+    name, other = visible(lead.name), visible(second if lead.name == first else first)
+    judged, last = len(lead.points) - 1, int(lead.points[-1][1])
+    said = f"The lead of {name} over {other} is {last:,} after {judged:,} judgments."
+    met = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
+    note = ""
+    if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
+        said += " There it reaches the boundary."
+        note = f"Dashed: the lead that decides, at a risk of {result.setup.risk_threshold:g}. The run stopped where the lead met it."
+    elif bounds:
+        note = f"Dashed: the lead that would decide, at a risk of {result.setup.risk_threshold:g}."
+    shown = (Line(f"{last:+,}", "lead", lead.points), *bounds)
+    return [
+        Chart(
+            f"How the evidence grew: the lead of {name}",
+            said,
+            "judgments",
+            shown,
+            note=note,
+            above=f"{name} ahead",
+            below=f"{other} ahead",
+            stop=lead.points[-1] if met else None,
+        )
+    ]
+
+
+def _verdicts(result: Result) -> list[Bar]:
+    """Return wins, ties and losses, the leader's first."""
+    first, second = result.setup.systems
+    own = result.leader or second
+    other = second if own == first else first
+    won, lost = result.wins[own], result.wins[other]
+    said = f"{won:,} won by {visible(own)}, {result.ties:,} ties, {lost:,} won by {visible(other)}"
+    silent = result.counts.abstentions
+    said += f", {silent:,} without a verdict" if silent else ""
+    parts = (
+        (visible(own), won, "won"),
+        ("ties", result.ties, "tie"),
+        (visible(other), lost, "lost"),
+        *((("no verdict", silent, "none"),) if silent else ()),
+    )
+    return [Bar("What the judge said", said, parts)] if result.judged else []
+
+
+def _gap(result: Result) -> list[Scale]:
+    """Return the gap with its interval, if the judged items stand for others."""
+    if result.gap is None or result.gap_biased:
+        return []
+    low, high = result.gap_interval or (result.gap, result.gap)
+    name = visible(result.leader or result.setup.systems[0])
+    said = f"Gap for {name}: {result.gap:.2f}, between {low:.2f} and {high:.2f}"
+    note = (
+        f"The gap: the share of items that {name} wins less the share that it loses. "
+        "A run that stops at a lead shows a gap that is a little too large."
+    )
+    return [
+        Scale(
+            "Gap", said, -1, 1, result.gap, result.gap_interval, ((0.0, "level"),), "{:+.2f}", note
+        )
+    ]

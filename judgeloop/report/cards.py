@@ -1,0 +1,117 @@
+"""The cards of a page in a browser that all questions share: the cost, the judge, live systems, how to repeat.
+
+Reads a `RunResult`, returns sections and tables. `sentences.py` has the same facts for a terminal.
+"""
+
+from decimal import Decimal
+from itertools import zip_longest
+
+from judgeloop.core.money import show_usd, to_pico
+from judgeloop.core.outcomes import Generated
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Section, Table
+from judgeloop.report.run_result import RunResult
+from judgeloop.report.sentences import money, rows
+from judgeloop.report.words import count
+
+SHOWN_ONCE = "each pair was shown in one order"
+NOT_ASKED = "not asked; `controls=on` asks them"
+
+
+def costs(result: RunResult) -> Section:
+    """Return what was paid, for what, and what judging everything would have cost."""
+    spend, every = result.spend, f"all {count(result.queries_in_all, 'judgment')}"
+    whole = result.whole_usd
+    if whole is None:
+        whole = 0.0 if spend.known and not spend.charged_p else None
+    return Section(
+        "What it cost",
+        rows(
+            ("paid", money(result)),
+            ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
+            ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
+            (every, "" if whole is None else f"about {_dollars(whole)}"),
+            ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
+        ),
+    )
+
+
+def trust(result: RunResult) -> Section:
+    """Return what is known of the judge: controls, verdicts that changed with the order, no verdict."""
+    counts, setup = result.counts, result.setup
+    agreement = counts.agreement
+    return Section(
+        "Can this judge be trusted?",
+        rows(
+            ("judge", setup.judge),
+            *_controls(result),
+            ("order", "" if setup.order is None else _order(result)),
+            ("no verdict", f"{counts.abstentions:,} of {counts.judged + counts.abstentions:,}"),
+            ("agreement", f"{agreement.name} {agreement.value:.2f}" if agreement else ""),
+        ),
+    )
+
+
+def _controls(result: RunResult) -> list[tuple[str, str]]:
+    """Return how many answers to another question each judge told from one to this."""
+    if result.setup.order is None:
+        return []
+    if not result.setup.controlled:
+        return [("controls", NOT_ASKED)]
+    found = zip_longest(result.setup.judges, result.counts.controls)
+    asked = [(name, tally) for name, tally in found if tally is not None]
+    whose = [f" of {name}" if len(asked) > 1 else "" for name, _ in asked]
+    return [
+        (f"controls{of}", f"{tally.right:,} of {tally.asked:,} right")
+        for of, (_, tally) in zip(whose, asked, strict=True)
+    ]
+
+
+def _order(result: RunResult) -> str:
+    """Return how many verdicts changed with the order of presentation."""
+    counts = result.counts
+    if counts.flip_rate is None:
+        return SHOWN_ONCE
+    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({counts.flip_rate:.0%})"
+
+
+def systems(result: RunResult) -> tuple[Table, ...]:
+    """Return price and speed of the systems that answer live, if there are any."""
+    every = result.counts.generated
+    if not every:
+        return ()
+    columns = ("system", "asked", "each", f"all {result.items:,}", "median", "95 %")
+    note = (
+        "Seconds to a whole output. Of outputs from the ledger neither price nor speed is counted."
+    )
+    return (
+        Table(
+            "The systems that answered", columns, tuple(_live(one, result) for one in every), note
+        ),
+    )
+
+
+def _live(one: Generated, result: RunResult) -> tuple[str, ...]:
+    each = one.usd / one.asked if one.asked and result.spend.known else None
+    seconds = (one.seconds_median, one.seconds_p95)
+    return (
+        visible(one.system),
+        f"{one.asked:,}",
+        *("" if each is None else _dollars(each * number) for number in (1, result.items)),
+        *("" if value is None else f"{value:.2g} s" for value in seconds),
+    )
+
+
+def once(result: RunResult) -> Section:
+    """Return what names the run: version, seed, run id; the command line adds what was typed."""
+    setup = result.setup
+    named = (
+        ("version", f"judgeloop {setup.version}"),
+        ("seed", str(setup.seed)),
+        ("run", setup.run),
+    )
+    return Section("How to do it again", rows(*named))
+
+
+def _dollars(usd: float) -> str:
+    return show_usd(to_pico(Decimal(str(usd))))

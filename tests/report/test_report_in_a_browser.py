@@ -1,0 +1,198 @@
+"""The report in a real browser: nothing runs that is not its own, everything can be found and read."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, browser, settled
+from support.results import make_result
+
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.questions.compare.text import page as text_of
+from judgeloop.report.labels import Texts
+from judgeloop.report.pictures import Line
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED),
+]
+HOSTILE = (
+    "</p></section></details></div></script><script>window.ran = 1</script>"
+    "<img src=x onerror='window.ran=1'><svg onload='window.ran=1'><style>*{display:none}</style>"
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9'><base href=http://127.0.0.1:9>"
+    "\u202e\u2066\u200b\u200d\ufeff \x00 ]]> <!-- ${7*7} {{7*7}} javascript:alert(1) "
+)
+AXE = "axe-core@4.11.0"
+
+
+def result_of(first="the quick red fox", second="the quick brown fox", items=40):
+    pool_items = tuple(Item(f"q{number}", f"prompt {number} {first}") for number in range(100))
+    pool = Pool(pool_items, ("small", "large"), ((first,) * 100, (second,) * 100))
+    found = tuple(
+        Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True))
+        for n in range(items)
+    )
+    lead = Line("large", "lead", tuple((n, n / 2) for n in range(items)))
+    result = replace(
+        make_result(labels=found, groups=(f"g0{first}", f"g1{first}")),
+        texts=Texts(pool),
+        course=(lead,),
+    )
+    return replace(result, page=text_of(result))
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture
+def shown(chromium, tmp_path):
+    """A function that opens the report of a result."""
+
+    def show(result, **looks):
+        path = tmp_path / "report.html"
+        path.write_text(result.to_html("24 November 2026"), encoding="utf-8")
+        chromium.look(**looks)
+        chromium.open(path)
+        return chromium
+
+    return show
+
+
+def visible_items(page):
+    return page.run(
+        "return [...document.querySelectorAll('.item')].filter(i => i.checkVisibility()).length"
+    )
+
+
+def test_hostile_outputs_run_nothing_load_nothing_and_stay_text(shown):
+    page = shown(result_of(HOSTILE, HOSTILE * 50))
+    page.run("for (const one of document.querySelectorAll('.item')) one.open = true")
+    settled()
+    assert page.run("return window.ran || null") is None
+    assert page.run("return performance.getEntriesByType('resource').length") == 0
+    assert page.complaints() == []
+    assert page.run("return document.querySelectorAll('script').length") == 1
+    assert visible_items(page) == 40
+    output = page.run("return document.querySelector('.output').textContent")
+    assert "<script>window.ran = 1</script>" in output
+    assert "\\u202e\\u2066\\u200b\\u200d\\ufeff \\x00" in output
+
+
+def test_its_policy_stops_a_script_that_is_not_its_own(shown):
+    page = shown(result_of())
+    page.run(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
+    )
+    assert page.run("return window.ran || null") is None
+    assert any("Content Security Policy" in one for one in page.complaints())
+
+
+def test_search_filters_and_order_act_on_the_items(shown):
+    page = shown(result_of())
+    page.run("document.querySelector('button[value=lost]').click()")
+    assert visible_items(page) == 13
+    page.run("document.querySelector('button[value=all]').click()")
+    page.run(
+        "const s = document.getElementById('search'); s.value = 'REASON 7'; s.dispatchEvent(new Event('input'))"
+    )
+    settled()
+    assert visible_items(page) == 4
+    assert (
+        page.run("return document.getElementById('shown').textContent")
+        == "4 of 40 judged items are shown."
+    )
+    page.run(
+        "const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))"
+    )
+    page.run(
+        "const s = document.querySelector('select[name=group]'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))"
+    )
+    settled()
+    assert visible_items(page) == 20
+    page.run(
+        "const s = document.getElementById('sort'); s.value = 'score'; s.dispatchEvent(new Event('change'))"
+    )
+    scores = page.run(
+        "return [...document.querySelectorAll('.item')].map(i => Number(i.dataset.score))"
+    )
+    assert scores == sorted(scores)
+
+
+def test_an_item_that_is_opened_marks_what_differs(shown):
+    page = shown(result_of())
+    page.run("document.querySelector('.item').open = true")
+    settled()
+    marks = page.run("return [...document.querySelectorAll('.item mark')].map(m => m.textContent)")
+    assert marks == ["red", "brown"]
+
+
+def test_without_script_everything_is_there_to_read(shown, chromium):
+    chromium.script(allowed=False)
+    try:
+        page = shown(result_of())
+    finally:
+        chromium.script(allowed=True)
+    assert page.run("return document.querySelector('.tools').checkVisibility()") is False
+    assert visible_items(page) == 40
+    page.run("document.querySelector('.item summary').click()")
+    assert page.run("return document.querySelector('.output').checkVisibility()") is True
+    assert page.run("return document.querySelector('svg.jl').checkVisibility()") is True
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_no_part_of_the_page_is_wider_than_the_window(shown, size):
+    page = shown(result_of("a-very-long-name-without-a-blank" * 20), size=size)
+    page.run("document.querySelector('.item').open = true")
+    settled()
+    assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_keyboard_reaches_every_item_and_opens_it(shown):
+    page = shown(result_of())
+    assert page.run(
+        "const s = document.querySelector('.item summary'); s.focus(); return document.activeElement === s"
+    )
+    assert page.run("return document.querySelector('.item summary').tabIndex") == 0
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """The accessibility checker, from npm."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm, for axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [
+        "npm",
+        "install",
+        "--silent",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(folder),
+        AXE,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    script = Path(folder, "node_modules", "axe-core", "axe.min.js")
+    if not script.is_file():
+        pytest.skip(f"axe-core cannot be installed from npm: {done.stderr[-200:]}")
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_an_accessibility_checker_finds_nothing_serious(shown, axe, dark, size):
+    page = shown(result_of(), dark=dark, size=size)
+    page.run("document.querySelector('.item').open = true")
+    settled()
+    page.run(axe)
+    found = page.run_async("axe.run(document).then(r => arguments[0](r.violations))")
+    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == []

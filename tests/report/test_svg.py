@@ -1,0 +1,88 @@
+"""Pictures: numbers to drawings that carry their own words."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.report.pictures import Bar, Chart, Line, Scale
+from judgeloop.report.svg import WIDTH, Drawing, draw, spread, ticks
+
+LEAD = Line("+2", "lead", ((0, 0), (1, 1), (2, 2)))
+BOUND = Line("", "bound", ((1, 2), (2, 2)))
+CHART = Chart(
+    "Lead", "It rises to 2.", "judgments", (LEAD, BOUND), above="a", below="b", stop=(2, 2)
+)
+BAR = Bar("Votes", "3 to 1", (("a", 3, "won"), ("none", 0, "tie"), ("b", 1, "lost")))
+SCALE = Scale("Gap", "It is 0.5.", -1, 1, 0.5, (0.25, 0.75), ((0.0, "level"),))
+
+
+def parts(picture, kind):
+    root = ET.fromstring(draw(picture))
+    return [one for one in root.iter() if one.get("class") == kind]
+
+
+@pytest.mark.parametrize("picture", [CHART, BAR, SCALE])
+def test_a_picture_has_its_words_for_who_does_not_see_it(picture):
+    root = ET.fromstring(draw(picture))
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == picture.said
+
+
+def test_a_lead_meets_its_boundary_where_the_run_stopped():
+    ends = [re.split("[ML]", one.get("d"))[-1] for one in parts(CHART, "jl-lead")]
+    (bound,) = parts(CHART, "jl-bound")
+    (stop,) = parts(CHART, "jl-stop")
+    assert ends == [re.split("[ML]", bound.get("d"))[-1]] == [f"{stop.get('cx')} {stop.get('cy')}"]
+
+
+def test_a_bar_shares_its_width_by_the_counts():
+    widths = [float(parts(BAR, f"jl-{side}")[0].get("width")) for side in ("won", "lost")]
+    assert widths == [0.75 * WIDTH, 0.25 * WIDTH]
+    assert not parts(BAR, "jl-tie"), "a count of 0 takes no room"
+
+
+def test_an_interval_lies_around_its_value():
+    (span,) = parts(SCALE, "jl-range")
+    begin, width = float(span.get("x")), float(span.get("width"))
+    (value,) = parts(SCALE, "jl-lead")
+    assert float(re.match(r"M([\d.]+)", value.get("d"))[1]) == pytest.approx(
+        begin + width / 2, abs=0.1
+    )
+
+
+def test_a_strangers_name_is_no_markup():
+    evil = "<script>alert(1)</script>"
+    drawn = draw(Bar(evil, evil, ((evil, 1, "won"),)))
+    assert "<script" not in drawn
+    ET.fromstring(drawn)
+
+
+def test_a_drawing_stands_alone_with_its_colours():
+    drawn = Drawing(CHART)
+    assert drawn._repr_svg_() == str(drawn)
+    assert "prefers-color-scheme: dark" in str(drawn)
+    assert repr(drawn) == "<Drawing: It rises to 2.>"
+
+
+@given(st.integers(-5000, 5000), st.integers(1, 100_000), st.integers(2, 12))
+def test_ticks_are_few_even_whole_and_within(low, size, most):
+    found = ticks(low, low + size, most)
+    assert len(found) <= most + 1
+    assert all(low <= one <= low + size for one in found)
+    assert len({b - a for a, b in itertools.pairwise(found)}) <= 1
+
+
+@given(st.lists(st.floats(0, 200), max_size=10))
+def test_names_at_the_ends_of_lines_are_apart(places):
+    found = spread(places, 16, 200)
+    ordered = sorted(found)
+    assert all(b - a > 15.9 for a, b in itertools.pairwise(ordered))
+    assert all(one <= 200 for one in found)
+    ranks = sorted(range(len(places)), key=places.__getitem__)
+    assert [found[one] for one in ranks] == ordered
