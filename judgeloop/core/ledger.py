@@ -29,7 +29,8 @@ class Reservation:
     """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
 
     With `anew` it is sent even if there is a verdict under its key. With `output` it is a call to a
-    system, whose name stands in the place of the judge's, and its key is that of an output.
+    system, whose name stands in the place of the judge's, and its key is that of an output. Outputs that
+    were recorded before `since` (ISO 8601) do not count then.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Reservation:
     rehearsed: bool = False
     anew: bool = False
     output: bool = False
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Ticket:
     rehearsed: bool = False
     anew: bool = False
     output: bool = False
+    since: str = ""
 
 
 class End(StrEnum):
@@ -186,7 +189,7 @@ class KeptResult:
     - `headline`: the decision. `text`: the result as it was printed.
     - `document`: all its values, as JSON; in the place of each text that was judged stands its digest.
     - `texts`: these texts, by digest.
-    - `at`: when it was first kept (ISO 8601, UTC); empty while it is not.
+    - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
     """
 
     headline: str
@@ -219,8 +222,8 @@ class Ledger(Protocol):
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
 
-    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
-        """Return the outputs recorded under `keys`; a key without an output is left out."""
+    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
+        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
 
     async def reserve(
         self,
@@ -282,8 +285,12 @@ class Ledger(Protocol):
             LedgerError: another process holds the lock.
         """
 
-    def begin(self, run: str) -> None:
-        """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
+    def begin(self, run: str) -> str:
+        """Record that `run` begins now, unless it has begun: later verdicts are not its history.
+
+        Returns when it began (ISO 8601, UTC).
+        """
+        ...
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
