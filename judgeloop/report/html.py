@@ -266,7 +266,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
-    parts = [f'<p class="text prompt" dir="auto">{_shown(prompt)}</p>']
+    parts = [f'<p class="text prompt" dir="auto" tabindex="0">{_shown(prompt)}</p>']
     parts += [
         f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
     ]
