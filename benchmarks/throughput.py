@@ -109,8 +109,13 @@ def make_judge(url: str) -> ChatJudge:
 def body_of(judge: ChatJudge, pool: Pool, position: int) -> dict[str, Any]:
     """Return the request that the judge's own calls send."""
     query = pool.query(position)
-    call = Call(query.item, query.systems, query.outputs)
-    return judge.chat.request(call, *TEMPLATE.render(call))
+    return request_of(judge, Call(query.item, query.systems, query.outputs))
+
+
+def request_of(judge: ChatJudge, call: Call) -> dict[str, Any]:
+    """Return the request that the judge sends about a call."""
+    messages = list(zip(("system", "user"), TEMPLATE.render(call), strict=True))
+    return judge.chat.request(call, messages)
 
 
 async def plain(url: str, pool: Pool, in_flight: int) -> None:

@@ -1,7 +1,6 @@
 """What each question about two systems costs on recorded verdicts, and how often it is wrong.
 
     python benchmarks/what_each_question_costs.py DATA [--pairs 100] [--gap 0.1] [--limits 200 805]
-    python benchmarks/what_each_question_costs.py --promises [--runs 20000]
 
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
 asked. At a risk of 0.1, four questions are asked about pairs of systems drawn at random: which is
@@ -10,9 +9,6 @@ better (`sequential`), which to choose up to a gap (`--min-gap`), whether the se
 computed exactly from each pair's shares; the others run over one random order of a pair's items.
 "Wrong" is the share of runs with an answer that all items contradict, and "behind" that of runs
 which name a system that is behind at all. Both populations: these items, and items like these.
-
-`--promises` simulates each answer by table at the gap where it is wrong most often, and prints the
-lower binomial bound (99.9 %), which is at most the risk.
 """
 
 from __future__ import annotations
@@ -25,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from gap_coverage import TABLES
 from numpy.typing import NDArray
-from scipy.stats import beta
 from score_tables import score_table
 
 from judgeloop.core.pool import UNLIMITED
@@ -125,24 +120,6 @@ def costs(data: Path, pairs: int, gap: float, limits: list[int]) -> None:
                     print(f"{name:<24}{about:<7}{limit:>6}  {question:<12}{figures}", flush=True)
 
 
-def promises(runs: int) -> None:
-    """Simulate each answer at the gap where it is wrong most often, by share of ties."""
-    print(f"{runs} runs, risk {RISK}, limit 200; wrong answers, their share and its lower bound")
-    rng = np.random.default_rng(11)
-    for zone, side in ((within(0.1), 0), (not_worse(0.1), 0), (not_worse(0.1), 1)):
-        for items in (None, 200, 805):
-            table = calibrated(zone, RISK, 200, items)
-            for ties in (0.0, 0.3, 0.7, 0.85):
-                wins, losses = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
-                wrong = sum(
-                    simulated(rng, table.leads, (wins, losses, ties), side, items)
-                    for _ in range(runs)
-                )
-                bound = beta.ppf(0.001, wrong, runs - wrong + 1) if wrong else 0.0
-                print(f"{zone.nulls!s:<14} answer {side}  {items or 'like these'!s:<11} ties {ties:.0%}: "
-                      f"{wrong:>6} {wrong / runs:.4f} {bound:.4f}", flush=True)  # fmt: skip
-
-
 def simulated(
     rng: np.random.Generator,
     leads: NDArray[np.int64],
@@ -167,23 +144,16 @@ def simulated(
 
 
 def main() -> None:
-    """Print what each question costs, or how often the answers by table are wrong."""
+    """Print what each question costs."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path, nargs="?", help="folder of the recorded verdicts")
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--pairs", type=int, default=100)
     parser.add_argument("--gap", type=float, default=0.1)
     parser.add_argument("--limits", type=int, nargs="+", default=[200, 805])
-    parser.add_argument("--promises", action="store_true")
-    parser.add_argument("--runs", type=int, default=20_000)
     given = parser.parse_args()
-    if given.promises:
-        promises(given.runs)
-    elif given.data is None:
-        parser.error("name the folder of the recorded verdicts, or --promises")
-    else:
-        costs(given.data, given.pairs, given.gap, given.limits)
+    costs(given.data, given.pairs, given.gap, given.limits)
 
 
 if __name__ == "__main__":

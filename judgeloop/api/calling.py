@@ -94,7 +94,7 @@ class Caller(Generic[R]):
         def call(*data: A.args, **arguments: A.kwargs) -> DryRun:
             ready, _ = self._ready(data, arguments, offline=True)
             plan, result = run_here(lambda: self._answering.forecast(ready))
-            return DryRun.of(ready.judges, plan, result)
+            return DryRun.of(ready, plan, result)
 
         return self._named(call, function, "dry_run", DRY)
 

@@ -235,6 +235,7 @@ COMMANDS = (
             Command("create", configs=_LEDGER),
             Command("verify", configs=_LEDGER),
             Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
+            Command("merge", configs=(_class("diagnostics.config:MergeConfig"),)),
             Command("prune", configs=(_class("diagnostics.config:PruneConfig"),)),
             Command("reconcile", configs=(_class("diagnostics.config:ReconcileConfig"),)),
         ),

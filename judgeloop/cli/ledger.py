@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,13 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import LedgerConfig, PruneConfig, ReconcileConfig, SalvageConfig
+from judgeloop.diagnostics.config import (
+    LedgerConfig,
+    MergeConfig,
+    PruneConfig,
+    ReconcileConfig,
+    SalvageConfig,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +40,9 @@ def ledger() -> click.Command:
         ["run"], metavar="RUN", required=True, help="The run's id, or its beginning."
     )
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    sources = PanelArgument(
+        ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
+    )
     commands = [
         _command(
             _show,
@@ -61,6 +71,13 @@ def ledger() -> click.Command:
         _command(
             _salvage,
             "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
+        ),
+        _command(
+            _merge,
+            "Take the verdicts, outputs and attempts of other ledgers into one.\n\nWhat others spent is shown, and "
+            "counts for no budget here. Merging twice changes nothing.\n\nExit codes: 0 all is merged, 1 verdicts differ "
+            "and are not used, 2 usage.",
+            sources,
         ),
         _command(
             _prune,
@@ -137,10 +154,12 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
     from judgeloop.core.ledger import Charged
 
     by_state = found["state"]
-    if not by_state:
+    if not any(found.values()):
         return ["no charges yet"]
     lines = []
     for kind, groups in found.items():
+        if not groups:
+            continue
         lines.append(_columns("charged", "attempts", "tokens in", "tokens out", kind))
         lines += [_charged(name, group) for name, group in groups.items()]
     lines.append(_charged("total", sum(by_state.values(), Charged())))
@@ -204,6 +223,33 @@ def _salvage(**given: Any) -> None:
         for table, count in found.copied.items():
             print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
         print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
+
+
+def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
+    from pathlib import Path
+
+    from judgeloop.core.money import show_usd
+    from judgeloop.ledger.merging import Believing, merge
+    from judgeloop.report.escaping import visible
+    from judgeloop.report.words import count
+
+    with explained():
+        config = MergeConfig.of(**given)
+        believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
+        paths = [Path(source) for source in sources]
+        every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
+        counted = "counted here" if config.own else "not counted here"
+        for found in every:
+            taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
+            spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
+            lines = [f"{found.source}: {' and '.join(taken)} taken; {spent}"]
+            if found.open:
+                lines.append(f"  left there: {count(found.open, 'open reservation')}")
+            lines += [f"  differs, and is not used: {said}" for said in found.disputed]
+            print("\n".join(map(visible, lines)))
+        if any(found.disputed for found in every):
+            print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+            raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _prune(**given: Any) -> None:

@@ -202,7 +202,7 @@ class Asking:
         from judgeloop.run.dry_run import DryRun
 
         plan, result = asyncio.run(self.question.load().forecast(ready))
-        found = DryRun.of(ready.judges, plan, self.shown(result, read))
+        found = DryRun.of(ready, plan, self.shown(result, read))
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:

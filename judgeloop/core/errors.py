@@ -37,6 +37,15 @@ class InputError(JudgeloopError):
     """User input is wrong; the message says what was expected, what was found, how to fix it."""
 
 
+def install(extra: str) -> str:
+    """Return how to install an extra, from the copy: no index has a package of this name yet.
+
+    >>> install("embed")
+    "an extra: in your copy of judgeloop, pip install '.[embed]'"
+    """
+    return f"an extra: in your copy of judgeloop, pip install '.[{extra}]'"
+
+
 class DataError(InputError):
     """A data file is wrong; the message begins with the file and, if known, the line.
 

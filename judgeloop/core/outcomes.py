@@ -250,7 +250,9 @@ class Generated:
     - `cut`: how many outputs reached the limit of tokens
     - `empty`: how many outputs have no text
     - `models`: the model names that its server reported
-    - `usd`: what the outputs cost that this command asked for
+    - `usd`: what the outputs cost that this command asked for; null without a price
+    - `usd_of_all`: an estimate of what outputs to all items would cost, from those known; null
+      without any, or without a price
     - `output_tokens`: of these, as far as reported
     - `seconds_median`, `seconds_p95`: of these, the time to a whole reply; null without any
     """
@@ -264,7 +266,8 @@ class Generated:
     cut: int
     empty: int
     models: tuple[str, ...]
-    usd: float
+    usd: float | None
+    usd_of_all: float | None
     output_tokens: int
     seconds_median: float | None
     seconds_p95: float | None

@@ -1,9 +1,11 @@
 """The settings of the commands that look into a ledger: `ledger` and its subcommands, and `runs`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from judgeloop.core.errors import InputError
 from judgeloop.formats.own_files import HOME
 from judgeloop.settings.setting import Part, Setting
 from judgeloop.settings.shared import MONEY, OUTPUT, CallerOnly, Ledger
@@ -32,6 +34,65 @@ class SalvageConfig(Configuration):
         ),
     ] = False
     ledger: Ledger = HOME / "ledger.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeConfig(Configuration):
+    """The settings of `ledger merge`."""
+
+    their_key_variable: Annotated[
+        str | None,
+        Setting(
+            "Environment variable with the key that the other ledgers are signed with.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="NAME",
+        ),
+    ] = None
+    trust_origin: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "Believe this ledger as it is, though nothing shows who wrote it.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            many=True,
+        ),
+    ] = ()
+    own: Annotated[
+        bool,
+        Setting(
+            "Count what the other ledgers spent for the runs and budgets of this one.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = False
+    prefer: Annotated[
+        Path | None,
+        Setting(
+            "Ledger whose verdict is used where two differ. Default: neither is.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = None
+    ledger: Ledger = HOME / "ledger.sqlite"
+
+    def their_key(self, environment: Mapping[str, str]) -> bytes | None:
+        """Return the key of the other ledgers; None if none is named.
+
+        Raises:
+            InputError: the variable is not set.
+        """
+        if self.their_key_variable is None:
+            return None
+        if not environment.get(self.their_key_variable):
+            raise InputError(
+                f"`their_key_variable={self.their_key_variable}`: this variable is not set"
+            )
+        return environment[self.their_key_variable].encode()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,9 @@ class Batch:
         self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
         self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
+        # Two queries may need the same call, as where two systems gave the same output: it is
+        # claimed, reserved and begun by one at a time. Nobody waits for money meanwhile.
+        self._claiming = asyncio.Lock()
         self._count = before  # number of queries with an answer
 
     async def run(self) -> list[Answer]:
@@ -142,14 +145,13 @@ class Batch:
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
         """Start the longest prefix of `wanted` that the budget covers; return what was started."""
-        groups = self._accounts.wanted(wanted, self._known)[: max(0, self._places)]
-        if self._state.terms.offline:
-            granted = self._free_of_charge(groups)
-        else:
-            granted = await self._accounts.reserve(groups)
-        return [
-            self._start(planned, tickets) for planned, tickets in zip(wanted, granted, strict=False)
-        ]
+        async with self._claiming:
+            groups = self._accounts.wanted(wanted, self._known)[: max(0, self._places)]
+            if self._state.terms.offline:
+                granted = self._free_of_charge(groups)
+            else:
+                granted = await self._accounts.reserve(groups)
+            return [self._start(*each) for each in zip(wanted, granted, strict=False)]
 
     def _free_of_charge(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
         """Grant the queries that need no call; halt at the first query that needs a call."""
@@ -211,11 +213,12 @@ class Batch:
                 return lacked
             self._accounts.begins(key)  # it may still return money
             try:
-                whole, tickets = await self._judging(planned, held)
-                if tickets is None:
-                    return None
-                held = None if tickets else held
-                found = self._begin(whole, tickets)
+                async with self._claiming:
+                    whole, tickets = await self._judging(planned, held)
+                    if tickets is None:
+                        return None
+                    held = None if tickets else held
+                    found = self._begin(whole, tickets)
             finally:
                 self._accounts.ends(key)
             if held is not None:

@@ -225,11 +225,11 @@ class Sources:
         if output.text is None:
             seen.failed, seen.why = seen.failed + 1, output.failed
 
-    def figures(self) -> tuple[Generated, ...]:
-        """Return what each system gave."""
-        return tuple(map(self._figures, self.systems))
+    def figures(self, items: int) -> tuple[Generated, ...]:
+        """Return what each system gave, of all `items`."""
+        return tuple(self._figures(name, items) for name in self.systems)
 
-    def _figures(self, name: str) -> Generated:
+    def _figures(self, name: str, items: int) -> Generated:
         own = [
             (ask.key, self._known[ask.key])
             for (owner, _), ask in self._asks.items()
@@ -249,7 +249,10 @@ class Sources:
             cut=sum(output.cut for output in outputs),
             empty=sum(output.text is not None and not output.text.strip() for output in outputs),
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
-            usd=float(to_usd(sum(output.cost_p for output in fresh))),
+            usd=_usd(fresh) if self.systems[name].priced else None,
+            usd_of_all=_usd(outputs) / len(outputs) * items
+            if outputs and self.systems[name].priced
+            else None,
             output_tokens=sum(output.tokens or 0 for output in fresh),
             seconds_median=statistics.median(seconds) if seconds else None,
             seconds_p95=seconds[-(-19 * len(seconds) // 20) - 1] if seconds else None,
@@ -271,6 +274,10 @@ class Sources:
             outputs=tuple(map(tuple, outputs)),
             known={number: frozenset(places) for number, places in known.items()},
         )
+
+
+def _usd(outputs: Sequence[Output]) -> float:
+    return float(to_usd(sum(output.cost_p for output in outputs)))
 
 
 def earmark_key(query: Query) -> str:

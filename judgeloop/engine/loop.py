@@ -79,7 +79,7 @@ async def drive(
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
-        sources.figures(),
+        sources.figures(len(pool)),
         sources.filled(pool) if pool.live else None,
     )
 

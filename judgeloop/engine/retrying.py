@@ -49,6 +49,7 @@ class Retries:
         """Begin without a failed attempt."""
         self._policy = policy
         self._began = asyncio.get_running_loop().time()
+        self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
         self._backoff = wait_random_exponential(
             multiplier=policy.first_wait_s, max=policy.longest_wait_s, min=policy.first_wait_s / 2
@@ -69,7 +70,9 @@ class Retries:
         waited_s = asyncio.get_running_loop().time() - self._began
         if error.kind is ErrorKind.UNREACHABLE:
             wait_s = min(backoff_s, LONGEST_UNREACHED_S)
-            return wait_s if waited_s + wait_s <= UNREACHED_S else None
+            # Once in any case: the process may have stood still while it connected.
+            again, self._unreached = not self._unreached, True
+            return wait_s if again or waited_s + wait_s <= UNREACHED_S else None
         asked_s = error.wait_s or 0.0
         if asked_s > (self._policy.longest_wait_s if left_s is None else left_s):
             return None

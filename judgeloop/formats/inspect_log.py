@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, install
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import Fields, only, within
 from judgeloop.formats.conversation import said
@@ -201,7 +201,7 @@ def _zstandard(source: Source) -> Any:
         import zstandard
     except ImportError:
         raise InputError(
-            f"{source.path}: its members are compressed with Zstandard, which needs an extra: pip "
-            "install 'judgeloop[zstd]'. Or write the log anew: inspect log convert --to json"
+            f"{source.path}: its members are compressed with Zstandard, which needs {install('zstd')}. "
+            "Or write the log anew: inspect log convert --to json"
         ) from None
     return zstandard

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, install
 from judgeloop.formats import tables
 from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
@@ -52,9 +52,7 @@ def _by_fastparquet(source: Source) -> list[dict[str, Any]]:
     try:
         from fastparquet import ParquetFile
     except ImportError:
-        raise InputError(
-            f"{source.path}: a Parquet file needs an extra: pip install 'judgeloop[parquet]'"
-        ) from None
+        raise InputError(f"{source.path}: a Parquet file needs {install('parquet')}") from None
     file = ParquetFile(io.BytesIO(source.data))
     _check_size(source, (group.total_byte_size for group in file.row_groups))
     frame = file.to_pandas().astype(object)

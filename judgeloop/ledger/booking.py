@@ -19,6 +19,7 @@ from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
     NUMBER,
+    OWN_RUN,
     AttemptRow,
     LedgerConnection,
     RunRow,
@@ -118,8 +119,14 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
 
 
 def charged_to_others(connection: LedgerConnection, run: str) -> int:
-    """Return what all runs but `run` were charged, rehearsed costs included, in picodollars."""
-    found = connection.execute("SELECT coalesce(sum(charged_p), 0) FROM runs WHERE id <> ?", (run,))
+    """Return what all runs but `run` were charged, rehearsed costs included, in picodollars.
+
+    What other ledgers spent before they were merged is not counted.
+    """
+    found = connection.execute(
+        f"SELECT coalesce(sum(charged_p), 0) FROM runs WHERE id <> ? AND {OWN_RUN.format('id')}",  # noqa: S608 - our own names
+        (run,),
+    )
     return int(found.fetchone()[0])
 
 
@@ -423,7 +430,8 @@ def spend_of(
 
 def unknown(connection: LedgerConnection) -> list[AttemptRow]:
     """Return the attempts that may have been billed without a reply, the oldest first."""
-    where = "state = 'abandoned' AND charged_p > 0 AND NOT rehearsed ORDER BY id"
+    own = OWN_RUN.format("run")
+    where = f"state = 'abandoned' AND charged_p > 0 AND NOT rehearsed AND {own} ORDER BY id"
     return list(read(connection, AttemptRow, where))
 
 

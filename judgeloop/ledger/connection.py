@@ -33,10 +33,11 @@ BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flu
 MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
 # File systems that other machines may write at the same time; their locks are not to be relied on.
 NETWORK = (
-    "9p afs afp_fs beegfs ceph cifs coda fuse.ceph fuse.glusterfs fuse.gcsfuse fuse.rclone fuse.s3fs "
-    "fuse.sshfs fuse.vmhgfs-fuse gfs gfs2 glusterfs gpfs lustre nfs nfs4 ocfs2 orangefs smb3 smbfs "
-    "vboxsf virtiofs vmhgfs"
+    "afs afp_fs beegfs ceph cifs coda fuse.ceph fuse.glusterfs fuse.gcsfuse fuse.rclone fuse.s3fs "
+    "fuse.sshfs gfs gfs2 glusterfs gpfs lustre nfs nfs4 ocfs2 orangefs smb3 smbfs"
 )
+# Those that a virtual machine or a container shares with its host.
+OF_HOST = "9p fuse.vmhgfs-fuse vboxsf virtiofs vmhgfs"
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 VERSION = 1
 
@@ -359,12 +360,27 @@ def warnings_about(path: Path) -> list[str]:
             f"its rows ({KEY_VARIABLE})"
         )
     kind = file_system_of(path)
-    if kind in NETWORK.split():
+    if kind in OF_HOST.split():
         found.append(
-            f"the ledger {path} is on a network file system ({kind}), where locks may fail: let "
+            f"the ledger {path} is on a file system of the host ({kind}), where locks may fail: let "
             "only one machine use it at a time, or keep it on a local disk"
         )
     return found
+
+
+def refuse_network(path: Path) -> None:
+    """Refuse to book in a file that several machines may write.
+
+    Raises:
+        LedgerError: it is on a network file system.
+    """
+    kind = file_system_of(path)
+    if kind in NETWORK.split():
+        raise LedgerError(
+            f"the ledger {path} is on a network file system ({kind}). Its locks do not keep two "
+            "machines apart: both could spend the same money. Keep a ledger on a local disk "
+            "of each machine (`ledger=PATH`), and bring them together with `judgeloop ledger merge`"
+        )
 
 
 def _other_writers(path: Path) -> str:

@@ -12,11 +12,18 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import Ledger, LedgerReader
-from judgeloop.ledger.connection import connect, described, errors_of_reading, warnings_about
+from judgeloop.ledger.connection import (
+    connect,
+    described,
+    errors_of_reading,
+    refuse_network,
+    warnings_about,
+)
 from judgeloop.ledger.reader import SqliteReader
 from judgeloop.ledger.sqlite import SqliteLedger
 
 Address = Path | str
+MEMORY = ":memory:"
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 
 
@@ -27,9 +34,12 @@ def open_ledger(address: Address, budget_p: int | None = None) -> Ledger:
 
     Raises:
         InputError: there is no such kind of ledger, or the key of its seals is too short.
-        LedgerError: it cannot be created or opened, or is no ledger of this version.
+        LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
+            file system.
     """
     check_address(address)
+    if str(address) != MEMORY:
+        refuse_network(Path(address))
     return SqliteLedger(address, budget_p)
 
 

@@ -21,6 +21,7 @@ from judgeloop.ledger.connection import connect, errors_of_reading
 from judgeloop.ledger.results import forget
 from judgeloop.ledger.rows import (
     NUMBER,
+    TAKEN,
     AttemptRow,
     LedgerConnection,
     TextRow,
@@ -33,7 +34,7 @@ from judgeloop.ledger.rows import (
 MOST_DIGITS = 5  # of a number of days
 UNKNOWN = "FROM attempts WHERE state = 'abandoned' AND charged_p > 0"
 OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
-    AND NOT (state = 'abandoned' AND charged_p > 0)
+    AND NOT (state = 'abandoned' AND charged_p > 0) AND opener NOT LIKE '{TAKEN}%'
     AND substr(began_at, 1, 10) NOT IN (SELECT date(began_at, '-1 day') {UNKNOWN}
         UNION SELECT date(began_at) {UNKNOWN} UNION SELECT date(began_at, '+1 day') {UNKNOWN})
     AND id NOT IN (SELECT attempt FROM verdicts UNION SELECT attempt FROM outputs)"""  # noqa: S608 - our own names

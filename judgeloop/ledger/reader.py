@@ -19,6 +19,8 @@ from judgeloop.ledger import results
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
+    ORIGIN,
+    OWN_RUN,
     AttemptRow,
     LedgerConnection,
     RunRow,
@@ -43,6 +45,7 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
     "run": lambda row: row.run,
     "state": lambda row: row.state,
 }
+ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
 WIDTH = np.dtype(NUMBER).itemsize
 # Which verdicts show one of some outputs: their numbers, as the ingredients of a row hold them.
@@ -53,7 +56,7 @@ SHOWN = tuple(
 AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
-    "NOT rehearsed AND state <> 'reserved' "
+    f"NOT rehearsed AND state <> 'reserved' AND {OWN_RUN.format('run')} "
     f"AND ifnull(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
 )
 # The attempts, the numbers of texts, the costs and the scores of verdicts.
@@ -95,16 +98,17 @@ class SqliteReader:
         return list(map(recorded, rows))
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
-        """Return the charges by day, judge, run and state, each in order.
+        """Return the charges by day, judge, run and state, each in order; and those elsewhere.
 
         Attempts that were only rehearsed cost nothing and are left out.
         """
-        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in GROUPS}
+        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in (*GROUPS, ELSEWHERE)}
         for row in read(self._connection, AttemptRow, "NOT rehearsed"):
             tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
             charged = ledger.Charged(1, row.charged_p, tokens)
-            for kind, name_of in GROUPS.items():
-                name = name_of(row)
+            _, mark, origin = row.run.partition(ORIGIN)
+            names = {kind: name_of(row) for kind, name_of in GROUPS.items()}
+            for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 

@@ -66,6 +66,10 @@ class Sealer:
         return None
 
 
+# Of what was taken from another ledger: RUN@ORIGIN is the name of a run that spent its own money, and
+# the opener of an attempt says which it was there (`merging.py`).
+ORIGIN, TAKEN = "@", "from "
+OWN_RUN = f"instr({{}}, '{ORIGIN}') = 0"  # the condition, with the name of the column
 AT_ONCE = 2_000  # rows that are in memory while a whole table is read; they fit into a cache
 
 

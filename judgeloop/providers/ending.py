@@ -14,7 +14,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.providers.endpoint import NO_KEY, Endpoint
 from judgeloop.providers.failures import Failure
 
-TOO_LONG = "too long for the judge"
+TOO_LONG = "too long for the model"
 FILTERED = "refused by the provider's filter"
 NO_CREDIT = {
     "insufficient_quota",
@@ -73,7 +73,8 @@ _UNREAD = {
 # Statuses of a late error for which no model can have been paid.
 _NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
-_NEVER_SENT = {"ConnectTimeout", "PoolTimeout"}
+_NEVER_SENT = {"PoolTimeout"}
+_NOT_REACHED = {"ConnectError", "ConnectTimeout"}
 # Some servers say only in the message that a request is too long: Anthropic, vLLM, Amazon, Google,
 # Ollama, llama.cpp and LiteLLM. OpenAI reports a request over the limit of tokens a minute as a
 # rate limit, which no waiting mends.
@@ -82,6 +83,8 @@ _TOO_LONG = re.compile(
     r"input token count .* exceeds|exceeds the (?:available )?context|ContextWindowExceeded",
     re.IGNORECASE,
 )
+# What vLLM says of a limit of tokens above its own, whatever the length of the texts.
+_LIMIT_ABOVE = re.compile(r"cannot be greater than max_model_len")
 # LiteLLM's messages begin with the name of the error.
 _FILTERED = re.compile(r"(litellm\.)?ContentPolicyViolationError")
 _UNSUPPORTED = re.compile(r"(litellm\.)?UnsupportedParamsError")
@@ -102,7 +105,7 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     if error.__cause__ is None:
         return unreadable(endpoint)
     cause = type(error.__cause__).__name__
-    if cause == "ConnectError":
+    if cause in _NOT_REACHED:
         return unreachable(endpoint)
     return JudgeError(
         ErrorKind.RETRY,
@@ -174,6 +177,8 @@ def _reason_of_item(failure: Failure, codes: list[str]) -> str | None:
         return next((OF_ITEM[code] for code in codes if code in OF_ITEM), None)
     if status in _REFUSED and _FILTERED.match(failure.message):
         return FILTERED
+    if _is_of_settings(failure, codes) and _LIMIT_ABOVE.search(failure.message):
+        return None
     return TOO_LONG if status in _MAY_BE_TOO_LONG and _TOO_LONG.search(failure.message) else None
 
 

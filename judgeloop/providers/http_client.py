@@ -40,6 +40,7 @@ PLAIN_HEADERS = {
 # zlib's window sizes: a gzip header, a zlib header, no header.
 GZIP, ZLIB, RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
 WINDOWS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": (ZLIB, RAW)}
+CONNECT_S = 5.0  # to connect to a server; as the SDKs and httpx have it
 
 
 def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
@@ -64,10 +65,13 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 def time_limits(seconds: float) -> httpx2.Timeout:
     """Return the limits in seconds of connecting to a server; reading and writing have none.
 
+    A host that is down often does not refuse a connection: it says nothing.
+
     The whole request is limited by `engine/retrying.py`, which does not count the time in which the
     process was stopped. httpx2 counts it, and would drop a reply that has arrived meanwhile.
     """
-    return httpx2.Timeout(seconds, read=None, write=None)
+    connect = min(seconds, CONNECT_S)
+    return httpx2.Timeout(seconds, connect=connect, read=None, write=None)
 
 
 def _transport(context: ssl.SSLContext, proxy: str | None) -> httpx2.AsyncBaseTransport:

@@ -100,7 +100,7 @@ class VllmChat(OpenAIChat):
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
             try:
                 return await self._look_with(client)
-            except httpx2.ConnectError:
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 raise unreachable(self.spec.endpoint) from None
             except httpx2.HTTPError as error:
                 raise JudgeError(

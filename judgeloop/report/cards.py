@@ -82,22 +82,19 @@ def systems(result: RunResult) -> tuple[Table, ...]:
         return ()
     columns = ("system", "asked", "each", f"all {result.items:,}", "median", "95 %")
     note = (
-        "Seconds to a whole output. Of outputs from the ledger neither price nor speed is counted."
+        "Price and seconds of a whole output asked for now. All items: an estimate, which counts the "
+        "outputs from the ledger, too."
     )
-    return (
-        Table(
-            "The systems that answered", columns, tuple(_live(one, result) for one in every), note
-        ),
-    )
+    return (Table("The systems that answered", columns, tuple(map(_live, every)), note),)
 
 
-def _live(one: Generated, result: RunResult) -> tuple[str, ...]:
-    each = one.usd / one.asked if one.asked and result.spend.known else None
+def _live(one: Generated) -> tuple[str, ...]:
+    each = one.usd / one.asked if one.asked and one.usd is not None else None
     seconds = (one.seconds_median, one.seconds_p95)
     return (
         visible(one.system),
         f"{one.asked:,}",
-        *("" if each is None else _dollars(each * number) for number in (1, result.items)),
+        *("" if usd is None else _dollars(usd) for usd in (each, one.usd_of_all)),
         *("" if value is None else f"{value:.2g} s" for value in seconds),
     )
 

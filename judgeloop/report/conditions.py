@@ -1,6 +1,9 @@
 """What must hold of the judges and of the cost, beside a required answer, for a gate to pass.
 
-Each condition has an exit code of its own, and is a test of its own in JUnit XML.
+Each condition has an exit code of its own, and is a test of its own in JUnit XML. Of all conditions
+only groups can be open once the answer is known, and then the run goes on for them
+(`methods/stopping/by_group.py`). Controls come before the first judgment, and have an end. Shares of flips
+and of abstentions are those of the verdicts that the answer rests on. The cost ends the run.
 """
 
 from collections.abc import Iterator
@@ -8,11 +11,11 @@ from itertools import zip_longest
 
 from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
-from judgeloop.report.records import Counts
 from judgeloop.report.run_result import Condition, RunResult
 from judgeloop.report.sentences import money, of_controls
 from judgeloop.report.words import count
 
+ONE_ORDER = {"random", "fixed"}  # orders of presentation in which no flip is seen
 CONTROL_CODES = {
     Control.PASSED: 0,
     Control.FAILED: EXIT_JUDGE,
@@ -31,7 +34,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
             code = CONTROL_CODES[tally.end]
             yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
     if max_flips is not None:
-        yield _flips(result.counts, max_flips)
+        yield _flips(result, max_flips)
     without = f"{result.counts.abstentions:,} of {count(result.asked, 'item')} without a verdict"
     too_many = result.stop_reason is StopKind.ABSTENTIONS
     yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
@@ -39,10 +42,16 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     yield Condition("cost", EXIT_UNDECIDED if used_up else 0, money(result))
 
 
-def _flips(counts: Counts, most: float) -> Condition:
-    """Return whether few enough verdicts changed with the order; open if none was asked in both."""
-    if counts.flip_rate is None:
+def _flips(result: RunResult, most: float) -> Condition:
+    """Return whether few enough verdicts changed with the order; open if none was looked at.
+
+    A tie in the first order is a tie, and the order of a metric's texts changes nothing.
+    """
+    counts = result.counts
+    if result.setup.order in ONE_ORDER or not counts.judged:
         return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
+    if counts.flip_rate is None:
+        return Condition("flips", 0, "no verdict could change with the order")
     said = f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most "
     code = EXIT_JUDGE if counts.flip_rate > most else 0
     return Condition("flips", code, f"{said}{most:.3g} of them may")

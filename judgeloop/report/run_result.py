@@ -96,7 +96,13 @@ class RunResult(Part):
     HIDDEN = frozenset(
         {"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course"}
     )
-    COMPUTED: ClassVar[tuple[str, ...]] = ("more_usd", "ahead_usd", "exit_code")
+    COMPUTED: ClassVar[tuple[str, ...]] = (
+        "more_usd",
+        "ahead_usd",
+        "generating_usd",
+        "judging_usd",
+        "exit_code",
+    )
     LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
 
     setup: Setup
@@ -156,6 +162,19 @@ class RunResult(Part):
         return self._cost_of(self.counts.ahead) if self.counts.ahead else 0.0
 
     @property
+    def generating_usd(self) -> float | None:
+        """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
+        costs = [one.usd for one in self.counts.generated]
+        return None if None in costs else sum(usd for usd in costs if usd)
+
+    @property
+    def judging_usd(self) -> float | None:
+        """The part of `spent_usd` for judging; null if a price is unknown."""
+        if self.spent_usd is None or self.generating_usd is None:
+            return None
+        return max(0.0, self.spent_usd - self.generating_usd)
+
+    @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything."""
         return self.items
@@ -177,7 +196,8 @@ class RunResult(Part):
         paid = self.spend.paid_attempts
         if not paid or not self.spend.known:
             return None
-        pico = round(judgments * self._calls_per_item * self.spend.charged_p / paid)
+        calls = self._calls_per_item + len(self.counts.generated)  # an output of each live system
+        pico = round(judgments * calls * self.spend.charged_p / paid)
         return float(to_usd(pico))
 
     @property

@@ -213,12 +213,10 @@ def cost(result: RunResult) -> str:
 
 def _of_outputs(result: RunResult) -> str:
     """Return how much of the cost of this command is for outputs, and how much for judging."""
-    spend, generated = result.spend, result.counts.generated
-    if not generated or not spend.known:
+    outputs, judging = result.generating_usd, result.judging_usd
+    if not result.counts.generated or outputs is None or judging is None:
         return ""
-    outputs_p = to_pico(Decimal(str(sum(one.usd for one in generated))))
-    judging_p = max(0, spend.now_p - outputs_p)
-    return f" ({show_usd(outputs_p)} for outputs, {show_usd(judging_p)} for judging)"
+    return f" ({_dollars(outputs)} for outputs, {_dollars(judging)} for judging)"
 
 
 def generating(result: RunResult) -> list[tuple[str, str]]:
@@ -250,13 +248,11 @@ def _generated(one: Generated, result: RunResult) -> str:
 
 def _asked(one: Generated, result: RunResult) -> str:
     """Return how many outputs were asked for now, at what price, and what all would cost."""
-    if not one.asked:
-        return "nothing was asked for now"
-    text = f"{count(one.asked, 'output')} now"
-    if result.spend.known:
-        text += f" for {_dollars(one.usd)} (all {result.items:,} would cost about "
-        text += f"{_dollars(one.usd / one.asked * result.items)}, an estimate)"
-    text += f", {one.output_tokens:,} tokens" if one.output_tokens else ""
+    text = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
+    text += f" for {_dollars(one.usd)}" if one.asked and one.usd is not None else ""
+    if one.usd_of_all is not None:
+        text += f" (all {result.items:,} would cost about {_dollars(one.usd_of_all)}, an estimate)"
+    text += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
     if one.seconds_median is not None and one.seconds_p95 is not None:
         text += f", {one.seconds_median:.2g} s in the median and {one.seconds_p95:.2g} s at 95 %"
     return text

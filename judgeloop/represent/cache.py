@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.errors import install
+
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
@@ -36,7 +38,7 @@ def opened(folder: Path) -> Iterator[Store]:
     try:
         import diskcache
     except ModuleNotFoundError as error:
-        raise UnusableError("a cache needs pip install 'judgeloop[cache]'") from error
+        raise UnusableError(f"a cache needs {install('cache')}") from error
     try:
         _check_database(folder / diskcache.core.DBNAME)
         with diskcache.Cache(

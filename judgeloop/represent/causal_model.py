@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, install
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 # Files that can change the model: weights, settings and vocabularies.
@@ -58,8 +58,7 @@ def flag(model: str) -> str:
 def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
     """Return the error for a missing extra `judgeloop[embed]`."""
     return InputError(
-        f"{flag(model)} needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
-        "or use `represent=lexical`"
+        f"{flag(model)} needs {install('embed')} (no {error.name}); or use `represent=lexical`"
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, install
 
 DIMENSIONS = 64
 VOCABULARY = 50_000
@@ -74,7 +74,7 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
         from sentence_transformers import SentenceTransformer
     except ModuleNotFoundError as error:
         raise InputError(
-            f"`represent=minilm` needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
+            f"`represent=minilm` needs {install('embed')} (no {error.name}); "
             "or use `represent=lexical`"
         ) from error
     try:

@@ -6,6 +6,7 @@ Reads a `Prepared`. The question's own `run.py` makes the session and the result
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -186,13 +187,17 @@ async def planned(
     likely, assumed = judgments
     beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
-    plan = priced(
-        likely, quotes=quotes, beside=beside, perhaps=perhaps, left_p=left_p, assumed=assumed
-    )
+    judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
+    plan = judged(quotes=quotes, left_p=left_p)
     if not sources.systems:
         return plan
     alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
-    return replace(plan, outputs=alone.calls, outputs_cost_p=alone.cost_p)
+    return replace(
+        plan,
+        outputs=alone.calls,
+        outputs_cost_p=alone.cost_p,
+        judging_cost_p=judged(quotes=judging, left_p=None).cost_p,
+    )
 
 
 def systems_of(prepared: Prepared[Any]) -> dict[str, System]:

@@ -13,13 +13,14 @@ from typing import Any
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
-from judgeloop.core.protocols import Judge
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.page import WIDTH, render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import count, sentence, shortened
-from judgeloop.run.plan import EqualSystem, Plan
+from judgeloop.run.drive import systems_of
+from judgeloop.run.plan import EqualSystem, Plan, Range
+from judgeloop.run.prepared import Prepared
 
 EVEN = 0.5
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
@@ -31,17 +32,25 @@ class DryRun:
 
     - `plan`: the low, expected and worst case of judgments, calls and cost.
     - `result`: what the verdicts in the ledger and identical outputs say already.
-    - `priced`: whether the price of every judge is known.
+    - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     """
 
     plan: Plan
     result: RunResult
-    priced: bool
+    unpriced: tuple[str, ...] = ()
+    unpriced_systems: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, judges: tuple[Judge, ...], plan: Plan, result: RunResult) -> DryRun:
-        """Return the dry run of a question to these judges."""
-        return cls(plan, result, all(judge.priced for judge in judges))
+    def of(cls, prepared: Prepared[Any], plan: Plan, result: RunResult) -> DryRun:
+        """Return the dry run of a question."""
+        judges = [one.identity.name for one in prepared.judges if not one.priced]
+        systems = [name for name, one in systems_of(prepared).items() if not one.priced]
+        return cls(plan, result, tuple(judges), tuple(systems))
+
+    @property
+    def priced(self) -> bool:
+        """Whether the price of every judge and system is known."""
+        return not (self.unpriced or self.unpriced_systems)
 
     def text(self, width: int = WIDTH) -> str:
         """Return the text for a terminal of `width` columns."""
@@ -56,20 +65,36 @@ class DryRun:
             *unlikely_to_pass(plan.equal),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
             *_groups(plan),
-            *([] if self.priced else ["The model has no known price."]),
+            *(
+                f"{visible(one)} has no known price."
+                for one in (*self.unpriced, *self.unpriced_systems)
+            ),
             *_outputs(plan),
             *_learned(result),
             *_data_and_price(result),
         ]
-        parts = [wrapped(OPENING, width), _table(plan), *_equal(plan, width)]
+        parts = [wrapped(OPENING, width), self._table(), *_equal(plan, width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
+
+    def _table(self) -> str:
+        """Return the low, expected and worst case of judgments, calls and cost, in columns."""
+        plan = self.plan
+        rows = [
+            ("", "low", "expected", "worst"),
+            ("judgments", *_three(plan.judgments)),
+            ("calls", *_three(plan.calls)),
+            *([("  outputs", *_three(plan.outputs))] if plan.outputs else []),
+            ("cost", *_three_costs(plan.cost_p, known=self.priced)),
+        ]
+        if plan.outputs_cost_p is not None and plan.judging_cost_p is not None:
+            outputs = _three_costs(plan.outputs_cost_p, known=not self.unpriced_systems)
+            judging = _three_costs(plan.judging_cost_p, known=not self.unpriced)
+            rows += [("  outputs", *outputs), ("  judging", *judging)]
+        return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
     def to_dict(self, say: Say = str) -> dict[str, Any]:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
         plan, result = self.plan, self.result
-        dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
-        of = plan.outputs_cost_p
-        of_outputs = of and {name: float(to_usd(p)) for name, p in asdict(of).items()}
         setup, data = result.setup.to_json(say), result.data.to_json(say)
         kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
         return {
@@ -83,10 +108,11 @@ class DryRun:
             "judgments": asdict(plan.judgments),
             "calls": asdict(plan.calls),
             "outputs": None if plan.outputs is None else asdict(plan.outputs),
-            "usd_of_outputs": of_outputs if self.priced else None,
+            "usd_of_outputs": None if self.unpriced_systems else _dollars(plan.outputs_cost_p),
+            "usd_of_judging": None if self.unpriced else _dollars(plan.judging_cost_p),
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
-            "usd": dollars if self.priced else None,
+            "usd": _dollars(plan.cost_p) if self.priced else None,
             "expected_is_assumed": plan.assumed is not None,
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,
@@ -108,32 +134,23 @@ class DryRun:
 
 
 def _decided(plan: Plan) -> str:
-    """Return that no judgment is left to ask for, and what the controls still cost."""
+    """Return that the question is decided, and what controls and open groups still cost at most."""
     if plan.calls.worst == 0:
         return "No calls are needed: known verdicts or identical outputs already decide."
-    calls = count(plan.calls.worst, "call")
+    calls, cost = count(plan.calls.worst, "call"), show_usd(plan.cost_p.worst)
+    left = ["controls"] if plan.calls.low else []
+    left += ["open groups"] if plan.judgments.worst else []
     return (
         "Known verdicts or identical outputs already decide. "
-        f"The controls still need {calls} at most, about {show_usd(plan.cost_p.expected)}."
+        f"The {' and '.join(left)} still need {calls} at most, for {cost} at most."
     )
 
 
-def _table(plan: Plan) -> str:
-    """Return the low, expected and worst case of judgments, calls and cost, in columns."""
-    cost_p = plan.cost_p
-    rows = [
-        ("", "low", "expected", "worst"),
-        ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
-        ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
-        ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
-    ]
-    if plan.outputs is not None and plan.outputs_cost_p is not None:
-        of = plan.outputs_cost_p
-        rows[2:2] = [
-            ("outputs", *_three(plan.outputs.low, plan.outputs.expected, plan.outputs.worst))
-        ]
-        rows.append(("of outputs", *map(show_usd, (of.low, of.expected, of.worst))))
-    return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+def _dollars(cost_p: Range | None) -> dict[str, float] | None:
+    """Return the cases of a cost in dollars."""
+    if cost_p is None:
+        return None
+    return {name: float(to_usd(one_p)) for name, one_p in asdict(cost_p).items()}
 
 
 def _equal(plan: Plan, width: int) -> list[str]:
@@ -274,5 +291,11 @@ def _affordable(plan: Plan, result: RunResult) -> str:
     return f"The {shown} covers about {count(plan.affordable, 'judgment')}: {ends}."
 
 
-def _three(low: int, expected: int, worst: int) -> tuple[str, str, str]:
-    return f"{low:,}", f"{expected:,}", f"{worst:,}"
+def _three(cases: Range) -> tuple[str, str, str]:
+    return f"{cases.low:,}", f"{cases.expected:,}", f"{cases.worst:,}"
+
+
+def _three_costs(cases: Range, *, known: bool) -> tuple[str, str, str]:
+    if not known:
+        return ("not known",) * 3
+    return show_usd(cases.low), show_usd(cases.expected), show_usd(cases.worst)

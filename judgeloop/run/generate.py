@@ -32,7 +32,7 @@ from judgeloop.run.live import live_systems, with_live
 from judgeloop.run.prepared import Prepared, run_id
 from judgeloop.settings.generate_settings import Answerer, GenerateConfig
 from judgeloop.settings.run_settings import RunSettings, within_ceiling
-from judgeloop.settings.shared import JUDGES, LiveSystems
+from judgeloop.settings.shared import JUDGES
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
@@ -49,12 +49,6 @@ class RunOfOutputs(RunSettings):
 
     judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     outputs: Answerer
-    system: LiveSystems = ()
-
-    @property
-    def takes_live(self) -> bool:
-        """The system answers live."""
-        return True
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

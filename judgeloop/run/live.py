@@ -33,11 +33,6 @@ def live_systems(
         UnpricedError: the price of one is not known, and there is a budget.
     """
     names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
-    if names and not config.takes_live:
-        raise InputError(
-            f"`{next(iter(names.values()))}` would answer live, and this question takes files of outputs "
-            "only, as yet; compare and estimate take systems that answer live"
-        )
     options = options_of(
         config.system,
         list(names.values()),
@@ -55,6 +50,14 @@ def live_systems(
         _check_price(config, names[place], system)
         _check_lasts(config, names[place], system)
     return systems
+
+
+def looks_at_all(what: str, live: str, instead: str = "`selector=random`") -> InputError:
+    """Return the error for a selector or a proxy that has to know the outputs before they are there."""
+    return InputError(
+        f"`{what}` looks at the outputs of all items, and {live} answers live; use {instead}, or write "
+        "its outputs to a file first: judgeloop generate"
+    )
 
 
 def _check_price(config: RunSettings, name: str, system: System) -> None:

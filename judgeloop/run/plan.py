@@ -61,9 +61,9 @@ class Plan:
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
     no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
-    ties, if that is asked. `groups` are those that are tested, the largest first. `outputs` and
-    `outputs_cost_p` are the part of `calls` and of `cost_p` for the outputs of systems that answer
-    live; None without any.
+    ties, if that is asked. `groups` are those that are tested, the largest first. `outputs` are the
+    part of `calls` for the outputs of systems that answer live, `outputs_cost_p` is their cost, and
+    `judging_cost_p` that of all other calls; None without such systems.
     """
 
     judgments: Range
@@ -80,6 +80,7 @@ class Plan:
     groups: tuple[GroupOutlook, ...] = ()
     outputs: Range | None = None
     outputs_cost_p: Range | None = None
+    judging_cost_p: Range | None = None
 
 
 def priced(

@@ -49,10 +49,12 @@ from judgeloop.settings.shared import (
     LedgerBudget,
     LedgerMustExist,
     LenientReplies,
+    LiveSystems,
     MaxAbstentions,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
+    Missing,
     Seed,
     SystemNames,
     TieMargin,
@@ -164,6 +166,8 @@ class RunSettings(JudgeSettings):
             example="items.jsonl",
         ),
     ] = None
+    system: LiveSystems = ()
+    missing: Missing = MISSING[0]
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
@@ -298,21 +302,6 @@ class RunSettings(JudgeSettings):
     def population(self) -> Population:
         """The items that the result is about, unless one order of two leaves more to chance."""
         return Population(self.about)
-
-    @property
-    def takes_live(self) -> bool:
-        """Whether systems may answer live."""
-        return False
-
-    @property
-    def system(self) -> tuple[str, ...]:
-        """What the caller says of systems that answer live."""
-        return ()
-
-    @property
-    def missing(self) -> str:
-        """What an item is on which such a system fails by itself."""
-        return MISSING[0]
 
     @property
     def rates(self) -> bool:

@@ -289,6 +289,15 @@ def test_a_baseline_that_answers_live_has_to_have_references(judge):
     assert "Give the items references, or set --controls off" in said
 
 
+@pytest.mark.parametrize("order", ["random", "fixed"])
+def test_a_limit_of_flips_is_refused_where_no_flip_is_seen(judge, order):
+    server = judge(reads)
+    Path("judgeloop.toml").write_text("[compare]\nmax-flips = 0.2\n")
+    done = compare(server, "--order", order)
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "needs verdicts in both orders" in unwrapped(done.stderr)
+
+
 def test_the_required_winner_does_not_choose_its_own_controls(judge):
     server = judge(JUDGES["always A"])
     compare(server, "--require-winner", "old")

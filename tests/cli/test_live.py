@@ -12,6 +12,7 @@ from support.commandline import judged_by, judgeloop, result_of
 from support.live import (
     ITEMS,
     generated,
+    number_of,
     of_both,
     system_flags,
     write_items,
@@ -59,6 +60,17 @@ def test_generating_and_judging_are_shown_apart(server):
     assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in re.sub(r"\s+", " ", said)
 
 
+def test_a_result_in_json_has_both_parts_and_an_estimate_of_everything(server):
+    result = result_of(*comparison(server))
+    (one,) = result["generated"]
+    assert result["generating_usd"] == one["usd"] == pytest.approx(0.003)
+    assert result["judging_usd"] == pytest.approx(0.006)
+    assert one["usd_of_all"] == pytest.approx(one["usd"] / one["asked"] * ITEMS)
+    again = result_of(*comparison(server))
+    assert (again["generating_usd"], again["judging_usd"]) == (0, 0)
+    assert again["generated"][0]["usd_of_all"] == one["usd_of_all"], "of the remembered outputs"
+
+
 def test_both_systems_may_answer_live(server):
     result = result_of(*comparison(server, *TWO[::-1]))
     assert result["winner"] == LIVE
@@ -100,6 +112,19 @@ def test_a_dry_run_forecasts_both_parts_and_sends_nothing(server):
     assert plan["calls"]["worst"] == 3 * ITEMS, "an output and two orders for each item"
     for case in ("low", "expected", "worst"):
         assert 0 < plan["usd_of_outputs"][case] < plan["usd"][case]
+        parts = plan["usd_of_outputs"][case] + plan["usd_of_judging"][case]
+        assert parts == pytest.approx(plan["usd"][case])
+
+
+def test_a_dry_run_shows_what_is_not_known_as_not_known(server):
+    flags = ["--budget", "none", "--dry-run"]
+    unpriced = comparison(server, "old.jsonl", LIVE, *flags, price="")
+    plan = json.loads(judgeloop(*unpriced, "--json").stdout)
+    assert (plan["usd"], plan["usd_of_outputs"]) == (None, None)
+    assert plan["usd_of_judging"]["worst"] > 0
+    said = judgeloop(*unpriced).stdout
+    assert re.search(r"outputs +not known +not known +not known", said)
+    assert f"{LIVE} has no known price." in said
 
 
 @pytest.mark.parametrize("cents", [4, 5, 6, 8, 12])
@@ -241,7 +266,7 @@ WRONG = [
     ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
     ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
     ([LIVE, "--system", f"{LIVE}.key-variable=JUDGELOOP_JUDGE_API_KEY"], "belongs to the judge"),
-    ([LIVE, "--selector", "diffuse"], "chooses by the outputs"),
+    ([LIVE, "--selector", "diffuse"], "looks at the outputs"),
 ]  # fmt: skip
 
 
@@ -371,10 +396,82 @@ def test_transport_failures_are_abstentions_that_name_the_system(server):
     assert LIVE in done.stderr
 
 
-def test_selecting_takes_files_only_as_yet(server):
-    done = judgeloop("select", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server))
+def selection(server, *systems, price="1,10"):
+    live = [name for name in systems if "/" in name]
+    items = [
+        "--items",
+        "items.jsonl",
+        *judged_by(server),
+        *system_flags(server, *live, price=price),
+    ]
+    return ["select", *systems, *items, "--min-gap", "0.1"]
+
+
+def test_selecting_asks_a_system_only_while_its_bound_stands_in_the_way(server):
+    write_items(Path("items.jsonl"), 200)
+    names = [LIVE, *(f"openai/plain-{n}" for n in range(5))]
+    server.respond = by_rank
+    result = result_of(*selection(server, *names))
+    assert result["winner"] == LIVE
+    asked = {name: len(generated(server, name.partition("/")[2])) for name in names}
+    given = {one["system"]: one["asked"] for one in result["generated"]}
+    assert asked == given
+    assert sum(asked.values()) == len({key(request) for request in generated(server)})
+    assert max(asked.values()) < 200, "nobody answers all items"
+    left = min(asked[name] for name in names[1:])
+    assert left < max(asked.values()), "who is out of the way is asked no more"
+    sent = len(server.requests)
+    again = result_of(*selection(server, *names))
+    assert (again["winner"], len(server.requests)) == (LIVE, sent)
+
+
+def key(request):
+    """A system and an item."""
+    return request["model"], number_of(request)
+
+
+def by_rank(request, _=0):
+    """Judge by the number of "good"; `better` is best, and `plain-4` is often level."""
+    if "response_format" in request:
+        return of_both(request)
+    number, model = number_of(request), request["model"]
+    good = {"better": 2, "plain-4": 2 if number % 3 else 1}.get(model, 0)
+    return completion(f"{'good ' * good}{number}", usage=used(request))
+
+
+def test_selecting_is_the_same_at_any_concurrency_and_keeps_its_budget(server):
+    server.respond = by_rank
+    names, found = [LIVE, "openai/plain-1", "openai/plain-4", "old.jsonl"], []
+    for concurrency in (1, 64):
+        flags = ["--concurrency", concurrency, "--ledger", f"{concurrency}/ledger.sqlite"]
+        result = result_of(*selection(server, *names), *flags)
+        found.append((result["winner"], result["asked"], [g["asked"] for g in result["generated"]]))
+    assert found[0] == found[1]
+    base = selection(server, *names, price="1,1")
+    short = json.loads(judgeloop(*base, "--budget", "0.05", "--json").stdout)
+    assert short["run_spent_usd"] <= 0.05
+
+
+@pytest.mark.parametrize("selector", ["llm-selector"])
+def test_selecting_by_all_outputs_is_refused_and_names_generate(server, selector):
+    flags = ["--selector", selector, "--baseline", "old", "--rule", "fixed-budget"]
+    typed = selection(server, "old.jsonl", LIVE, "openai/plain")[:-2]
+    done = judgeloop(*typed, *flags)
+    assert (done.exit_code, server.requests) == (2, []), done.output
+    said = re.sub(r"\s+", " ", done.stderr)
+    assert (
+        f"--selector {selector} looks at the outputs of all items, and {LIVE} answers live" in said
+    )
+    assert "judgeloop generate" in said
+
+
+def test_a_calibrated_rule_needs_a_file_as_its_baseline(server):
+    done = judgeloop(*comparison(server, LIVE, "old.jsonl"), "--rule", "calibrated")
     assert (done.exit_code, server.requests) == (2, [])
-    assert "takes files of outputs only" in re.sub(r"\s+", " ", done.stderr)
+    assert f"and {LIVE} answers live; use another rule" in re.sub(r"\s+", " ", done.stderr)
+    done = judgeloop(*comparison(server), "--rule", "calibrated", "--budget", "1")
+    assert "too little history for calibrated" in re.sub(r"\s+", " ", done.stderr)
+    assert done.exit_code in {0, 3}
 
 
 def rated(request, _=0):
@@ -418,6 +515,21 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
     assert done.exit_code == 4
     assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
     assert f"--system {LIVE}.version=TEXT" in done.stderr
+
+
+def test_a_limit_above_the_servers_is_an_error_and_no_failure_of_the_system(server):
+    said = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
+    refusal = {"message": said, "type": "BadRequestError", "param": "max_tokens", "code": 400}
+    server.respond = lambda request, n: (
+        of_both(request)
+        if "response_format" in request
+        else Response(400, json.dumps({"error": refusal}).encode())
+    )
+    done = judgeloop(*comparison(server))
+    assert done.exit_code == 4
+    assert f"the system {LIVE} failed" in done.stderr
+    assert said in re.sub(r"\s+", " ", done.stderr)
+    assert not [one for one in server.requests if "response_format" in one], "no item is lost"
 
 
 @pytest.mark.parametrize("dead", ["judge", "system"])

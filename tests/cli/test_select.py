@@ -59,9 +59,11 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
         rest[0],
     )
     assert "only 40 items" in " ".join(rest[1:3])
-    assert "Win rates against base" in rest[:5]
+    assert "Win rates against base; bounds for all items, each at a risk of 0.1" in rest[:5]
+    bounds = re.search(r"best +(\d+\.\d) % .*; (\d+\.\d) to (\d+\.\d) %", result.stdout)
+    assert float(bounds[2]) < float(bounds[1]) < float(bounds[3])
     assert any("the baseline itself" in line for line in rest)
-    assert any("poor" in line and "; at most " in line for line in rest)
+    assert any("poor" in line and " to " in line for line in rest)
     assert result.stderr == (
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite\n"
         "judgeloop: select: 5 systems, 40 items, judged by openai/judge, at most 160 judgments "

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.engine import retrying
 from judgeloop.engine.retrying import Retries, RetryPolicy
 
 
@@ -75,6 +76,14 @@ def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_t
         [100.0] * 6,
         "worked",
     )
+
+
+def test_a_server_that_is_not_there_is_tried_twice_even_after_a_pause(monkeypatch):
+    monkeypatch.setattr(retrying, "UNREACHED_S", 0.0)
+    gone = JudgeError(ErrorKind.UNREACHABLE, "nothing answers", billed=False)
+    waits, end = attempts(RetryPolicy(), gone, gone, gone)
+    assert (len(waits), end) == (1, gone)
+    assert waits[0] <= retrying.LONGEST_UNREACHED_S
 
 
 def test_what_no_attempt_can_mend_is_not_tried_again():

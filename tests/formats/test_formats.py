@@ -169,14 +169,14 @@ def test_inspect_reads_members_compressed_with_zstandard(write):
 def test_without_the_extra_zstandard_is_refused_with_two_remedies(write, monkeypatch):
     path = write(zstandard_archive())
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(InputError, match=r"judgeloop\[zstd\].*inspect log convert --to json"):
+    with pytest.raises(InputError, match=r"'.\[zstd\].*inspect log convert --to json"):
         read_outputs(path)
 
 
 def test_without_the_extra_parquet_is_refused_with_its_name(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     monkeypatch.setitem(sys.modules, "fastparquet", None)
-    with pytest.raises(InputError, match=r"pip install 'judgeloop\[parquet\]'"):
+    with pytest.raises(InputError, match=r"pip install '.\[parquet\]'"):
         read_outputs(write(SAMPLES["parquet"].content))
 
 

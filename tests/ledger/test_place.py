@@ -15,7 +15,7 @@ import pytest
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger import connection as place
 from judgeloop.ledger.connection import connect
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.rows import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.folder import remember, sentences_about
@@ -79,8 +79,21 @@ def test_the_file_system_is_that_of_the_longest_mount_point(tmp_path, monkeypatc
     (tmp_path / "mounts").write_text(MOUNTS)
     monkeypatch.setattr(place, "MOUNTS", tmp_path / "mounts")
     assert place.file_system_of(Path(at)) == kind
-    warned = any("network file system" in said for said in place.warnings_about(Path(at)))
-    assert warned == (kind == "nfs4")
+
+
+def test_nothing_is_booked_on_a_network_file_system(tmp_path, monkeypatch):
+    (tmp_path / "mounts").write_text(MOUNTS.replace("/home/me/my\\040share ", f"{tmp_path} "))
+    monkeypatch.setattr(place, "MOUNTS", tmp_path / "mounts")
+    with pytest.raises(LedgerError, match=r"network file system \(nfs4\).*judgeloop ledger merge"):
+        open_ledger(tmp_path / "l.sqlite")
+    assert not (tmp_path / "l.sqlite").exists()
+
+
+def test_a_file_system_of_the_host_is_warned_of(path, tmp_path, monkeypatch):
+    (tmp_path / "mounts").write_text("22 1 8:1 / / rw,relatime - virtiofs share rw\n")
+    monkeypatch.setattr(place, "MOUNTS", tmp_path / "mounts")
+    assert "file system of the host (virtiofs)" in place.warnings_about(path)[-1]
+    open_ledger(path).close()
 
 
 def test_an_unknown_file_system_is_none(tmp_path, monkeypatch):

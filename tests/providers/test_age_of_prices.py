@@ -101,9 +101,9 @@ def test_a_dry_run_and_a_result_say_that_prices_are_old(monkeypatch, incidents, 
     ready = comparing.prepare(config(incidents), {}, offline=True)
     plan, result = asyncio.run(compare_run.forecast(ready))
     warning = f"last checked {days} days ago"
-    assert (warning in unwrapped(DryRun(plan, result, priced=True).text())) is old
+    assert (warning in unwrapped(DryRun(plan, result).text())) is old
     assert (warning in unwrapped(str(result))) is old
-    assert bool(DryRun(plan, result, priced=True).to_dict()["old_prices"]) is old
+    assert bool(DryRun(plan, result).to_dict()["old_prices"]) is old
     assert (warning in json.dumps(result.to_json())) is old
 
 

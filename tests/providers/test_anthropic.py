@@ -93,7 +93,7 @@ def test_the_reply_is_read_from_its_blocks_and_an_odd_one_is_retried(
     [
         ("refusal", "refused by the judge", False),
         ("max_tokens", "truncated at 512 tokens (`judge_max_tokens`)", False),
-        ("model_context_window_exceeded", "too long for the judge", False),
+        ("model_context_window_exceeded", "too long for the model", False),
     ],
 )
 @pytest.mark.parametrize("content", [[], [text(FOR_A)], [tool(winner="A")]])

@@ -217,10 +217,10 @@ def test_without_a_price_there_is_no_quote_to_contradict(chat_server):
     [
         (400, "invalid_prompt", "no", "refused by the provider's filter"),
         (400, "content_policy_violation", "no", "refused by the provider's filter"),
-        (413, None, "Request Entity Too Large", "too long for the judge"),
-        (429, "rate_limit_exceeded", "Request too large for gpt-4.1 on tokens per min (TPM)", "too long for the judge"),
-        (400, None, "prompt is too long: 300000 tokens", "too long for the judge"),
-        (400, None, "This model's maximum context length is 8192", "too long for the judge"),
+        (413, None, "Request Entity Too Large", "too long for the model"),
+        (429, "rate_limit_exceeded", "Request too large for gpt-4.1 on tokens per min (TPM)", "too long for the model"),
+        (400, None, "prompt is too long: 300000 tokens", "too long for the model"),
+        (400, None, "This model's maximum context length is 8192", "too long for the model"),
     ],
 )  # fmt: skip
 def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(

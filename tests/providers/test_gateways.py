@@ -88,10 +88,10 @@ def test_thoughts_and_fences_of_open_models_are_read_if_that_is_allowed(chat_ser
         (Google.blocked, "refused by the provider's filter"),
         (Google.unsafe, "refused by the provider's filter"),
         (Google.thought_only, "truncated at 512 tokens (`judge_max_tokens`)"),
-        (Bedrock.too_long, "too long for the judge"),
-        (LiteLLM.too_long, "too long for the judge"),
-        (Google.too_long, "too long for the judge"),
-        (Ollama.too_long, "too long for the judge"),
+        (Bedrock.too_long, "too long for the model"),
+        (LiteLLM.too_long, "too long for the model"),
+        (Google.too_long, "too long for the model"),
+        (Ollama.too_long, "too long for the model"),
     ],
 )  # fmt: skip
 def test_what_concerns_one_item_is_its_abstention_and_never_free(chat_server, response, reason):

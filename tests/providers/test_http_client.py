@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
 import tracemalloc
 import zlib
+from contextlib import ExitStack
 from functools import cache
 
 import httpx2
@@ -17,6 +19,7 @@ from support.judges import judge
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
+from judgeloop.providers import http_client
 from judgeloop.providers.http_client import MOST_BYTES, bound_body
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
@@ -51,6 +54,21 @@ def _imported():
         with pytest.raises(JudgeError):
             ask(server, spec)
     server.close()
+
+
+@pytest.mark.parametrize("spec", ["openai/m", "anthropic/m", "vllm/m"])
+def test_a_host_that_does_not_answer_a_connection_is_not_there(spec, monkeypatch):
+    monkeypatch.setattr(http_client, "CONNECT_S", 0.2)
+    with socket.socket() as deaf, ExitStack() as held:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for _ in range(4):  # more than wait to be accepted: the system says nothing to others
+            waiting = held.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(deaf.getsockname())
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with ends(ErrorKind.UNREACHABLE, match=f"^nothing answers at {url}: is the server running"):
+            replied(judge(spec, {}, base_url=url, price="1,10"), CALL)
 
 
 @pytest.mark.parametrize("status", [200, 400])

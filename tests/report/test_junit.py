@@ -90,6 +90,11 @@ def test_flips_that_were_never_looked_for_leave_the_gate_open():
     assert (result.exit_code, cases(result)["flips"]) == (3, "failure")
 
 
+def test_where_no_verdict_could_flip_the_gate_holds():
+    result = make_result(order="both", max_flips=0.0)
+    assert (result.exit_code, cases(result)["flips"]) == (0, None)
+
+
 def test_the_controls_of_each_judge_are_a_test():
     passed, cut = ControlTally(right=9, end=Control.PASSED), ControlTally(right=2)
     gate = {**GATE, "judge": "openai/a + openai/b", "controlled": True}

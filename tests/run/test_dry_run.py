@@ -29,7 +29,7 @@ def foreseen(**changes):
 
 
 def said(plan, result, *, priced=True):
-    return DryRun(plan, result, priced=priced).text(10**6)
+    return DryRun(plan, result, () if priced else ("openai/judge",)).text(10**6)
 
 
 def test_a_forecast_on_80_columns(snapshot):
@@ -41,13 +41,13 @@ def test_a_forecast_on_80_columns(snapshot):
         history="120 verdicts",
     )
     plan = replace(PLAN, questions=100, unasked=12)
-    assert DryRun(plan, result, priced=True).text(80) == snapshot
+    assert DryRun(plan, result).text(80) == snapshot
 
 
 def test_a_forecast_without_price_budget_or_assumption(snapshot):
     result = foreseen(asked=4, spend=Spend())
     plan = replace(PLAN, assumed=None)
-    assert DryRun(plan, result, priced=False).text(80) == snapshot
+    assert DryRun(plan, result, unpriced=("openai/judge",)).text(80) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_what_the_ledger_decides_is_shown_as_the_decision():
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():
-    values = DryRun(PLAN, foreseen(), priced=True).to_dict()
+    values = DryRun(PLAN, foreseen()).to_dict()
     assert values["usd"] == {"low": 0.001, "expected": 0.006, "worst": 0.2}
-    unpriced = DryRun(PLAN, foreseen(), priced=False).to_dict()
+    unpriced = DryRun(PLAN, foreseen(), ("openai/judge",)).to_dict()
     assert unpriced["usd"] is None
     assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
     assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)

@@ -91,6 +91,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
         "names": {"names": ("a", "b", "another")},
+        "system": {
+            "outputs": ("a.jsonl", "b.jsonl", "openai/gpt-5-mini"),
+            "items": "items.jsonl",
+            "system": ("openai/gpt-5-mini.max-tokens=99",),
+        },
     },
     EstimateConfig: {
         "selector": {"selector": "stratified"},

@@ -53,6 +53,7 @@ def system_flags(
     """The flags that send systems to a server of the tests."""
     found = []
     for name in names:
-        found += ["--system", f"{name}.base-url={server.url}", "--system", f"{name}.price={price}"]
+        found += ["--system", f"{name}.base-url={server.url}"]
+        found += ["--system", f"{name}.price={price}"] if price else []
         found += ["--system", f"{name}.version={version}"] if version else []
     return found

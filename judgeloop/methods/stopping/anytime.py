@@ -49,6 +49,9 @@ class Anytime(Rule):
     Waudby-Smith, Stark & Ramdas (2021), "RiLACS", apply it to elections. The stated risk is 1
     divided by the largest wealth so far. An abstention counts as a verdict for the other system.
 
+    Of items without end (`core.pool.UNLIMITED`) and at a risk of at most 1/e, a name holds for the items
+    of the pool, too. The proof is in `methods/stats/betting.py`.
+
     `items` is the number of items in the pool. With `near_tie`, the rule also claims "no practical
     difference" once the gap lies between minus and plus `near_tie`. Each of these two
     bounds is wrong with probability at most the threshold.

@@ -175,18 +175,27 @@ class ByGroup(Generic[G]):
         They are as many as could name a system. `left` are all choices not asked yet, in the order
         drawn.
         """
-        rejected = self.rejected()
-        level, named = float(self.levels[min(len(rejected), len(self.levels) - 1)]), dict(rejected)
-        needed = {
-            group: found
-            for group in self.sizes
-            if group not in named and (found := self._needed(group, level)) is not None
-        }
+        needed = self._open()
         if not needed:
             return ()
         nearest = min(needed, key=lambda group: needed[group])
         choices = (choice for choice in left if self.groups[choice.position] == nearest)
         return tuple(choice for choice, _ in zip(choices, range(needed[nearest]), strict=False))
+
+    @property
+    def left(self) -> int:
+        """The number of items without a verdict in the open groups that could still get a name."""
+        return sum(self.sizes[group] - len(self._preferences[group]) for group in self._open())
+
+    def _open(self) -> dict[G, int]:
+        """Return the fewest further verdicts that could name a system, of each open group with any."""
+        rejected = self.rejected()
+        level, named = float(self.levels[min(len(rejected), len(self.levels) - 1)]), dict(rejected)
+        return {
+            group: found
+            for group in self.sizes
+            if group not in named and (found := self._needed(group, level)) is not None
+        }
 
     def _needed(self, group: G, level: float) -> int | None:
         """Return the fewest further verdicts that could name a system; None if none could."""

@@ -35,15 +35,12 @@ from judgeloop.settings.setting import Parse, Part, Setting, declared, described
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
-    MISSING,
     SELECTION,
     STOPPING,
     CallerOnly,
     Found,
     Inside,
-    LiveSystems,
     MinGap,
-    Missing,
     Represent,
     Vectors,
     run_setting,
@@ -77,8 +74,6 @@ class CompareConfig(ContestSettings):
         Parse(source),
         Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
-    system: LiveSystems = ()
-    missing: Missing = MISSING[0]
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
     selector: Annotated[
@@ -242,11 +237,6 @@ class CompareConfig(ContestSettings):
     def rule_row(self) -> RuleRow:
         """The rule's row in the catalogue: that of the question asked, or the rule that is named."""
         return self.gap_asked[0] if self.gap_asked else rule_row(QUESTION, self.rule)
-
-    @property
-    def takes_live(self) -> bool:
-        """Systems may answer live."""
-        return True
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

@@ -14,6 +14,7 @@ from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
+from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
@@ -45,6 +46,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
+from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import (
     Prepared,
     check_about,
@@ -148,6 +150,7 @@ def prepare(
     )
     inputs = read_inputs(config, environment, offline=offline)
     _check_live(config, inputs)
+    _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
     run = run_id(QUESTION, config, inputs, history=past, **_groups(config, inputs))
     history = None
@@ -340,20 +343,29 @@ def _check_selector(config: CompareConfig) -> None:
         )
 
 
+def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
+    """Refuse a limit of flips that no run could show to be kept."""
+    one = inputs.by_hand or config.order in {Order.RANDOM, Order.FIXED}
+    if config.max_flips is not None and one and any(judge.order_matters for judge in inputs.judges):
+        raise InputError(
+            f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
+            "use `order=both` or `order=audited` with a judge that is no person"
+        )
+
+
 def _check_live(config: CompareConfig, inputs: Inputs) -> None:
     """Refuse what has to know the outputs before they are there."""
     if not inputs.systems:
         return
     live = inputs.pool.systems[inputs.pool.live[0]]
     if Need.OUTPUT_VECTORS in config.selector_row.needs:
+        raise looks_at_all(f"selector={config.selector}", live)
+    baseline = config.trusted(inputs.pool.systems)
+    if config.rule_row.by_past and inputs.pool.systems.index(baseline) in inputs.pool.live:
         raise InputError(
-            f"`selector={config.selector}` chooses by the outputs of all items, and {live} answers "
-            "live; use `selector=random`, or write its outputs to a file first"
-        )
-    if config.rule_row.by_past and len(inputs.systems) > 1:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs, and both "
-            "systems answer live; use another rule, or a file of outputs as the baseline"
+            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs of the "
+            f"baseline, and {baseline} answers live; use another rule, or write its outputs to a file "
+            "first: judgeloop generate"
         )
 
 

@@ -84,9 +84,10 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         comparison.limits,
         asked=min(len(pool), config.max_judgments) if over else outcome.asked,
     )
-    if config.by_group is not None:
-        known = outcome.asked + len(outcome.further)
-        judgments = replace(judgments[0], worst=len(pool) - known), judgments[1]
+    if (tests := comparison.groups) is not None:
+        tests.follow([*outcome.labels, *outcome.further])
+        worst = tests.left if over else len(pool) - outcome.asked
+        judgments = replace(judgments[0], worst=worst), judgments[1]
     queries = map(pool.query, range(len(pool)))
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls

@@ -3,6 +3,8 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
+import math
+
 from judgeloop.core.errors import EXIT_OTHER_WON
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
@@ -298,9 +300,11 @@ def _risk_means(result: Result) -> tuple[str, str]:
 
 
 def _holds_for_both(result: Result) -> bool:
-    """Whether a promise about items like these is one about these items (`methods/stats/spending.py`)."""
+    """Whether a promise about items like these is one about these items, as both rules' files prove."""
     setup = result.setup
-    return setup.rule == "sequential" and setup.sampled and not setup.one_order
+    low_enough = setup.rule == "anytime" and setup.risk_threshold <= 1 / math.e
+    named = setup.rule == "sequential" or (low_enough and result.winner is not None)
+    return named and setup.sampled and not setup.one_order
 
 
 def _votes(result: Result) -> str:

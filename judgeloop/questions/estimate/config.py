@@ -53,8 +53,6 @@ class EstimateConfig(RunSettings):
             argument="OUTPUTS",
         ),
     ]
-    system: shared.LiveSystems = ()
-    missing: shared.Missing = shared.MISSING[0]
     proxy: Annotated[
         str | Judge | None,
         Setting(
@@ -183,11 +181,6 @@ class EstimateConfig(RunSettings):
     def selector_row(self) -> SelectorRow:
         """The selector's row in the catalogue."""
         return selector_row(QUESTION, self.selector)
-
-    @property
-    def takes_live(self) -> bool:
-        """The system may answer live."""
-        return True
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

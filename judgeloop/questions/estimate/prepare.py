@@ -35,6 +35,7 @@ from judgeloop.run.inputs import (
     read_inputs,
     wanted_for,
 )
+from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import (
     Prepared,
     check_about,
@@ -174,10 +175,7 @@ def _check_live(config: EstimateConfig) -> None:
         return
     chosen = f"proxy={config.proxy}" if config.proxy else f"selector={config.selector}"
     if config.proxy or config.selector_row.needs:
-        raise InputError(
-            f"`{chosen}` looks at the outputs of all items, and {config.outputs} answers live; use "
-            "`selector=random` without a `proxy`, or write its outputs to a file first"
-        )
+        raise looks_at_all(chosen, config.outputs, "`selector=random` without a `proxy`")
 
 
 def _check_layer(config: EstimateConfig) -> None:

@@ -175,7 +175,7 @@ def _interval(result: Estimated) -> str:
 def _interval_means(result: Estimated) -> str:
     """Return what the interval says, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"{sentences.DRAWN_WHOLE} {sentences.ABOUT_THE_JUDGE}"
+        return f"{sentences.DRAWN_WHOLE} {sentences.about_the_judge(result)}"
     if result.setup.guarantee:
         return sentences.promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)

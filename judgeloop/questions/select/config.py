@@ -72,7 +72,7 @@ class SelectConfig(ContestSettings):
         tuple[Source | str, ...],
         Parse(sources),
         Setting(
-            "Outputs of the systems, one file per system: JSONL, CSV or JSON.",
+            "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
             ITEMS,
             Part.CONTENT,
             CallerOnly,

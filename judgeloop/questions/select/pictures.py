@@ -95,7 +95,7 @@ def standings(result: Selected) -> Table:
     """Return a row for each system: its win rate, the bounds, and its verdicts."""
     bounded = any(row.at_most is not None for row in result.standings)
     risk = f"{result.setup.risk_threshold:g}"
-    note = f"Each pair of bounds is wrong with probability at most {risk}." if bounded else ""
+    note = f"Each bound is wrong with probability at most {risk}." if bounded else ""
     names = (
         "system",
         "win rate",

@@ -16,6 +16,7 @@ from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.questions.select.plan import no_winner
 from judgeloop.run.inputs import read_inputs
+from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 
@@ -72,6 +73,10 @@ def prepare(
     pool = inputs.pool
     against = config.against(pool.systems)
     _check_outputs(pool)
+    if inputs.systems and config.selector_row.needs & {Need.OPINIONS, Need.EPSILONS}:
+        live = pool.systems[pool.live[0]]
+        instead = "`selector=race` or `selector=random`"
+        raise looks_at_all(f"selector={config.selector}", live, instead)
     ingredients = Ingredients(
         risk=config.risk,
         items=inputs.items,
@@ -126,7 +131,9 @@ def _check_settings(config: SelectConfig) -> None:
 def _check_outputs(pool: Pool) -> None:
     """Refuse systems that no judge can tell apart: a run would spend its whole budget on them."""
     first: dict[tuple[str, ...], str] = {}
-    for name, outputs in zip(pool.systems, pool.outputs, strict=True):
+    for number, (name, outputs) in enumerate(zip(pool.systems, pool.outputs, strict=True)):
+        if number in pool.live:
+            continue
         other = first.setdefault(outputs, name)
         if other != name:
             raise InputError(

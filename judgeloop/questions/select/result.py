@@ -40,8 +40,8 @@ class SelectOptions(Part):
 class SystemRow:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
-    `at_least` and `at_most` bound the win rates over all items that are not ruled out; None if no risk
-    is stated. Both are wrong with at most the risk together, for each system by itself.
+    `at_least` and `at_most` bound its win rate over all items, or over items like these. Each is wrong,
+    at any time at which a run may end, with at most the stated risk; None if no risk is stated.
     `near_best` is True if the system may be the best. `belief` is the probability that
     the selector gives it of being the best; None for a selector without a belief.
     """
@@ -53,10 +53,10 @@ class SystemRow:
     losses: int
     abstentions: int
     queries: int
+    at_least: float | None
     at_most: float | None
     near_best: bool
     belief: float | None = None
-    at_least: float | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,7 +123,8 @@ def selected_of(
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
-    rows, interval = _standings(outcome, systems), outcome.estimate.interval
+    rows = _standings(outcome, systems, setup.risk_threshold)
+    interval = outcome.estimate.interval
     stated = interval is not None or certain
     leader, gap = tally.leader, interval[1] if interval is not None else 0.0 if certain else None
     if outcome.winner is None and interval is not None and tally.levels is not None:
@@ -152,10 +153,12 @@ def selected_of(
     )
 
 
-def _standings(outcome: Outcome[Standings], systems: Sequence[str]) -> tuple[SystemRow, ...]:
+def _standings(
+    outcome: Outcome[Standings], systems: Sequence[str], risk: float
+) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
-    Within these groups the order is by win rate.
+    Within these groups the order is by win rate. `risk` is that of each lower bound.
     """
     tally, belief = outcome.estimate.tally, outcome.belief
     rates, asked, levels = tally.rates, tally.asked, tally.levels
@@ -178,12 +181,10 @@ def _standings(outcome: Outcome[Standings], systems: Sequence[str]) -> tuple[Sys
             losses=int(tally.losses[number]),
             abstentions=int(tally.silent[number]),
             queries=int(asked[number]),
+            at_least=None if levels is None else levels.each[number].lower(risk) / levels.items,
             at_most=None if levels is None else levels.each[number].upper / levels.items,
             near_best=bool(near[number]),
             belief=None if belief is None else belief.probabilities[number],
-            at_least=None
-            if levels is None
-            else levels.each[number].lower(levels.lower_risk) / levels.items,
         )
         for number in order
     )

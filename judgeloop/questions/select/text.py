@@ -156,6 +156,9 @@ def _table(result: Selected) -> Section:
     heading = f"Win rates against {visible(result.options.baseline)}"
     if result.win_rates_biased:
         heading += ", on items that were not drawn at random: no estimates for all items"
+    elif any(row.at_most not in {None, row.win_rate} for row in result.standings):
+        where = "items like these" if result.setup.sampled else "all items"
+        heading += f"; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
     rows = sorted(result.standings, key=lambda row: _place(row, result))
     return Section(heading, tuple((visible(row.system), _row(row, result)) for row in rows))
 
@@ -178,9 +181,9 @@ def _row(row: SystemRow, result: Selected) -> str:
 
 def _state(row: SystemRow) -> str:
     believed = "" if row.belief is None else f"; belief {show_belief(row.belief)}"
-    if row.at_most is None or row.at_most == row.win_rate:
+    if row.at_most is None or row.at_least is None or row.at_most == row.win_rate:
         return believed
-    return f"{believed}; at most {100 * row.at_most:.1f} %"
+    return f"{believed}; {100 * row.at_least:.1f} to {100 * row.at_most:.1f} %"
 
 
 def show_belief(probability: float) -> str:

@@ -139,3 +139,50 @@ def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
         rule.reason_to_stop(tally)
         rule.can_be_met(tally, 1 + at % 7)
     assert len(looked) == 50
+
+
+def likelihood_ratio(wins, losses, won, lost):
+    """How much more probable so many wins and losses are from an urn than with a fair coin."""
+    found = 2.0 ** (wins + losses)
+    for at in range(wins):
+        found *= (won - at) / (won + lost - at)
+    for at in range(losses):
+        found *= (lost - at) / (won + lost - wins - at)
+    return found
+
+
+@pytest.mark.parametrize("decisive", [*range(2, 41), 80, 81, 200, 201])
+def test_a_lead_of_the_root_is_no_more_probable_without_replacement(decisive):
+    """The lemma of `methods/stats/betting.py`, for the level pool, and the one with a loss more if that cannot be."""
+    won, lost = decisive // 2, decisive - decisive // 2
+    for wins in range(1, won + 1):
+        for losses in range(min(wins, lost)):
+            if (wins - losses) ** 2 >= wins + losses:
+                assert likelihood_ratio(wins, losses, won, lost) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("risk", [0.05, 0.1, 0.2, 0.36])
+@pytest.mark.parametrize(
+    ("wins", "losses"), [(4, 4), (8, 8), (15, 15), (15, 16), (30, 30), (20, 25)]
+)
+def test_a_name_by_the_bets_for_like_items_holds_for_these_items(wins, losses, risk):
+    """Exactly: the chance that the wealth for items without end ever names the first system."""
+    alive, named = {(0, 0): 1.0}, 0.0
+    for drawn in range(wins + losses):
+        after: dict[tuple[int, int], float] = {}
+        for (w, lost), chance in alive.items():
+            left = wins + losses - drawn
+            for then, share in (
+                ((w + 1, lost), (wins - w) / left),
+                ((w, lost + 1), (losses - lost) / left),
+            ):
+                if share <= 0:
+                    continue
+                wealth = STAKES @ ((1 + BETS) ** then[0] * (1 - BETS) ** then[1])
+                if wealth >= 1 / risk:
+                    named += chance * share
+                    assert (then[0] - then[1]) ** 2 >= sum(then)
+                else:
+                    after[then] = after.get(then, 0.0) + chance * share
+        alive = after
+    assert named <= risk

@@ -137,6 +137,17 @@ def test_other_groups_are_another_run(asked):
     assert ids[0] != ids[1]
 
 
+def test_a_forecast_of_a_decided_question_says_what_its_open_groups_still_take(asked):
+    asked(BETTER)
+    forecast = (BETTER, "--by-group", "report", "--dry-run")
+    said = " ".join(asked(*forecast).stdout.split())
+    assert "already decide. The open groups still need " in said
+    calls = json.loads(asked(*forecast, "--json").stdout)["calls"]
+    assert calls["low"] == calls["expected"] == 0 < calls["worst"]
+    asked(BETTER, "--by-group", "report")
+    assert "No calls are needed" in asked(*forecast).stdout
+
+
 def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
     done = asked(CLEAR, "--by-group", "report", "--dry-run")
     assert "code (60 items) 0.4" in " ".join(done.stdout.split())

@@ -1,0 +1,316 @@
+"""Takes what other ledgers hold into one: verdicts, outputs, attempts and results, each once.
+
+A source is read as a stranger's file: from a copy of our own, with exactly the tables
+of a ledger, and row by row with its seal. Its money stays its own: a run of a source gets the name
+RUN@ORIGIN, which no budget here counts, unless the caller says that it is his. What is open in a
+source is left there. A verdict that differs under one key is reported, and neither is used until
+the caller prefers one: whoever merges first does not decide. All of it is one transaction, and
+merging twice changes nothing.
+"""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgeloop.core.errors import InputError, NoLedgerError
+from judgeloop.ledger.booking import charge, ingredients_of
+from judgeloop.ledger.connection import (
+    VERSION,
+    check_schema,
+    connect,
+    errors_of_reading,
+    key_of,
+    version_of,
+)
+from judgeloop.ledger.rows import (
+    CRC_BYTES,
+    NO_INGREDIENTS,
+    ORIGIN,
+    TAKEN,
+    AboutRow,
+    AttemptRow,
+    JudgedRow,
+    LedgerConnection,
+    OutputRow,
+    ResultRow,
+    RunRow,
+    Sealer,
+    VerdictRow,
+    change,
+    columns,
+    insert,
+    next_number,
+    one,
+    read,
+)
+
+DISPUTED = "disputed"
+ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs
+
+
+@dataclass(frozen=True, slots=True)
+class Believing:
+    """Why the rows of sources are believed.
+
+    - `key`: the key that others sealed theirs with; None if they have none, or that of this ledger.
+    - `as_they_are`: sources that the caller believes without one.
+    """
+
+    key: bytes | None = None
+    as_they_are: frozenset[Path] = frozenset()
+
+
+@dataclass(slots=True)
+class Merged:
+    """What was taken from a source, and what it spent itself, in picodollars.
+
+    `open` is the number of reservations that were left in it, and `disputed` names the item and the
+    judge of each verdict that differs from the one here.
+    """
+
+    source: Path
+    attempts: int = 0
+    verdicts: int = 0
+    outputs: int = 0
+    spent_p: int = 0
+    open: int = 0
+    disputed: tuple[str, ...] = ()
+
+
+def merge(
+    target: Path,
+    sources: Sequence[Path],
+    believing: Believing,
+    *,
+    own: bool = False,
+    prefer: Path | None = None,
+) -> list[Merged]:
+    """Take the rows of `sources` into `target`, which is made if it is missing.
+
+    With `own`, what the sources spent counts for the runs and budgets of `target`. `prefer` is the
+    source, or the target, whose verdict is used where two differ.
+
+    Raises:
+        InputError: a source is missing, is no ledger as judgeloop makes it, or is not believed;
+            nothing was taken.
+        LedgerError: a file cannot be read or written, or a row is not as it was written.
+    """
+    if prefer is not None and prefer not in {target, *sources}:
+        raise InputError(f"`prefer={prefer}`: expected one of the ledgers that are merged")
+    found = []
+    with closing(connect(target)) as new, new:  # commits, or takes everything back
+        new.execute("BEGIN IMMEDIATE")
+        for path in sources:
+            wins = None if prefer is None else path == prefer
+            with _opened(path, believing) as old:
+                found.append(_Merge(new, old, Merged(path), own=own, wins=wins).all())
+    return found
+
+
+@contextmanager
+def _opened(path: Path, believing: Believing) -> Iterator[LedgerConnection]:
+    """Yield a connection to a copy of a ledger, with what checks its seals."""
+    if not path.is_file():
+        raise InputError(f"`{path}`: there is no ledger there")
+    with tempfile.TemporaryDirectory() as folder, errors_of_reading(path):
+        copy = Path(folder) / "copy.sqlite"
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with (
+            closing(sqlite3.connect(uri, uri=True)) as read_only,
+            closing(sqlite3.connect(copy)) as to,
+        ):
+            read_only.backup(to)
+        connection = sqlite3.connect(copy, isolation_level=None, factory=LedgerConnection)
+        with closing(connection):
+            connection.path = path
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            connection.execute("PRAGMA query_only = ON")
+            if version_of(connection, path) != VERSION:
+                raise NoLedgerError(f"{path}: expected a ledger of version {VERSION}")
+            check_schema(connection, path)
+            connection.sealer = _believed(connection, path, believing)
+            yield connection
+
+
+def _believed(connection: LedgerConnection, path: Path, believing: Believing) -> Sealer:
+    """Return what checks the seals of a source.
+
+    Raises:
+        InputError: nothing says who wrote it.
+    """
+    found = connection.execute(f"SELECT {columns(AboutRow)} FROM about").fetchall()  # noqa: S608 - our own names
+    if len(found) != 1:
+        raise NoLedgerError(f"{path}: expected one row of about, found {len(found)}")
+    *about, seal = found[0]
+    for key in {believing.key, key_of(os.environ)} - {None}:
+        sealer = Sealer(str(about[0]), key)
+        if sealer.problem("about", about, seal) is None:
+            return sealer
+    if path in believing.as_they_are:
+        return Sealer(str(about[0]))
+    if isinstance(seal, bytes) and len(seal) > CRC_BYTES:
+        raise InputError(
+            f"{path} is signed with another key; name the variable that holds it "
+            "(`their_key_variable`), or believe the file as it is (`trust_origin`)"
+        )
+    raise InputError(
+        f"{path} is not signed: anybody may have written it, and its verdicts would be believed. If you "
+        f"trust the file as it is: `trust_origin={path}`"
+    )
+
+
+class _Merge:
+    """Takes the rows of one source."""
+
+    def __init__(
+        self,
+        new: LedgerConnection,
+        old: LedgerConnection,
+        found: Merged,
+        *,
+        own: bool,
+        wins: bool | None,
+    ) -> None:
+        self._new, self._old, self._found, self._own, self._wins = new, old, found, own, wins
+        self._known = _marks(new)
+        self._here: dict[int, AttemptRow] = {}  # by the attempt's number in the source
+
+    def all(self) -> Merged:
+        """Take everything."""
+        for attempt in list(read(self._old, AttemptRow, "ended IS NOT NULL ORDER BY id")):
+            self._attempt(attempt)
+        disputed = [self._verdict(row) for row in read(self._old, VerdictRow, "true ORDER BY seq")]
+        for output in read(self._old, OutputRow, "true ORDER BY seq"):
+            self._output(output)
+        for result in read(self._old, ResultRow, "true ORDER BY seq"):
+            self._result(result)
+        self._found.disputed = tuple(said for said in disputed if said)
+        (self._found.open,) = self._old.execute(
+            "SELECT count(*) FROM attempts WHERE ended IS NULL"
+        ).fetchone()
+        return self._found
+
+    def _attempt(self, attempt: AttemptRow) -> None:
+        mark = mark_of(self._old.sealer.ledger, attempt)
+        known = self._known.get(mark)
+        if known is not None:
+            held = one(self._new, AttemptRow, "id = ?", known)
+            assert held is not None, "its number was read just now"
+            self._here[attempt.id] = held
+            return
+        run = self._run(attempt.run, attempt.began_at)
+        taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
+        insert(self._new, taken)
+        charge(self._new, run, taken.charged_p)
+        self._known[mark], self._here[attempt.id] = taken.id, taken
+        self._found.attempts += 1
+        self._found.spent_p += taken.charged_p
+
+    def _run(self, run: str, began_at: str) -> str:
+        """Return the name that a run of the source has here; it is made if it is missing."""
+        if not self._own and ORIGIN not in run:
+            run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
+        if one(self._new, RunRow, "id = ?", run) is None:
+            insert(self._new, RunRow(next_number(self._new, RunRow), run, began_at, 0, 0))
+        return run
+
+    def _result(self, row: ResultRow) -> None:
+        """Take the result of a run with its texts, unless the run has one here."""
+        run = self._run(row.run, row.created_at)
+        if one(self._new, ResultRow, "run = ?", run) is None:
+            named = "digest IN (SELECT value FROM json_each(?))"
+            for text in read(self._old, JudgedRow, named, row.digests):
+                if one(self._new, JudgedRow, "digest = ?", text.digest) is None:
+                    insert(self._new, text._replace(seq=next_number(self._new, JudgedRow)))
+            insert(self._new, row._replace(seq=next_number(self._new, ResultRow), run=run))
+
+    def _verdict(self, row: VerdictRow) -> str:
+        """Take a verdict; return what it is about if it differs from the one here, and none is used."""
+        key = row.key.rpartition(" ")[2]
+        used = self._under(key)
+        theirs = self._under(self._shelf(self._old, key)) or self._if_theirs(used)
+        mine = self._under(self._shelf(self._new, key)) or (used if theirs != used else None)
+        if mine is None:
+            if theirs is None and key == row.key:
+                self._insert(row, key)
+            return ""
+        settled = self._wins is None and used is not None and theirs is not None
+        asked_anew = used not in {None, mine, theirs}
+        if mine.score == row.score or settled or asked_anew:
+            return ""
+        theirs = theirs or self._insert(row, self._shelf(self._old, key))
+        shelved = {mine: self._new, theirs: self._old}
+        winner = {None: None, True: theirs, False: mine}[self._wins]
+        for each, of in shelved.items():
+            if each != winner:
+                self._put(each, self._shelf(of, key))
+        if winner is not None:
+            self._put(winner, key)
+            return ""
+        attempt = self._attempt_of(row)
+        return f"item {attempt.item_id}, {attempt.judge}"
+
+    def _under(self, key: str) -> VerdictRow | None:
+        return one(self._new, VerdictRow, "key = ?", key)
+
+    def _if_theirs(self, row: VerdictRow | None) -> VerdictRow | None:
+        """Return a verdict of this ledger if it was taken from the source."""
+        mark = f"{TAKEN}{self._old.sealer.ledger}:"
+        return row if row is not None and self._own_attempt(row).opener.startswith(mark) else None
+
+    def _shelf(self, of: LedgerConnection, key: str) -> str:
+        """Return the key under which the verdict of a ledger is kept, and not found."""
+        return f"{DISPUTED} {of.sealer.ledger} {key}"
+
+    def _insert(self, row: VerdictRow, key: str) -> VerdictRow:
+        attempt = self._attempt_of(row)
+        number = next_number(self._new, VerdictRow)
+        taken = row._replace(seq=number, attempt=attempt.id, key=key, ingredients=NO_INGREDIENTS)
+        insert(self._new, taken)
+        self._found.verdicts += 1
+        return self._put(taken, key)
+
+    def _put(self, row: VerdictRow, key: str) -> VerdictRow:
+        """Put a verdict under a key; only under its own it serves a history."""
+        attempt = self._own_attempt(row)
+        usable = ingredients_of(self._new, attempt) if key == attempt.key else NO_INGREDIENTS
+        change(self._new, row, key=key, ingredients=usable)
+        return row._replace(key=key, ingredients=usable)
+
+    def _attempt_of(self, row: VerdictRow | OutputRow) -> AttemptRow:
+        """Return the attempt here of a row of the source."""
+        found = self._here.get(row.attempt)
+        if found is None:
+            raise NoLedgerError(f"{self._found.source}: {row.key} has no attempt that has ended")
+        return found
+
+    def _own_attempt(self, row: VerdictRow) -> AttemptRow:
+        found = one(self._new, AttemptRow, "id = ?", row.attempt)
+        assert found is not None, "the file refuses a verdict without an attempt"
+        return found
+
+    def _output(self, row: OutputRow) -> None:
+        """Take an output, unless there is one under its key: each is as good as the other."""
+        if one(self._new, OutputRow, "key = ?", row.key) is None:
+            number = next_number(self._new, OutputRow)
+            insert(self._new, row._replace(seq=number, attempt=self._attempt_of(row).id))
+            self._found.outputs += 1
+
+
+def mark_of(ledger: str, attempt: AttemptRow) -> str:
+    """Return what tells an attempt from all others of all ledgers, in the place of its opener."""
+    if attempt.opener.startswith(TAKEN):
+        return attempt.opener
+    return f"{TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
+
+
+def _marks(connection: LedgerConnection) -> dict[str, int]:
+    return {
+        mark_of(connection.sealer.ledger, row): row.id
+        for row in read(connection, AttemptRow, "ended IS NOT NULL")
+    }

@@ -1,0 +1,326 @@
+"""`ledger merge`: what others paid for is known here, once, and their money stays theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.commandline import judgeloop
+from support.database import opened
+
+from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
+from judgeloop.core.ledger import End, KeptResult, Reservation
+from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Verdict
+from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.ledger.inspection import inspect
+from judgeloop.ledger.merging import Believing, merge
+from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.pruning import prune
+from judgeloop.ledger.rows import KEY_VARIABLE
+from judgeloop.ledger.sqlite import SqliteLedger
+
+COST_P, WORST_P = 3, 10
+OURS, THEIRS = "o" * 20, "t" * 20
+
+
+def noted(key):
+    """A note whose ingredients give the verdict a place in a history."""
+    call = Call(Item(key, f"prompt of {key}"), ("old", "new"), ("a", "b"))
+    ingredients = KeyIngredients.of(JudgeIdentity("test", "m", {}), call, blind=True)
+    return {"ingredients": ingredients.to_note(), "systems": ["old", "new"]}
+
+
+def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, ledger_budget_p=None):
+    """Book verdicts by key, outputs by key, attempts of unknown cost, and some still in flight."""
+
+    async def book():
+        ledger = SqliteLedger(path, ledger_budget_p)
+
+        async def sent(keys, *, output=False):
+            wanted = [
+                [Reservation(key, WORST_P, key, "judge", noted(key), output=output)] for key in keys
+            ]
+            tickets = [ticket for (ticket,) in await ledger.reserve(run, wanted, None)]
+            await asyncio.gather(*map(ledger.sending, tickets))
+            return tickets
+
+        replies = [Reply(Verdict(score, "why"), cost_p=COST_P) for score in scores.values()]
+        await ledger.settle_all(list(zip(await sent(scores), replies, strict=True)))
+        for key, ticket in zip(outputs, await sent(outputs, output=True), strict=True):
+            reply = Reply(Output(f"text of {key} in {path.name}"), cost_p=COST_P)
+            await ledger.settle(ticket, reply)
+        for ticket in await sent([f"unknown{number}" for number in range(unknown)]):
+            await ledger.abandon(ticket, End.TIMED_OUT, "timed out")
+        texts = {"digest of a": "a", f"digest of {path.name}": path.name}
+        ledger.keep(run, KeptResult("new is better", "text", "{}", texts))
+        await sent([f"open{number}" for number in range(in_flight)])
+        await ledger.aclose()
+
+    asyncio.run(book())
+    return path
+
+
+def known(path, keys):
+    async def look():
+        ledger = SqliteLedger(path)
+        found = await ledger.verdicts(list(keys))
+        await ledger.aclose()
+        return {key: verdict.score for key, verdict in found.items()}
+
+    return asyncio.run(look())
+
+
+def spent(path):
+    with open_reader(path) as reader:
+        found = reader.spending()
+    return {
+        kind: sum(group.charged_p for group in groups.values()) for kind, groups in found.items()
+    }
+
+
+def as_they_are(*paths):
+    return Believing(as_they_are=frozenset(paths))
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return tmp_path / "team.sqlite", tmp_path / "anna.sqlite", tmp_path / "ben.sqlite"
+
+
+def test_ten_thousand_overlapping_rows_are_each_taken_once(paths):
+    team, anna, ben = paths
+    write(anna, {f"k{n}": n % 2 for n in range(6_000)}, in_flight=2)
+    write(ben, {f"k{n}": n % 2 for n in range(4_000, 10_000)}, outputs=["o1"], unknown=1)
+    first, second = merge(team, [anna, ben], as_they_are(anna, ben))
+    assert (first.attempts, first.verdicts, first.open) == (6_000, 6_000, 2)
+    assert (second.attempts, second.verdicts, second.outputs) == (6_002, 4_000, 1)
+    assert second.spent_p == 6_001 * COST_P + WORST_P
+    assert (first.disputed, second.disputed) == ((), ())
+    assert known(team, [f"k{n}" for n in range(10_000)]) == {f"k{n}": n % 2 for n in range(10_000)}
+    assert not inspect(team).problems
+    with open_reader(team) as reader:
+        assert len(reader.history(None).scores) == 10_000, "they serve as history, too"
+    before = team.read_bytes()
+    again = merge(team, [ben, anna], as_they_are(anna, ben))
+    assert [(one.attempts, one.verdicts, one.outputs) for one in again] == [(0, 0, 0)] * 2
+    assert team.read_bytes() == before, "merging twice changes nothing"
+
+
+def test_money_of_others_counts_for_no_budget_unless_the_caller_says_so(paths):
+    team, anna, ben = paths
+    write(team, {"k0": 1.0})
+    write(anna, {"k1": 1.0, "k2": 0.0}, unknown=1)
+    merge(team, [anna], as_they_are(anna))
+    theirs_p = 2 * COST_P + WORST_P
+    assert spent(team) == {
+        "day": COST_P, "judge": COST_P, "run": COST_P, "state": COST_P, "elsewhere": theirs_p,
+    }  # fmt: skip
+    with open_reader(team) as reader:
+        assert len(list(reader.requests())) == 1, "an invoice is for what was spent here"
+    # A limit of all runs of this ledger leaves room for what others spent.
+    write(team, {"k3": 1.0}, ledger_budget_p=COST_P + WORST_P)
+    assert known(team, ["k1", "k3"]) == {"k1": 1.0, "k3": 1.0}
+    merge(ben, [anna], as_they_are(anna), own=True)
+    assert (spent(ben)["state"], spent(ben)["elsewhere"]) == (theirs_p, 0)
+    assert not inspect(ben).problems
+
+
+def test_what_comes_back_is_known_as_ones_own(paths):
+    team, anna, ben = paths
+    write(anna, {"k1": 1.0})
+    write(ben, {"k2": 0.0})
+    merge(team, [anna], as_they_are(anna))
+    merge(ben, [team], as_they_are(team))
+    (back,) = merge(anna, [ben], as_they_are(ben))
+    assert (back.attempts, back.verdicts) == (1, 1), "not its own attempt once more"
+    assert known(anna, ["k1", "k2"]) == {"k1": 1.0, "k2": 0.0}
+
+
+def test_results_come_with_their_texts_each_once(paths):
+    team, anna, ben = paths
+    write(anna, {"k1": 1.0})
+    write(ben, {"k1": 1.0})
+    for _ in range(2):
+        merge(team, [anna, ben], as_they_are(anna, ben))
+    with open_reader(team) as reader:
+        runs = [run.id for run in reader.runs()]
+        assert sorted(runs) == sorted(
+            {f"night@{ledger[:12]}" for ledger in map(id_of, (anna, ben))}
+        )
+        names = {name for run in runs for name in reader.result(run).texts.values()}
+    assert names == {"a", "anna.sqlite", "ben.sqlite"}
+    with opened(team) as connection:
+        assert connection.execute("SELECT count(*) FROM judged").fetchone() == (3,)
+
+
+def id_of(path):
+    with open_reader(path) as reader:
+        return reader.id
+
+
+def test_a_copy_that_went_its_own_way_is_merged_with_what_is_new_in_it(paths):
+    team, anna, _ = paths
+    write(team, {"k1": 1.0})
+    shutil.copy(team, anna)
+    write(anna, {"k2": 0.0})
+    write(team, {"k3": 0.5})
+    (found,) = merge(team, [anna], as_they_are(anna))
+    assert (found.attempts, found.verdicts) == (1, 1)
+    assert known(team, ["k1", "k2", "k3"]) == {"k1": 1.0, "k2": 0.0, "k3": 0.5}
+    assert spent(team)["elsewhere"] == COST_P
+
+
+def test_verdicts_that_differ_are_reported_and_not_used_until_one_is_preferred(paths):
+    team, anna, _ = paths
+    write(team, {"k1": 1.0, "k2": 1.0})
+    write(anna, {"k1": 0.0, "k2": 1.0})
+    for _ in range(2):
+        (found,) = merge(team, [anna], as_they_are(anna))
+        assert found.disputed == ("item k1, judge",)
+        assert known(team, ["k1", "k2"]) == {"k2": 1.0}
+        with open_reader(team) as reader:
+            assert len(reader.history(None).scores) == 3
+            assert int((reader.history(None).numbers == 0).all(axis=1).sum()) == 2
+    for preferred, score in ((anna, 0.0), (team, 1.0), (anna, 0.0)):
+        (found,) = merge(team, [anna], as_they_are(anna), prefer=preferred)
+        assert (found.disputed, known(team, ["k1"])) == ((), {"k1": score})
+        (later,) = merge(team, [anna], as_they_are(anna))
+        assert (later.disputed, known(team, ["k1"])) == ((), {"k1": score}), "it stays settled"
+    assert not inspect(team).problems
+
+
+def test_sources_that_differ_from_each_other_settle_nothing_by_their_order(paths):
+    team, anna, ben = paths
+    write(anna, {"k": 0.0})
+    write(ben, {"k": 1.0})
+    first, second = merge(team, [anna, ben], as_they_are(anna, ben))
+    assert (first.disputed, second.disputed) == ((), ("item k, judge",))
+    assert known(team, ["k"]) == {}
+    merge(team, [anna, ben], as_they_are(anna, ben), prefer=ben)
+    assert known(team, ["k"]) == {"k": 1.0}
+
+
+def test_a_verdict_that_was_asked_for_anew_settles_the_dispute(paths):
+    team, anna, _ = paths
+    write(team, {"k": 1.0})
+    write(anna, {"k": 0.0})
+    merge(team, [anna], as_they_are(anna))
+    write(team, {"k": 0.5})
+    (found,) = merge(team, [anna], as_they_are(anna))
+    assert (found.disputed, known(team, ["k"])) == ((), {"k": 0.5})
+
+
+def test_an_output_of_ones_own_stays(paths):
+    team, anna, _ = paths
+    write(team, {}, outputs=["o"])
+    write(anna, {}, outputs=["o", "p"])
+    (found,) = merge(team, [anna], as_they_are(anna))
+    with opened(team) as connection:
+        texts = connection.execute("SELECT text FROM outputs ORDER BY key").fetchall()
+    assert (found.outputs, texts) == (
+        1, [("text of o in team.sqlite",), ("text of p in anna.sqlite",)],
+    )  # fmt: skip
+
+
+def test_a_ledger_without_a_key_is_believed_only_if_the_caller_says_so(paths):
+    team, anna, _ = paths
+    write(anna, {"k": 1.0})
+    with pytest.raises(InputError, match=f"anna.sqlite is not signed.*trust_origin={anna}"):
+        merge(team, [anna], Believing())
+    assert inspect(team).rows["attempts"] == 0
+
+
+def test_rows_with_a_key_that_is_given_enter_and_are_signed_anew(paths, monkeypatch):
+    team, anna, _ = paths
+    monkeypatch.setenv(KEY_VARIABLE, THEIRS)
+    write(anna, {"k": 1.0})
+    monkeypatch.setenv(KEY_VARIABLE, OURS)
+    with pytest.raises(InputError, match="signed with another key"):
+        merge(team, [anna], Believing())
+    with pytest.raises(InputError, match="signed with another key"):
+        merge(team, [anna], Believing(b"w" * 20))
+    merge(team, [anna], Believing(THEIRS.encode()))
+    assert known(team, ["k"]) == {"k": 1.0}
+    assert (inspect(team).signed, inspect(team).problems) == (True, ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON runs BEGIN SELECT 1; END",
+        "CREATE VIEW v AS SELECT * FROM runs",
+        "CREATE TABLE more (x)",
+        "DROP INDEX attempts_open",
+        "PRAGMA user_version = 7",
+        "PRAGMA application_id = 7",
+        "DELETE FROM about",
+    ],
+)
+def test_a_file_that_is_not_as_judgeloop_makes_it_is_refused_whole(change, paths):
+    team, anna, ben = paths
+    write(ben, {"k0": 1.0})
+    write(anna, {"k1": 1.0})
+    with opened(anna) as connection:
+        connection.execute(change)
+    with pytest.raises(NoLedgerError):
+        merge(team, [ben, anna], as_they_are(anna, ben))
+    assert inspect(team).rows["attempts"] == 0, "nothing of the other source either"
+
+
+@pytest.mark.parametrize("table", ["attempts", "verdicts", "outputs"])
+def test_a_row_that_was_changed_stops_the_whole_merge(table, paths):
+    team, anna, _ = paths
+    write(anna, {"k1": 1.0}, outputs=["o"])
+    with opened(anna) as connection:
+        connection.execute(f"UPDATE {table} SET key = 'other'")
+    with pytest.raises(DamagedLedgerError, match=table):
+        merge(team, [anna], as_they_are(anna))
+    assert inspect(team).rows["attempts"] == 0
+
+
+def test_pruning_keeps_what_tells_merged_attempts_apart(paths):
+    team, anna, _ = paths
+    write(anna, {"k1": 1.0}, unknown=0)
+    with_failure(anna)
+    merge(team, [anna], as_they_are(anna))
+    prune(team, "2999-01-01")
+    (again,) = merge(team, [anna], as_they_are(anna))
+    assert again.attempts == 0
+
+
+def with_failure(path):
+    async def book():
+        ledger = SqliteLedger(path)
+        wanted = Reservation("f", WORST_P, "item f", "judge", noted("f"))
+        ((ticket,),) = await ledger.reserve("night", [[wanted]], None)
+        await ledger.sending(ticket)
+        await ledger.release(ticket, End.FAILED, "not connected")
+        await ledger.aclose()
+
+    asyncio.run(book())
+
+
+def test_the_command_says_what_it_took_and_what_differs(paths, monkeypatch):
+    team, anna, ben = paths
+    write(anna, {"k": 0.0}, in_flight=1)
+    write(ben, {"k": 1.0})
+    trusted = [text for path in (anna, ben) for text in ("--trust-origin", path)]
+    done = judgeloop("ledger", "merge", anna, ben, "--ledger", team, *trusted)
+    assert done.exit_code == 1, done.output
+    assert f"{anna}: 1 verdict and 0 outputs taken; 1 attempt, $0.00" in done.stdout
+    assert "left there: 1 open reservation" in done.stdout
+    assert "differs, and is not used: item k, judge" in done.stdout
+    done = judgeloop("ledger", "merge", anna, ben, "--ledger", team, *trusted, "--prefer", ben)
+    assert (done.exit_code, known(team, ["k"])) == (0, {"k": 1.0})
+    shown = judgeloop("ledger", "show", "--ledger", team, "--json")
+    assert sum(one["attempts"] for one in json.loads(shown.stdout)["elsewhere"].values()) == 2
+    for more, said in (
+        (["--prefer", "other.sqlite"], "expected one of the ledgers that are merged"),
+        (["--their-key-variable", "NO_SUCH"], "this variable is not set"),
+        ([Path("missing.sqlite")], "missing.sqlite"),
+    ):
+        done = judgeloop("ledger", "merge", anna, "--ledger", team, *trusted, *more)
+        assert (done.exit_code, said in done.stderr) == (2, True), done.output
