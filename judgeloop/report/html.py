@@ -232,7 +232,12 @@ def _items(result: Shows) -> Iterable[str]:
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
-        yield _item(label, result, inside, peek or ("" if hidden else visible(label.reason)))
+        yield _item(
+            label,
+            result,
+            inside,
+            peek or ("" if hidden else visible(" ".join(label.reason.split()))),
+        )
 
 
 def _shows(label: LabelRow, result: Shows) -> bool:

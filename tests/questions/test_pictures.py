@@ -107,7 +107,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
 def test_a_live_system_is_shown_with_its_price_and_seconds():
     gave = Generated(
         system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=0, cut=0, empty=0,
-        models=(), usd=0.02, output_tokens=400, seconds_median=1.25, seconds_p95=3.0,
+        models=(), usd=0.02, usd_of_all=0.5, output_tokens=400, seconds_median=1.25, seconds_p95=3.0,
     )  # fmt: skip
     result = make_result()
     table = card(replace(result, counts=replace(result.counts, generated=(gave,))), "The systems")
@@ -124,6 +124,7 @@ def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_pat
     for line in (*others, upper):
         assert line.points[-1][1] == pytest.approx(100 * rows[line.name].at_most)
         assert (np.diff([y for _, y in line.points]) <= 1e-9).all()
-    assert lower.points[-1][1] == pytest.approx(100 * rows[result.leader].at_least)
+    # The race divides its risk over the bounds, so that the leader's is below the one shown by itself.
+    assert 0 < lower.points[-1][1] <= 100 * rows[result.leader].at_least
     table = next(one for one in result.page.board.cards if isinstance(one, Table))
     assert [row[0].removesuffix(" (baseline)") for row in table.rows] == list(rows)
