@@ -429,3 +429,10 @@ def test_python_takes_a_function_as_a_system(server):
         judgeloop_api.compare("old.jsonl", lambda prompt: prompt, **given)
     with pytest.raises(InputError, match="what may a call cost"):
         judgeloop_api.compare("old.jsonl", answer, **given | {"system": []})
+
+
+def test_after_code_that_failed_is_mended_the_same_command_goes_on(server):
+    system = command("import sys\nsys.exit('no key')\n")
+    failing(server, system)
+    assert command(ECHO) == system, "the same name"
+    assert result_of(*comparison(server, system))["winner"] == system
