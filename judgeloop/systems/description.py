@@ -21,7 +21,7 @@ from judgeloop.core.records import Item, Output
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.systems.options import KEYS, MOST_TOKENS
+from judgeloop.systems.options import KEYS
 
 MOST_BYTES = 1 << 16  # of the file, and of each text
 PLAIN = "{{prompt}}"
@@ -101,7 +101,7 @@ class Description(BaseModel):
     name: Name | None = None
     system_prompt: str | None = None
     prompt: str = PLAIN
-    max_tokens: Annotated[int, Ge(1), Le(MOST_TOKENS)] | None = None
+    max_tokens: Annotated[int, Ge(1)] | None = None
     strip_thoughts: bool | Text = False
     output_field: Text | None = None
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
