@@ -9,6 +9,7 @@ The first table has what share of the runs with a winner has 0 within the bounds
 bounds, and an interval for one look, miss the gap at the end of the run. The second has the width after
 a number of judgments, as a multiple of the width of that interval. This is Wilson's for a mean of
 scores, with the same risk on each side (`methods/stats/mean_intervals.py`); `--pairs` runs are measured.
+The third has the same for 90 % intervals of scores of right and wrong, as `estimate` states them.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ NUMBERS = (20, 50, 100, 200)
 Preferences = NDArray[np.int8]
 
 
-def once(preferences: Preferences) -> tuple[float, float]:
+def once(preferences: Preferences, risk: float = RISK) -> tuple[float, float]:
     """Return the interval of one look for the gap."""
     number, scores = len(preferences), (1 + preferences) / 2
     moments = Moments(float(scores.mean()), float(scores.var(ddof=1)) / number, number - 1)
-    low, high = interval_at_once(moments, number, UNLIMITED, 2 * RISK) or (0.0, 1.0)
+    low, high = interval_at_once(moments, number, UNLIMITED, 2 * risk) or (0.0, 1.0)
     return 2 * low - 1, 2 * high - 1
 
 
@@ -77,12 +78,12 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
     )
 
 
-def show_widths(name: str, drawn: Preferences) -> None:
-    """Print a line of the second table."""
+def show_widths(name: str, drawn: Preferences, risk: float = RISK) -> None:
+    """Print a line of the second or third table; `risk` is that of a bound."""
     cells = []
     for number in [number for number in NUMBERS if number <= drawn.shape[1]]:
-        own = [interval_of_bounds(one[:number], -one[:number], UNLIMITED, RISK) for one in drawn]
-        other = [once(one[:number]) for one in drawn]
+        own = [interval_of_bounds(one[:number], -one[:number], UNLIMITED, risk) for one in drawn]
+        other = [once(one[:number], risk) for one in drawn]
         widths, usual = (np.mean([high - low for low, high in found]) for found in (own, other))
         cells.append(f"{widths:.2f}, {widths / usual:.2f} times")
     print(f"| {name} | {' | '.join(cells)} |", flush=True)
@@ -113,6 +114,11 @@ def main() -> None:
     print("\n| verdicts | " + " | ".join(map(str, NUMBERS)) + " |\n" + "|---" * 5 + "|")
     for name, (drawn, _) in sets.items():
         show_widths(name, drawn[: given.pairs])
+    print("\n| right | " + " | ".join(map(str, NUMBERS)) + " |\n" + "|---" * 5 + "|")
+    for right in (0.5, 0.7, 0.9):
+        rng = np.random.default_rng(17)
+        drawn = np.where(rng.random((given.pairs, max(NUMBERS))) < right, 1, -1).astype(np.int8)
+        show_widths(f"{right:.0%}", drawn, RISK / 2)
 
 
 if __name__ == "__main__":

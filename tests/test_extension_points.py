@@ -108,6 +108,27 @@ FORMAT_ROW = """
     Format("said", "Sayings", "said", "`.said`"),
 """
 
+SYSTEM = '''
+"""A system that says the prompt backwards."""
+
+from judgeloop.systems.code import CodeSystem
+
+
+class Mirror(CodeSystem):
+    def sent(self, item):
+        return item.prompt
+
+    async def run(self, item):
+        return item.prompt[::-1], None, ""
+
+
+def make_system(rest, options):
+    return Mirror("mirror", rest, "1", options)
+'''
+SYSTEM_ROW = """
+    SystemRow("mirror:", "WORD", "mirror:make_system", OF_CODE),
+"""
+
 SETTING = """
     colour: Annotated[str, run_setting("Colour of the result.", STOPPING)] = "blue"
 """
@@ -286,6 +307,19 @@ def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
     assert json.loads(copy.run(*asked, "--dry-run", "--json"))["judgments"]["worst"] == 1
     copy.run("convert", tmp_path / "a.txt", "-o", tmp_path / "a.jsonl")
     assert json.loads((tmp_path / "a.jsonl").read_text()) == {"prompt": "2+2?", "output": "four"}
+
+
+def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
+    copy.add("systems/mirror.py", SYSTEM)
+    copy.row("systems/catalogue.py", "SYSTEMS = (", SYSTEM_ROW)
+
+    items = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1", "--allow-plugins"]
+    asked = ["compare", incidents / "central.jsonl", "mirror:x", *items, "--json"]
+    live = json.loads(copy.run(*asked, "--system", "mirror:x.max-cost=0"))
+    assert live["generated"][0]["asked"] == live["judged"] > 0
+    assert "mirror:WORD" in copy.run("compare", "--help-all")
+    with pytest.raises(AssertionError, match="what may a call cost"):
+        copy.run(*asked)
 
 
 # Tests that go through all settings. What is made from the code is made anew by docs/make.py.

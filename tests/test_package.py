@@ -104,6 +104,15 @@ def test_every_package_of_the_base_installation_was_audited():
         assert found, f"{name} is not in docs/explanation/security.md"
 
 
+def test_the_tests_that_the_page_of_security_names_are_there():
+    page = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(
+        r"`((?:\w+/)+test_\w+\.py)`", page.partition("**Systems that answer live")[2]
+    )
+    assert len(set(named)) > 5
+    assert not [name for name in named if not (ROOT / "tests" / name).is_file()]
+
+
 def test_the_source_distribution_holds_what_its_tests_need_and_nothing_built(sdist):
     for name in (
         "README.md",

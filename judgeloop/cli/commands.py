@@ -185,9 +185,9 @@ COMMANDS = (
     ),
     Command(
         "doctor",
-        "Check whether a judge works: key, server, model, reply, price.",
+        "Check whether a judge or a system works: key, server, model, reply, price.",
         "doctor:doctor",
-        (_class("settings.run_settings:JudgeSettings"),),
+        (_class("diagnostics.config:DoctorConfig"),),
         (RATING,),
     ),
     Command(

@@ -1,4 +1,4 @@
-"""The command `doctor`: checks the judges that the settings name, and prints the findings."""
+"""The command `doctor`: checks the judges and systems that are named, and prints the findings."""
 
 from typing import Any
 
@@ -15,24 +15,30 @@ def doctor() -> click.Command:
     return settings_command(
         "doctor",
         _examine,
-        "Check whether a judge works: key, server, model, structured output, price. Makes at most one "
-        "call for each judge.\n\nExit codes: 0 the judge works, 2 usage, 4 a check failed.",
+        "Check whether a judge works: key, server, model, structured output, price; or a system that answers "
+        "live. Makes at most one call for each.\n\nExit codes: 0 all work, 2 usage, 4 a check failed.",
     )
 
 
 def _examine(*, rating: bool, **given: Any) -> None:
     import asyncio
 
-    from judgeloop.core.errors import EXIT_JUDGE
-    from judgeloop.diagnostics.doctor import examine, render_findings
-    from judgeloop.settings.run_settings import JudgeSettings
+    from judgeloop.core.errors import EXIT_JUDGE, InputError
+    from judgeloop.diagnostics.config import DoctorConfig
+    from judgeloop.diagnostics.doctor import examine, examine_system, render_findings
 
     read = click.get_current_context().obj
     say_settings(read)
     with explained():
-        config, fit = JudgeSettings.of(**given), True
-        for spec in config.specs:
-            findings = asyncio.run(examine(config, spec, read.environment, rating=rating))
+        config, fit = DoctorConfig.of(**given), True
+        if not config.specs and not config.systems:
+            raise InputError("`judge`: expected a judge to check, or a system with `system=NAME`")
+        checks = [
+            *(examine(config, spec, read.environment, rating=rating) for spec in config.specs),
+            *(examine_system(config, name, read.environment) for name in config.systems),
+        ]
+        for check in checks:
+            findings = asyncio.run(check)
             print(as_flags(render_findings(findings, columns())))
             fit = fit and all(finding.fine is not False for finding in findings)
         raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)

@@ -1,15 +1,52 @@
-"""The settings of the commands that look into a ledger: `ledger` and its subcommands, and `runs`."""
+"""The settings of `doctor`, and of the commands that look into a ledger: `ledger` and `runs`."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
+from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import Part, Setting
-from judgeloop.settings.shared import MONEY, OUTPUT, CallerOnly, Ledger
+from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
+from judgeloop.systems.options import KEYS
+
+_OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorConfig(JudgeSettings):
+    """The settings of `doctor`: what it checks, judges or systems or both."""
+
+    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
+    system: Annotated[
+        tuple[str, ...],
+        Setting(
+            "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
+            ITEMS,
+            Part.KEY,
+            CallerOnly,
+            metavar="NAME",
+            many=True,
+            adds=True,
+            common=True,
+            example=("openai/gpt-5-mini",),
+        ),
+    ] = ()
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems to check, as typed."""
+        return [one for one in self.system if not _OPTION.search(one)]
+
+    @property
+    def options(self) -> list[str]:
+        """What the caller says of them."""
+        return [one for one in self.system if _OPTION.search(one)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
 """`doctor`: checks a judge's key, server, model, structured output and price with at most one call.
 
-The call compares a right answer with a wrong answer, or rates the right answer. It is reserved and
-booked in the ledger like any other call. Returns findings, and formats them as text. Prints nothing.
+The call compares a right answer with a wrong answer, or rates the right answer. A system that
+answers live is asked the question. The call is reserved and booked in the ledger like any other.
+Returns findings, and formats them as text. Prints nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,10 @@ from typing import Any
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.ledger import Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.protocols import Judge
+from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
-from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
+from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
 from judgeloop.engine.pace import Pace
@@ -29,6 +31,8 @@ from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.report.sentences import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
+from judgeloop.systems.catalogue import FORMS, make_system, source
+from judgeloop.systems.options import options_of
 
 RUN = "doctor"
 MARKS = {True: "ok", False: "FAILED", None: "note"}
@@ -40,6 +44,8 @@ CALL = Call(
         "The capital of France is Berlin, as far as I know.",
     ),
 )
+TOLD = Call(replace(CALL.item, reference=None), ("system",), ())  # of a system
+SHOWN = 60  # characters of an output
 RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
 
 
@@ -88,19 +94,92 @@ async def examine(
         ]
     ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
-        return [*findings, *await _try(config, judge, ledger, call)]
+        key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
+        quote, name = judge.quote(call), judge.identity.name
+        note = {"price": quote.price}
+        wanted = Reservation(key, quote.cost_p, call.item.id, name, note, anew=True)
+        asked = Asked.judge(judge, config.judge_timeout)
+        server, answer = await _try(config, ledger, wanted, asked, call, judges=[judge])
+        return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
     finally:
         await judge.aclose()
         await ledger.aclose()
 
 
-async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) -> list[Finding]:
-    """Make an attempt, and book it."""
-    key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
-    quote = judge.quote(call)
+async def examine_system(
+    config: DoctorConfig, name: str, environment: Mapping[str, str]
+) -> list[Finding]:
+    """Check the system that answers live and that `name` names, as typed."""
+    try:
+        config = within_ceiling(config, environment)
+        system = _system(config, name, environment)
+        key = digest(output_note(system.identity, system.sent(TOLD.item), RUN))
+    except (InputError, ValueError) as error:
+        return [Finding("settings", False, str(error))]
+    quote = system.quote(TOLD)
+    source_of = f", by {quote.price}" if quote.price else ""
+    price = Finding("price", True, f"a call costs at most {show_usd(quote.cost_p)}{source_of}")
+    if not system.priced:
+        needs = f"no price is known, and a budget needs one; give `system={name}.price=IN,OUT`"
+        price = Finding("price", None if config.budget is None else False, needs)
+    findings = [Finding("settings", True, _limits(name, system)), price, _place(config.ledger)]
+    if any(finding.fine is False for finding in findings):
+        return findings
     wanted = Reservation(
-        key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}, anew=True
+        key, quote.cost_p, TOLD.item.id, name, {"price": quote.price}, anew=True, output=True
     )
+    ledger = open_ledger(config.ledger, config.ledger_budget_p)
+    try:
+        server, answer = await _try(config, ledger, wanted, Asked.system(name, system), TOLD)
+    finally:
+        await system.aclose()
+        await ledger.aclose()
+    return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
+
+
+def _system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> System:
+    if not isinstance(source(name), str):
+        raise InputError(f"`system={name}`: expected a system that answers live: {FORMS}")
+    options = options_of(
+        config.options, config.systems, environment, allow_plugins=config.allow_plugins
+    )
+    return make_system(name, options[name])
+
+
+def _limits(name: str, system: System) -> str:
+    """Return who is asked, where, and with which limit."""
+    known = system.identity.parameters
+    where = f" at {known['endpoint']}" if "endpoint" in known else ""
+    tokens = known.get("max_output_tokens")
+    default = " by default" if system.limit_is_default else ""
+    limit = (
+        f"{int(tokens):,} tokens of output{default}" if tokens else f"{known['timeout']} s a call"
+    )
+    return f"{name}: {system.identity.name}{where}; its limit is {limit}"
+
+
+def _output(system: System, answer: Answer | Output) -> Finding:
+    if not isinstance(answer, Output):
+        return Finding("output", False, f"there is no output: {answer.reason}")
+    output = system.read(answer)
+    if output.text is None:
+        return Finding("output", False, f"it gave no output: {output.failed}")
+    ended = "the limit cut it" if output.cut else "it ended by itself"
+    shown = " ".join(output.text.split())[:SHOWN]
+    said = f"{len(output.text):,} characters after {output.seconds:.1f} s; {ended}: {shown!r}"
+    return Finding("output", None if output.cut or not shown else True, said)
+
+
+async def _try(
+    config: JudgeSettings,
+    ledger: Ledger,
+    wanted: Reservation,
+    asked: Asked,
+    call: Call,
+    *,
+    judges: Sequence[Judge] = (),
+) -> tuple[list[Finding], Answer | Output | None]:
+    """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)
     cap_p = None if config.budget_p is None else before.charged_p + config.budget_p
 
@@ -115,18 +194,17 @@ async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) 
             if config.ledger_budget is None
             else "what `budget` and `ledger_budget` leave"
         )
-        may = f"one call may cost {show_usd(quote.cost_p)}, more than {limit}"
-        return [Finding("budget", False, may)]
+        may = f"one call may cost {show_usd(wanted.cost_p)}, more than {limit}"
+        return [Finding("budget", False, may)], None
     once = RetryPolicy(attempts=1, patience_s=0)
-    state = RunState[Any](Terms(RUN, timeout_s=config.judge_timeout, policy=once))
-    accounts = Accounts([judge], ledger, state)
+    state = RunState[Any](Terms(RUN, policy=once))
+    accounts = Accounts(judges, ledger, state)
     # The only item is not to blame.
-    asked = Asked.judge(judge, config.judge_timeout)
     attempts = Attempts(asked, accounts, Pace(1), state, first_items=1)
     try:
         answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:
-        return [Finding("server", False, str(error))]
+        return [Finding("server", False, str(error))], None
     cost = f"; the call cost {show_usd(state.spent_p)}"
     if used := tokens(state.tokens):
         cost += f", for {used}"
@@ -135,7 +213,7 @@ async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) 
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
     reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
-    return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
+    return [server, *([] if reported else [NO_USAGE])], answer
 
 
 async def _attempt(

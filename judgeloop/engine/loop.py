@@ -90,11 +90,12 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
-        wrong = None
-        while not wrong and not state.reason and len(told) < len(queries):
-            some = queries[len(told) :][: AT_ONCE if pool.live else None]
-            told += await answers(oracle, some, before=len(told))
+        for begin in range(0, len(queries), AT_ONCE if pool.live else len(queries)):
+            some = queries[begin:][: AT_ONCE if pool.live else None]
+            told += await answers(oracle, some, before=begin)
             wrong = oracle.sources.wrong(some, state.terms.max_failed)
+            if wrong or state.reason or len(told) < begin + len(some):
+                break
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()

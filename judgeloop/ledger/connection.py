@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
-from judgeloop.core.ledger import NOTHING, End
+from judgeloop.core.ledger import NOTHING
 from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger.rows import (
     CRC_BYTES,
@@ -28,6 +28,7 @@ from judgeloop.ledger.rows import (
     insert,
     now,
 )
+from judgeloop.ledger.schema import DDL
 
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
 MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
@@ -40,101 +41,6 @@ NETWORK = (
 OF_HOST = "9p fuse.vmhgfs-fuse vboxsf virtiofs vmhgfs"
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 VERSION = 1
-
-# Columns in _p are picodollars. Each transaction updates charged_p of a run together with its attempts,
-# so that the check against the budget is atomic among threads and processes. `seq` numbers the rows in
-# the order written, and `seen` is the last verdict recorded before the run began: neither depends on the
-# clock. `seal` is the row's checksum (`rows.py`). `ingredients` are those of a verdict's key, as numbers
-# of texts: run, judge, item, the two systems, and the outputs in the order shown. They are one value, so
-# that a history of a million is read in seconds. A text is a value as JSON: the id of a run, a judge, an
-# item with the digests of its texts, the name of a system, or the digest of an output; 0 is no value.
-# AUTOINCREMENT: the number of a row that was deleted is never given to another.
-ENDS = ", ".join(f"'{end}'" for end in End)
-DDL = (
-    """CREATE TABLE about (
-    id          TEXT PRIMARY KEY,
-    created_at  TEXT NOT NULL,
-    seal        BLOB NOT NULL
-) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE runs (
-    seq         INTEGER PRIMARY KEY,
-    id          TEXT NOT NULL UNIQUE,
-    created_at  TEXT NOT NULL,
-    seen        INTEGER NOT NULL CHECK (seen >= 0),
-    charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
-    finished    INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
-    seal        BLOB NOT NULL
-) STRICT""",
-    f"""CREATE TABLE attempts (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    run         TEXT NOT NULL REFERENCES runs (id),
-    opener      TEXT NOT NULL,
-    key         TEXT NOT NULL,
-    item_id     TEXT NOT NULL,
-    judge       TEXT NOT NULL,
-    note        TEXT NOT NULL,
-    state       TEXT NOT NULL
-                CHECK (state IN ('reserved', 'sent', 'settled', 'released', 'abandoned')),
-    ended       TEXT CHECK (ended IN ({ENDS})),
-    reserved_p  INTEGER NOT NULL CHECK (reserved_p >= 0),
-    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
-    rehearsed   INTEGER NOT NULL DEFAULT 0 CHECK (rehearsed IN (0, 1)),
-    outcome     TEXT,
-    usage       TEXT,
-    model       TEXT,
-    request_id  TEXT,
-    began_at    TEXT NOT NULL,
-    ended_at    TEXT,
-    seal        BLOB NOT NULL,
-    CHECK ((ended IS NULL) = (state IN ('reserved', 'sent')))
-) STRICT""",
-    "CREATE INDEX attempts_by_run ON attempts (run)",
-    "CREATE INDEX attempts_by_key ON attempts (key)",
-    "CREATE INDEX attempts_by_item ON attempts (item_id)",
-    "CREATE INDEX attempts_open ON attempts (run) WHERE ended IS NULL",
-    """CREATE TABLE texts (
-    id          INTEGER PRIMARY KEY,
-    text        TEXT NOT NULL UNIQUE,
-    seal        BLOB NOT NULL
-) STRICT""",
-    """CREATE TABLE verdicts (
-    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
-    attempt     INTEGER NOT NULL REFERENCES attempts (id),
-    cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
-    score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
-    key         TEXT NOT NULL UNIQUE,
-    reason      TEXT NOT NULL,
-    ingredients BLOB NOT NULL CHECK (length(ingredients) = 28),
-    seal        BLOB NOT NULL
-) STRICT""",
-    """CREATE TABLE outputs (
-    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
-    attempt     INTEGER NOT NULL REFERENCES attempts (id),
-    cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
-    key         TEXT NOT NULL UNIQUE,
-    text        TEXT,
-    failed      TEXT NOT NULL,
-    cut         INTEGER NOT NULL CHECK (cut IN (0, 1)),
-    tokens      INTEGER CHECK (tokens >= 0),
-    seconds     REAL NOT NULL CHECK (seconds >= 0),
-    model       TEXT NOT NULL,
-    created_at  TEXT NOT NULL,
-    seal        BLOB NOT NULL,
-    CHECK ((text IS NULL) = (failed <> ''))
-) STRICT""",
-    """CREATE TABLE results (
-    seq         INTEGER PRIMARY KEY,
-    run         TEXT NOT NULL UNIQUE REFERENCES runs (id),
-    created_at  TEXT NOT NULL,
-    headline    TEXT NOT NULL,
-    text        TEXT NOT NULL,
-    document    TEXT NOT NULL,
-    digests     TEXT NOT NULL, seal BLOB NOT NULL
-) STRICT""",
-    """CREATE TABLE judged (
-    seq INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL, seal BLOB NOT NULL
-) STRICT""",
-)
 
 
 def key_of(environment: Mapping[str, str]) -> bytes | None:

@@ -13,6 +13,7 @@ from judgeloop.providers.chat import Chat, Messages, Said
 from judgeloop.providers.ending import FILTERED, TOO_LONG
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
+from judgeloop.providers.streams import EndedEarlyError
 
 # Anthropic bills nothing for a refusal without output.
 PROVIDER = Provider(
@@ -183,6 +184,28 @@ class AnthropicChat(Chat[Message]):
             "strict": True,
         }
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+
+    def _whole(self, events: Sequence[Any]) -> Any:
+        """Return the events as one message."""
+        found: dict[str, Any] = {}
+        for event in events:
+            match event.get("type"):
+                case "error":
+                    return event
+                case "message_start":
+                    found = event["message"] | {"content": [], "stop_reason": None}
+                case "content_block_start":
+                    found["content"].append(event["content_block"])
+                case "content_block_delta" if event["delta"].get("type") == "text_delta":
+                    found["content"][event["index"]]["text"] += event["delta"]["text"]
+                case "message_delta":
+                    usage = (found.get("usage") or {}) | (event.get("usage") or {})
+                    found |= event["delta"] | {"usage": usage}
+                case "message_stop":
+                    return found
+                case _:
+                    pass
+        raise EndedEarlyError
 
     def _is_truncated(self, message: Message) -> bool:
         return message.stop_reason == "max_tokens"

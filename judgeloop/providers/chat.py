@@ -33,6 +33,13 @@ from judgeloop.providers.endpoint import Endpoint, Provider
 from judgeloop.providers.failures import Failure
 from judgeloop.providers.prices import STANDARD, Published, unpublished
 from judgeloop.providers.replies import WireReply
+from judgeloop.providers.streams import (
+    EVENTS,
+    STREAMED_FROM,
+    EndedEarlyError,
+    events_of,
+    is_stream,
+)
 from judgeloop.providers.token_limit import TokenLimit
 
 WireT = TypeVar("WireT", bound=WireReply)
@@ -111,6 +118,7 @@ class Chat(ABC, Generic[WireT]):
     path: ClassVar[str]
     request_id_header: ClassVar[str]
     reply_name: ClassVar[str]
+    streaming: ClassVar[Mapping[str, Any]] = {"stream": True}  # asks for a stream of events
     wire: type[WireT]
     parameters: ClassVar[Mapping[str, str]]
 
@@ -176,12 +184,17 @@ class Chat(ABC, Generic[WireT]):
 
         request, endpoint = self.request(call, messages), self.spec.endpoint
         _, api_error = self._sdk()
+        options: dict[str, Any] = {}
+        if self.limit.of(call) > STREAMED_FROM:
+            request, options = {**request, **self.streaming}, {"headers": {"Accept": EVENTS}}
         try:
             # The SDK's untyped `post` returns the raw reply, which is checked below: the typed
             # methods accept any body with status 200. It also sends the request unchanged, which
             # takes half the time.
             with self._clients.one() as client:
-                raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
+                raw = await client.post(
+                    self.path, cast_to=httpx2.Response, body=request, options=options
+                )
         except api_error as error:
             failure = Failure.of(error) if hasattr(error, "status_code") else None
             if failure and ran_out(failure):  # it may be billed
@@ -193,7 +206,8 @@ class Chat(ABC, Generic[WireT]):
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(endpoint) from None
-        message, texts = self._message(raw.content), _texts(messages)
+        streamed = bool(options) and is_stream(raw.content)
+        message, texts = self._message(raw.content, streamed=streamed), _texts(messages)
         billed, usage = self._bill(message, call, texts), message.tokens()
         cut = _cut(usage, texts) if billed.cost_p == 0 else None
         return endpoint.clean_reply(
@@ -221,6 +235,14 @@ class Chat(ABC, Generic[WireT]):
         """Import the provider's SDK; return its client class and the class of its errors."""
 
     @abstractmethod
+    def _whole(self, events: Sequence[Any]) -> Any:
+        """Return the events of a stream as one body, or the event that is an error.
+
+        Raises:
+            EndedEarlyError: the last event is missing.
+        """
+
+    @abstractmethod
     def _is_truncated(self, message: WireT) -> bool:
         """Return whether the reply was cut at the limit of output tokens."""
 
@@ -240,14 +262,17 @@ class Chat(ABC, Generic[WireT]):
         del failure, request
         return False
 
-    def _message(self, content: bytes) -> WireT:
+    def _message(self, content: bytes, *, streamed: bool) -> WireT:
         """Return the reply in a body; the key is removed before anything is parsed or quoted."""
         try:
-            body = self.spec.endpoint.without_key(from_json(content))
+            whole = self._whole(list(events_of(content))) if streamed else from_json(content)
+            body = self.spec.endpoint.without_key(whole)
             failure = Failure.within(body)
             if failure is None:
                 return self.wire.model_validate(body)
-        except (ValidationError, ValueError):
+        except EndedEarlyError:
+            raise JudgeError(ErrorKind.RETRY, "the stream ended early", billed=True) from None
+        except (ValidationError, ValueError, TypeError, LookupError, AttributeError):
             raise JudgeError(
                 ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True
             ) from None

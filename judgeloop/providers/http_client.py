@@ -15,6 +15,7 @@ from typing import Any, final
 import httpx2
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.providers import streams
 from judgeloop.providers.connections import ReplyBackend, ReplyStream
 from judgeloop.providers.endpoint import Endpoint
 
@@ -168,6 +169,7 @@ async def bound_body(response: httpx2.Response) -> None:
         raise UnknownEncodingError("the reply's content encoding was not asked for")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     windows = WINDOWS[codings[0]] if codings else ()
+    streamed = response.request.headers.get("accept") == streams.EVENTS
     connection = response.extensions.get("network_stream")
     response.stream = BoundedStream(
         response.stream,
@@ -175,6 +177,7 @@ async def bound_body(response: httpx2.Response) -> None:
         partial(connection.left_over, response.request.method.encode())
         if isinstance(connection, ReplyStream)
         else _nothing_left,
+        streams.MOST_BYTES if streamed else MOST_BYTES,
     )
     if windows:
         del response.headers["content-encoding"]
@@ -190,6 +193,7 @@ class BoundedStream(httpx2.AsyncByteStream):
         stream: httpx2.AsyncByteStream,
         windows: tuple[int, ...] = (),
         left_over: Callable[[], bool] = _nothing_left,
+        most: int = MOST_BYTES,
     ) -> None:
         """`windows` are zlib's window sizes to try; empty for a body that is not compressed.
 
@@ -199,14 +203,14 @@ class BoundedStream(httpx2.AsyncByteStream):
         self._left_over = left_over
         self._windows = windows
         self._decompressor = zlib.decompressobj(windows[0]) if windows else None
-        self._left = MOST_BYTES  # of the body as it arrives
-        self._decoded_left = MOST_BYTES
+        self._left = most  # of the body as it arrives
+        self._decoded_left = self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the body, chunk by chunk.
 
         Raises:
-            ReplyTooLargeError: the body is larger than `MOST_BYTES`.
+            ReplyTooLargeError: the body is larger than `most` bytes.
             DecodingError: the body cannot be decompressed.
             LeftOverError: bytes stand behind the body.
         """
@@ -224,7 +228,7 @@ class BoundedStream(httpx2.AsyncByteStream):
         try:
             decoded = self._decompressor.decompress(chunk, self._decoded_left + 1)
         except zlib.error as error:
-            if self._decoded_left < MOST_BYTES or len(self._windows) == 1:
+            if self._decoded_left < self._most or len(self._windows) == 1:
                 raise httpx2.DecodingError(str(error)) from None
             self._windows = self._windows[1:]
             self._decompressor = zlib.decompressobj(self._windows[0])

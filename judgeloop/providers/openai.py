@@ -6,7 +6,7 @@ that are needed. OpenAI gets no sampling parameters, because newer models refuse
 
 import math
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
@@ -21,6 +21,7 @@ from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
 from judgeloop.providers.prices import FLEX, FLEX_OR_STANDARD, STANDARD, note
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
+from judgeloop.providers.streams import EndedEarlyError
 
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
@@ -190,6 +191,10 @@ class OpenAIChat(Chat[ChatCompletion]):
     path = "/chat/completions"
     request_id_header = "x-request-id"
     reply_name = "chat completion"
+    streaming: ClassVar[Mapping[str, Any]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     wire = ChatCompletion
     parameters: ClassVar[Mapping[str, str]] = SAMPLING | {"verbosity": "verbosity"}
 
@@ -266,6 +271,22 @@ class OpenAIChat(Chat[ChatCompletion]):
             return {"logprobs": True, "top_logprobs": 20}
         strict = {"name": "verdict", "strict": True, "schema": dict(form.schema)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
+
+    def _whole(self, events: Sequence[Any]) -> Any:
+        """Return the chunks as one completion."""
+        if failed := [event for event in events if event.get("error")]:
+            return failed[0]
+        chunks = [choice for event in events for choice in event.get("choices") or ()]
+        ends = [chunk["finish_reason"] for chunk in chunks if chunk.get("finish_reason")]
+        if not ends:
+            raise EndedEarlyError
+        deltas = [chunk.get("delta") or {} for chunk in chunks]
+        message = {
+            name: "".join(delta.get(name) or "" for delta in deltas) or None
+            for name in ("content", "refusal")
+        }
+        told = {name: text for event in events for name, text in event.items() if text is not None}
+        return told | {"choices": [{"index": 0, "finish_reason": ends[-1], "message": message}]}
 
     def _is_truncated(self, message: ChatCompletion) -> bool:
         one_token = self.spec.form is not None and self.spec.form.by == "logprob"

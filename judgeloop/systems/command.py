@@ -76,7 +76,7 @@ class CommandSystem(CodeSystem):
         feeding = asyncio.create_task(
             _feed(process, str(self.sent(item)).encode("utf-8", "replace"))
         )
-        hearing = asyncio.create_task(_last_of(process))
+        hearing = asyncio.create_task(_last_of(process.stderr))
         try:
             async with time_limit(self.limit_s):
                 output = await _all_of(process)
@@ -87,9 +87,10 @@ class CommandSystem(CodeSystem):
             ) from None
         finally:
             _end(process)
-            feeding.cancel()
-            await asyncio.wait([feeding, hearing], timeout=LINGER_S)
-            hearing.cancel()
+            rest = asyncio.create_task(_last_of(process.stdout))  # so that the pipe is closed
+            _, late = await asyncio.wait([feeding, hearing, rest], timeout=LINGER_S)
+            for task in late:
+                task.cancel()
             said = hearing.result() if hearing.done() and not hearing.cancelled() else b""
         if code:
             raise FailedError(f"{_ended(code)}{_quoted(said)}")
@@ -161,11 +162,11 @@ async def _all_of(process: Process) -> bytes:
     return bytes(found)
 
 
-async def _last_of(process: Process) -> bytes:
-    """Read standard error to its end, and return the last of it."""
-    assert process.stderr is not None, "it is a pipe"
+async def _last_of(pipe: asyncio.StreamReader | None) -> bytes:
+    """Read a pipe to its end, and return the last of it."""
+    assert pipe is not None, "it is a pipe"
     found = b""
-    while piece := await process.stderr.read(PIECE):
+    while piece := await pipe.read(PIECE):
         found = (found + piece)[-LAST_BYTES:]
     return found
 

@@ -23,7 +23,7 @@ from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS
 from judgeloop.providers.token_limit import THINKING_TOKENS
-from judgeloop.systems.options import KEYS, MOST_TOKENS
+from judgeloop.systems.options import KEYS
 
 SUFFIX = ".toml"
 MOST_BYTES = 1 << 16  # of the file, and of each text
@@ -53,7 +53,7 @@ class Fields(BaseModel):
     name: Name | None = None
     system_prompt: str | File | None = None
     prompt: str | File = PLAIN
-    max_tokens: Annotated[int, Ge(1), Le(MOST_TOKENS)] | None = None
+    max_tokens: Annotated[int, Ge(1)] | None = None
     strip_thoughts: bool | Name = False
     output_field: Name | None = None
     effort: str | None = None

@@ -249,6 +249,19 @@ def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_f
     assert 10 < forecast["calls"]["worst"] - rest["calls"]["worst"] < ITEMS
 
 
+def test_controls_test_the_judge_and_not_its_proxy(server, proxied):
+    command = [*proxied("cheap", 0.1), "--controls", "on", "--max-judgments", 30]
+    short = [*command, "--budget", "0.001"]
+    assert result_of(*short)["controls"][0]["end"] is None, "the proxy has used the money up"
+    without = result_of(*command, "--controls", "off", "--dry-run")["calls"]["worst"]
+    assert result_of(*command, "--dry-run")["calls"]["worst"] == without + 80
+    done = judgeloop(*command)
+    assert done.exit_code == 4, "a judge that looks for one word tells no question from another"
+    models = [request["model"] for request in server.requests]
+    assert models.count("cheap") == ITEMS
+    assert set(models[ITEMS:]) == {"judge"}
+
+
 @pytest.mark.parametrize("allowed", ["0.2", "1"])
 def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
     server, drawing, allowed

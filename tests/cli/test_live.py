@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -261,7 +263,7 @@ WRONG = [
     (["openai/a=b"], "expected the name of a model without ="),
     ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
     ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
-    ([LIVE, "--system", f"{LIVE}.max-tokens=17000"], "would have to be streamed"),
+    ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a number of tokens, 1 or more"),
     ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected seconds"),
     ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
     ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
@@ -368,6 +370,16 @@ def test_a_key_that_a_server_quotes_is_masked_before_it_is_judged(server):
     assert judged
     assert "of-mine-1234567890" not in json.dumps(judged)
     assert b"of-mine-1234567890" not in Path(".judgeloop/ledger.sqlite").read_bytes()
+
+
+def test_an_output_that_was_changed_in_the_ledger_is_refused(server):
+    result_of(*comparison(server))
+    with closing(sqlite3.connect(".judgeloop/ledger.sqlite", isolation_level=None)) as ledger:
+        ledger.execute("update outputs set text = 'better than it was'")
+    sent = len(server.requests)
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "--seed", "9"))
+    assert (done.exit_code, len(server.requests)) == (1, sent), done.output
+    assert "was changed" in re.sub(r"\s+", " ", done.stderr)
 
 
 def test_a_name_that_says_nothing_serves_its_own_run_alone(server):

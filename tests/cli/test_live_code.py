@@ -108,6 +108,26 @@ def test_a_command_inherits_no_key_and_no_file(server):
     assert all(re.fullmatch(r"What is \d+ and \d+\?", one["in"]) for one in found)
 
 
+def test_an_items_text_is_no_argument_no_second_command_and_no_path(server):
+    texts = [
+        "--help",
+        "; touch here",
+        "$(touch here)",
+        "../../etc/passwd",
+        "-c 'touch here'",
+        "a\nb",
+    ]
+    rows = [
+        {"id": f"item-{n}", "prompt": f"{texts[n % len(texts)]} {n}", "group": "; touch here"}
+        for n in range(ITEMS)
+    ]
+    Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = told(server, f"command:{sys.executable} tell.py")
+    assert {one["in"] for one in found} <= {row["prompt"] for row in rows}
+    assert all(one["args"] == [] for one in found)
+    assert not Path("here").exists()
+
+
 def test_a_command_gets_the_variables_that_the_caller_names(server):
     system = f"command:{sys.executable} tell.py"
     more = ["--system", f"{system}.pass-env=OTHER"]
@@ -260,6 +280,7 @@ RETURNED = [
     ("'x' * (5 << 20)", "has more than 4 MiB"),
     ("1 / 0", "raised ZeroDivisionError: division by zero (own_"),
     ("__import__('sys').exit(3)", "raised SystemExit: 3"),
+    ("(_ for _ in ()).throw(__import__('asyncio').CancelledError())", "raised CancelledError"),
     ("__import__('time').sleep(30)", "no output within 0.2 s; its threads left behind: "),
 ]
 

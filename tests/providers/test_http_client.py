@@ -134,7 +134,8 @@ def test_the_limit_is_exact_and_counts_what_is_decompressed(excess, read, pack, 
             yield sent[start : start + piece]
 
     async def story():
-        response = httpx2.Response(200, headers=headers, content=chunks())
+        request = httpx2.Request("POST", "http://127.0.0.1")
+        response = httpx2.Response(200, headers=headers, content=chunks(), request=request)
         await bound_body(response)
         return await response.aread()
 
