@@ -232,7 +232,12 @@ def _items(result: Shows) -> Iterable[str]:
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
-        yield _item(label, result, inside, peek or ("" if hidden else visible(label.reason)))
+        yield _item(
+            label,
+            result,
+            inside,
+            peek or ("" if hidden else visible(" ".join(label.reason.split()))),
+        )
 
 
 def _shows(label: LabelRow, result: Shows) -> bool:
@@ -266,7 +271,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
-    parts = [f'<p class="text prompt" dir="auto">{_shown(prompt)}</p>']
+    parts = [f'<p class="text prompt" dir="auto" tabindex="0">{_shown(prompt)}</p>']
     parts += [
         f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
     ]

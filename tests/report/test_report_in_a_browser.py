@@ -107,7 +107,7 @@ def test_search_filters_and_order_act_on_the_items(shown):
     assert visible_items(page) == 4
     assert (
         page.run("return document.getElementById('shown').textContent")
-        == "4 of 40 judged items are shown."
+        == "4 of 40 judged items fit."
     )
     page.run(
         "const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))"

@@ -19,6 +19,7 @@ from judgeloop.report.words import count
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
+NOT_DRAWN = "The items were not drawn at random: these are no estimates for all items."
 
 
 def course_of(
@@ -96,6 +97,7 @@ def standings(result: Selected) -> Table:
     bounded = any(row.at_most is not None for row in result.standings)
     risk = f"{result.setup.risk_threshold:g}"
     note = f"Each bound is wrong with probability at most {risk}." if bounded else ""
+    note = NOT_DRAWN if result.win_rates_biased else note
     names = (
         "system",
         "win rate",
