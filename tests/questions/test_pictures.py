@@ -111,7 +111,7 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     )  # fmt: skip
     result = make_result()
     table = card(replace(result, counts=replace(result.counts, generated=(gave,))), "The systems")
-    assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3 s"),)
+    assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
