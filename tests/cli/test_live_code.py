@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -11,6 +12,9 @@ import pytest
 from support.chat_server import ChatServer
 from support.commandline import judged_by, judgeloop, result_of
 from support.live import ITEMS, of_both, write_items, write_outputs
+
+import judgeloop as judgeloop_api
+from judgeloop.core.errors import InputError
 
 ECHO = "import sys\nprint('good', sys.stdin.read())\n"
 
@@ -409,3 +413,26 @@ def test_the_same_command_twice_is_refused(server):
     done = judgeloop(*base)
     assert (done.exit_code, server.requests) == (2, [])
     assert "are the same system" in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_python_takes_a_function_as_a_system(server):
+    system = function("async def answer(prompt):\n    return 'good ' + prompt\n", "direct")
+    sys.path.insert(0, str(Path.cwd()))
+    answer = importlib.import_module("own_direct").answer
+    given = {
+        "items": "items.jsonl", "judge": "openai/judge", "judge_base_url": server.url,
+        "judge_price": "1,10", "system": [f"{system}.max-cost=0"],
+    }  # fmt: skip
+    assert judgeloop_api.compare("old.jsonl", answer, **given).winner == system
+    assert judgeloop_api.compare("old.jsonl", ("mine", answer), **given).winner == "mine"
+    with pytest.raises(InputError, match=r"at the top of a module; found .*<lambda>"):
+        judgeloop_api.compare("old.jsonl", lambda prompt: prompt, **given)
+    with pytest.raises(InputError, match="what may a call cost"):
+        judgeloop_api.compare("old.jsonl", answer, **given | {"system": []})
+
+
+def test_after_code_that_failed_is_mended_the_same_command_goes_on(server):
+    system = command("import sys\nsys.exit('no key')\n")
+    failing(server, system)
+    assert command(ECHO) == system, "the same name"
+    assert result_of(*comparison(server, system))["winner"] == system
