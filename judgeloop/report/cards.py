@@ -28,12 +28,20 @@ def costs(result: RunResult) -> Section:
         "What it cost",
         rows(
             ("paid", money(result)),
+            *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
             (every, "" if whole is None else f"about {_dollars(whole)}"),
             ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
         ),
     )
+
+
+def _parts(result: RunResult) -> list[tuple[str, str]]:
+    """Return what went into outputs and what into judging, if systems answered live."""
+    parts = (("for outputs", result.generating_usd), ("for judging", result.judging_usd))
+    live = result.counts.generated
+    return [(name, _dollars(usd)) for name, usd in parts if live and usd is not None]
 
 
 def trust(result: RunResult) -> Section:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from judgeloop.core.records import Label
+from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.cards import costs, once, systems, trust
@@ -19,7 +19,7 @@ from judgeloop.report.words import count
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
-NOT_DRAWN = "The items were not drawn at random: these are no estimates for all items."
+SMALLEST_BELIEF = 0.001
 
 
 def course_of(
@@ -57,7 +57,7 @@ def board(result: Selected) -> Board:
     return Board(
         "Which of many systems is the best?",
         tuple(_bounds(result)),
-        (standings(result), costs(result), trust(result), *systems(result)),
+        (costs(result), trust(result), *systems(result)),
         once(result),
     )
 
@@ -93,34 +93,62 @@ def _bounds(result: Selected) -> list[Chart]:
 
 
 def standings(result: Selected) -> Table:
-    """Return a row for each system: its win rate, the bounds, and its verdicts."""
-    bounded = any(row.at_most is not None for row in result.standings)
-    risk = f"{result.setup.risk_threshold:g}"
-    note = f"Each bound is wrong with probability at most {risk}." if bounded else ""
-    note = NOT_DRAWN if result.win_rates_biased else note
-    names = (
-        "system",
-        "win rate",
-        *(("at least", "at most") if bounded else ()),
-        "won",
-        "ties",
-        "lost",
-        "items",
-    )
-    against = visible(result.options.baseline)
-    return Table(
-        f"Win rates against {against}",
-        names,
-        tuple(_cells(row, against, bounded=bounded) for row in result.standings),
-        note,
-    )
+    """Return the standings: the winner, then by win rate, and last what is not judged."""
+    every = sorted(result.standings, key=lambda row: _place(row, result))
+    rows = [_cells(row, result) for row in every]
+    # A column that nothing stands in says nothing.
+    told = [name for name in rows[0] if any(row[name] for row in rows)]
+    cells = tuple(tuple(row[name] for name in told) for row in rows)
+    return Table(_heading(result), tuple(told), cells)
 
 
-def _cells(row: SystemRow, baseline: str, *, bounded: bool) -> tuple[str, ...]:
-    shares = (row.win_rate, row.at_least, row.at_most) if bounded else (row.win_rate,)
-    name = visible(row.system)
-    if name == baseline:
-        return (f"{name} (baseline)", "50.0 %", *[""] * (len(shares) + 3))
-    counts = (row.wins, row.ties, row.losses, row.queries)
-    rates = ("" if share is None else f"{PER_CENT * share:.1f} %" for share in shares)
-    return (name, *rates, *(f"{number:,}" for number in counts))
+def _heading(result: Selected) -> str:
+    heading = f"Win rates against {visible(result.options.baseline)}"
+    if result.win_rates_biased:
+        return f"{heading}, on items that were not drawn at random: no estimates for all items"
+    if any(row.at_most not in {None, row.win_rate} for row in result.standings):
+        where = "items like these" if result.setup.sampled else "all items"
+        return f"{heading}; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
+    return heading
+
+
+def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
+    """Return what a row of the standings is sorted by."""
+    rate = -math.inf if row.win_rate is None else row.win_rate
+    return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
+
+
+def _cells(row: SystemRow, result: Selected) -> dict[str, str]:
+    """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
+    base = row.system == result.options.baseline
+    bounds = (None, None) if base or row.at_most == row.win_rate else (row.at_least, row.at_most)
+    counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
+    won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
+    return {
+        "system": f"{visible(row.system)}{' (baseline)' if base else ''}",
+        "win rate": _share(TIE if base else row.win_rate),
+        "at least": _share(bounds[0]),
+        "at most": _share(bounds[1]),
+        "won": won,
+        "ties": tied,
+        "lost": lost,
+        "no verdict": silent if row.abstentions else "",
+        "items": asked,
+        "belief": "" if row.belief is None else show_belief(row.belief),
+    }
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{PER_CENT * share:.1f} %"
+
+
+def show_belief(probability: float) -> str:
+    """Return a selector's probability that a system is the best, in per cent.
+
+    It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
+    """
+    if probability < SMALLEST_BELIEF:
+        return f"under {PER_CENT * SMALLEST_BELIEF:.1f} %"
+    if probability > 1 - SMALLEST_BELIEF:
+        return f"over {PER_CENT * (1 - SMALLEST_BELIEF):.1f} %"
+    return f"{PER_CENT * probability:.1f} %"
