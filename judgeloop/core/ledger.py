@@ -28,7 +28,7 @@ NOTHING = 0  # in the place of the number of a text
 class Reservation:
     """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
 
-    With `anew` it is sent even if there is a verdict under its key. With `output` it is a call to a
+    With `output` it is a call to a
     system, whose name stands in the place of the judge's, and its key is that of an output.
     """
 
@@ -38,7 +38,6 @@ class Reservation:
     judge: str
     note: Mapping[str, Any]
     rehearsed: bool = False
-    anew: bool = False
     output: bool = False
 
 
@@ -50,7 +49,6 @@ class Ticket:
     key: str
     cost_p: int
     rehearsed: bool = False
-    anew: bool = False
     output: bool = False
 
 
