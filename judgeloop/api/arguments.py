@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     # A file, or rows in memory, also with the name of their system: `api/in_memory.py` says which
     # kinds of rows.
-    Data: TypeAlias = str | PathLike[str] | Rows | tuple[str, str | PathLike[str] | Rows]
+    Given: TypeAlias = str | PathLike[str] | Rows | Callable[..., Any]
+    Data: TypeAlias = Given | tuple[str, Given]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
 
 File: TypeAlias = str | PathLike[str]

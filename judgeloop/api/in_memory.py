@@ -1,4 +1,4 @@
-"""Turns the arguments of a call in Python into settings: tables of rows, and judges.
+"""Turns the arguments of a call in Python into settings: tables of rows, judges and functions.
 
 Tables are lists, columns, data frames and generators; data frames of any library are read through
 narwhals, which is imported only for them. `formats/rows.py` checks the fields. No file is opened
@@ -17,6 +17,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import ROW_IN_MEMORY, Row, Source, Table
 from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.function import PluginJudge, function_judge
+from judgeloop.providers.plugin import name_of
 from judgeloop.settings.setting import Declared, declared
 from judgeloop.systems.catalogue import source
 
@@ -63,6 +64,8 @@ def settings_of(
             given = _several(name, value) if fields[name].repeated else {name: value}
             read = [_data(where, one) for where, one in given.items()]
             found[name] = [one for one, _ in read] if fields[name].repeated else read[0][0]
+            if any(map(_is_function, given.values())):
+                found["allow_plugins"] = True  # who passes a function wants it to run
             names += [system for _, system in read] if fields[name].setting.argument else []
     if any(names) and not found.get("names"):
         found["names"] = names
@@ -70,7 +73,7 @@ def settings_of(
     return found
 
 
-def _data(name: str, value: object) -> tuple[Source | str, str]:
+def _data(name: str, value: Any) -> tuple[Source | str, str]:
     """Return the data of a parameter, and the name of their system, "" if it has none."""
     system, given = "", value
     if isinstance(value, tuple) and len(value) == len(NAMED) and isinstance(value[0], str):
@@ -84,8 +87,22 @@ def _data(name: str, value: object) -> tuple[Source | str, str]:
             raise InputError(f"`{name}`: {error}, found {given!r}") from None
     if isinstance(given, PathLike):
         return Path(given), system
+    if _is_function(given):
+        function = name_of(given)
+        if function is None:
+            raise InputError(
+                f"`{name}`: expected a function at the top of a module; found {given.__qualname__}, which "
+                "no name leads to"
+            )
+        return f"python:{function}", system
     place = f"`{name}`"  # as messages name a parameter in place of a file
     return Table(place, rows_of(place, given)), system
+
+
+def _is_function(value: Any) -> bool:
+    """Return whether a value, or what it names, is a function: a system that answers live."""
+    given = value[1] if isinstance(value, tuple) and len(value) == len(NAMED) else value
+    return callable(given) and hasattr(given, "__qualname__")
 
 
 def _several(name: str, value: object) -> dict[str, object]:

@@ -45,7 +45,8 @@ def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> 
 def compare(*data: Any, **settings: Any) -> Result:
     """Find out which of two systems is better, inside a running event loop or not.
 
-    `first` and `second` are the systems' outputs: files, or rows in memory.
+    `first` and `second` are the systems' outputs: files, or rows in memory; or a function that
+    answers, at the top of a module.
     `judge` is a judge's name, a function or several judges. The other parameters are the settings
     of the command line, with `_` for `-`; a value of None counts as not given. A checked
     configuration may be passed in place of all. Where an event loop runs, as in a notebook, the

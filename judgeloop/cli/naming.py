@@ -38,7 +38,6 @@ def page_as_flags(page: Page) -> Page:
         headline=as_flags(page.headline),
         summary=tuple(map(as_flags, page.summary)),
         details=_rows_as_flags(page.details),
-        tables=tuple(map(_section_as_flags, page.tables)),
         notes=tuple(map(_section_as_flags, page.notes)),
         board=replace(page.board, cards=tuple(map(_card_as_flags, page.board.cards))),
     )

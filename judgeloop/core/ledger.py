@@ -28,9 +28,8 @@ NOTHING = 0  # in the place of the number of a text
 class Reservation:
     """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
 
-    With `anew` it is sent even if there is a verdict under its key. With `output` it is a call to a
-    system, whose name stands in the place of the judge's, and its key is that of an output. Outputs that
-    were recorded before `since` (ISO 8601) do not count then.
+    With `output` it is a call to a system, whose name stands in the place of the judge's, and its key is
+    that of an output. Outputs that were recorded before `since` (ISO 8601) do not count then.
     """
 
     key: str
@@ -39,7 +38,6 @@ class Reservation:
     judge: str
     note: Mapping[str, Any]
     rehearsed: bool = False
-    anew: bool = False
     output: bool = False
     since: str = ""
 
@@ -52,7 +50,6 @@ class Ticket:
     key: str
     cost_p: int
     rehearsed: bool = False
-    anew: bool = False
     output: bool = False
     since: str = ""
 

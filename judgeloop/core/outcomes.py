@@ -262,7 +262,7 @@ class Generated:
     asked: int
     remembered: int
     oldest: str
-    left_out: int
+    left_out: int = 0
     unjudged: int
     failed: int
     cut: int

@@ -5,6 +5,7 @@ answers live is asked the question. The call is reserved and booked in the ledge
 Returns findings, and formats them as text. Prints nothing.
 """
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,6 @@ from judgeloop.core.ledger import Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
-from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.diagnostics.config import DoctorConfig
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Asked, Attempts, NotAskedError, Reserve
@@ -94,10 +94,9 @@ async def examine(
         ]
     ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
-        key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
         quote, name = judge.quote(call), judge.identity.name
         note = {"price": quote.price}
-        wanted = Reservation(key, quote.cost_p, call.item.id, name, note, anew=True)
+        wanted = Reservation(_own_key(), quote.cost_p, call.item.id, name, note)
         asked = Asked.judge(judge, config.judge_timeout)
         server, answer = await _try(config, ledger, wanted, asked, call, judges=[judge])
         return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
@@ -113,7 +112,6 @@ async def examine_system(
     try:
         config = within_ceiling(config, environment)
         system = _system(config, name, environment)
-        key = digest(output_note(system.identity, system.sent(TOLD.item), RUN))
     except (InputError, ValueError) as error:
         return [Finding("settings", False, str(error))]
     quote = system.quote(TOLD)
@@ -126,7 +124,7 @@ async def examine_system(
     if any(finding.fine is False for finding in findings):
         return findings
     wanted = Reservation(
-        key, quote.cost_p, TOLD.item.id, name, {"price": quote.price}, anew=True, output=True
+        _own_key(), quote.cost_p, TOLD.item.id, name, {"price": quote.price}, output=True
     )
     ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
@@ -135,6 +133,11 @@ async def examine_system(
         await system.aclose()
         await ledger.aclose()
     return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
+
+
+def _own_key() -> str:
+    """Return a key under which there is no earlier answer: what counts is the reply of now."""
+    return f"{RUN} {uuid.uuid4().hex}"
 
 
 def _system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> System:

@@ -115,15 +115,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             ended_at=None,
         ),
     )
-    return Ticket(
-        number,
-        wanted.key,
-        wanted.cost_p,
-        wanted.rehearsed,
-        wanted.anew,
-        wanted.output,
-        wanted.since,
-    )
+    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.output, wanted.since)
 
 
 def charged_to_others(connection: LedgerConnection, run: str) -> int:

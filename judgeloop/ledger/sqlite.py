@@ -140,23 +140,22 @@ class SqliteLedger:
         return await self._do(lambda connection: self._cleared(connection, ticket))
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
-        if not ticket.anew:
-            held = booking.known_under(connection, ticket)
-            if held is not None:
-                booking.close_ticket(
-                    connection,
-                    ticket,
-                    "released",
-                    End.UNNEEDED,
-                    cost_p=0,
-                    why=booking.HAD_MEANWHILE,
-                )
-                return Clearance(held)
-            others = list(booking.sent_by_others(connection, ticket.key, self._opener))
-            # A process that died holds no lock; its call is not waited for.
-            for other in others:
-                if not self._recovered(connection, other.run):
-                    return Clearance(busy=other.run)
+        held = booking.known_under(connection, ticket)
+        if held is not None:
+            booking.close_ticket(
+                connection,
+                ticket,
+                "released",
+                End.UNNEEDED,
+                cost_p=0,
+                why=booking.HAD_MEANWHILE,
+            )
+            return Clearance(held)
+        others = list(booking.sent_by_others(connection, ticket.key, self._opener))
+        # A process that died holds no lock; its call is not waited for.
+        for other in others:
+            if not self._recovered(connection, other.run):
+                return Clearance(busy=other.run)
         booking.mark_sent(connection, ticket)
         return Clearance()
 

@@ -123,6 +123,14 @@ def source_digest(function: Plugin) -> str:
     return hashlib.sha256(f"{owner.__qualname__}\0{bound}\0{source}".encode()).hexdigest()
 
 
+def name_of(function: object) -> str | None:
+    """Return MODULE:FUNCTION of a function at the top of a module; None if no name leads to it."""
+    name = getattr(function, "__qualname__", "")
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    found = module is not None and getattr(module, name, None) is function
+    return f"{module.__name__}:{name}" if found and module is not None else None
+
+
 def why_unknown(function: Plugin) -> str | None:
     """Return why a function's name and source do not identify it; None if they do."""
     name = getattr(function, "__qualname__", None)

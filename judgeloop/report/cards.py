@@ -12,7 +12,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import money, rows
-from judgeloop.report.words import count
+from judgeloop.report.words import count, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
 NOT_ASKED = "not asked; `controls=on` asks them"
@@ -28,12 +28,20 @@ def costs(result: RunResult) -> Section:
         "What it cost",
         rows(
             ("paid", money(result)),
+            *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
             (every, "" if whole is None else f"about {_dollars(whole)}"),
             ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
         ),
     )
+
+
+def _parts(result: RunResult) -> list[tuple[str, str]]:
+    """Return what went into outputs and what into judging, if systems answered live."""
+    parts = (("for outputs", result.generating_usd), ("for judging", result.judging_usd))
+    live = result.counts.generated
+    return [(name, _dollars(usd)) for name, usd in parts if live and usd is not None]
 
 
 def trust(result: RunResult) -> Section:
@@ -90,12 +98,14 @@ def systems(result: RunResult) -> tuple[Table, ...]:
 
 def _live(one: Generated) -> tuple[str, ...]:
     each = one.usd / one.asked if one.asked and one.usd is not None else None
-    seconds = (one.seconds_median, one.seconds_p95)
     return (
         visible(one.system),
         f"{one.asked:,}",
         *("" if usd is None else _dollars(usd) for usd in (each, one.usd_of_all)),
-        *("" if value is None else f"{value:.2g} s" for value in seconds),
+        *(
+            "" if value is None else seconds(value)
+            for value in (one.seconds_median, one.seconds_p95)
+        ),
     )
 
 

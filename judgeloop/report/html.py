@@ -27,9 +27,6 @@ from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
 from judgeloop.report.words import count, shortened
 
-# The styles of a notebook's tables. The figures of standings are aligned by spaces.
-NAME = "text-align: left; vertical-align: top; white-space: nowrap; font-weight: 600"
-TEXT = "text-align: left; vertical-align: top; white-space: pre-wrap; font-family: monospace"
 LONGEST_PEEK = 160  # characters of a prompt beside a judged item
 MOST_TEXT = (
     20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
@@ -77,9 +74,11 @@ def render_html(result: Shows, written: str = "") -> str:
         headline=_words(page.headline),
         summary="\n".join(map(_paragraph, page.summary)),
         pictures="\n".join(_pictures(board.pictures)),
-        cards="\n".join(map(_card, board.cards)),
-        notes="\n".join(_section(one) for one in page.notes if not _named(one)),
-        figures="\n".join(_section(one) for one in page.sections if _named(one)),
+        cards="\n".join(map(_card, (*page.tables, *board.cards))),
+        notes="\n".join(_body(one) for one in page.notes if not _named(one)),
+        figures="\n".join(
+            _body(one) for one in (Section("", page.details), *page.notes) if _named(one)
+        ),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
         items="\n".join(items),
@@ -131,31 +130,32 @@ def _figure(picture: Picture) -> str:
 
 def _card(card: Section | Table) -> str:
     if isinstance(card, Section):
-        return f'<section class="card">{_section(card)}</section>'
+        return f'<section class="card">{_body(card)}</section>'
     wide = " wide" if len(card.columns) > NARROW else ""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in card.columns)
+    named = f'tabindex="0" aria-label="{escape(card.heading)}"'
+    return f'<section class="card{wide}" {named}>{_body(card)}</section>'
+
+
+def _body(card: Section | Table) -> str:
+    """Return columns as a table, named rows as a list, and rows without names as paragraphs."""
+    heading = f"<h2>{escape(card.heading)}</h2>\n" if card.heading else ""
+    if isinstance(card, Table):
+        return heading + _table(card)
+    if not _named(card):
+        return heading + "\n".join(f"<p>{_words(text)}</p>" for _, text in card.rows)
+    rows = [f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in card.rows]
+    return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
     body = "\n".join(
         f'<tr><th scope="row">{escape(name)}</th>'
         f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
-        for name, *cells in card.rows
+        for name, *cells in table.rows
     )
-    note = f'<p class="note">{escape(card.note)}</p>' if card.note else ""
-    heading = escape(card.heading)
-    return (
-        f'<section class="card{wide}" tabindex="0" aria-label="{heading}"><h2>{heading}</h2>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}</section>"
-    )
-
-
-def _section(section: Section) -> str:
-    """Return rows as a list of names and texts; as paragraphs if they have no names."""
-    heading = f"<h2>{escape(section.heading)}</h2>\n" if section.heading else ""
-    if not any(name for name, _ in section.rows):
-        return heading + "\n".join(f"<p>{escape(text)}</p>" for _, text in section.rows)
-    rows = "\n".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in section.rows
-    )
-    return f"{heading}<dl>\n{rows}\n</dl>"
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}"
 
 
 def _named(section: Section) -> bool:
@@ -168,7 +168,7 @@ def _again(section: Section) -> str:
         f"<pre>{escape(text)}</pre>" for name, text in section.rows if name == "command"
     )
     rest = tuple((name, text) for name, text in section.rows if name != "command")
-    return command + _section(Section("", rest))
+    return command + _body(Section("", rest))
 
 
 def _filters(result: Shows) -> Iterable[str]:
@@ -232,7 +232,12 @@ def _items(result: Shows) -> Iterable[str]:
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
-        yield _item(label, result, inside, peek or ("" if hidden else visible(label.reason)))
+        yield _item(
+            label,
+            result,
+            inside,
+            peek or ("" if hidden else visible(" ".join(label.reason.split()))),
+        )
 
 
 def _shows(label: LabelRow, result: Shows) -> bool:
@@ -266,7 +271,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     """Return prompt, outputs and reason of an item, and the beginning of the prompt."""
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
-    parts = [f'<p class="text prompt" dir="auto">{_shown(prompt)}</p>']
+    parts = [f'<p class="text prompt" dir="auto" tabindex="0">{_shown(prompt)}</p>']
     parts += [
         f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
     ]
@@ -282,7 +287,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     )
     return (
         f'<div class="open">{"".join(parts)}<div class="two">{outputs}</div>{why}</div>',
-        visible(prompt[:LONGEST_PEEK]),
+        visible(" ".join(prompt[: 2 * LONGEST_PEEK].split())[:LONGEST_PEEK]),
     )
 
 
@@ -302,21 +307,7 @@ def _attribute(text: str) -> str:
 
 
 def render_notebook(page: Page) -> str:
-    """Return the headline, the summary and the sections as a fragment, with styles in the tags.
-
-    It has no style sheet, which could reach other cells of the notebook; `plot()` has the picture.
-    """
+    """Return the headline, the summary and the sections as a fragment, without any style of its own."""
     summary = "".join(f"<p>{escape(line)}</p>" for line in page.summary)
-    sections = "".join(map(_in_notebook, page.sections))
+    sections = "".join(map(_body, page.sections))
     return f"<div><p><strong>{escape(page.headline)}</strong></p>{summary}{sections}</div>"
-
-
-def _in_notebook(section: Section) -> str:
-    heading = f"<p><strong>{escape(section.heading)}</strong></p>\n" if section.heading else ""
-    if not _named(section):
-        return heading + "\n".join(f"<p>{escape(text)}</p>" for _, text in section.rows)
-    rows = "\n".join(
-        f'<tr><th style="{NAME}">{escape(name)}</th><td style="{TEXT}">{escape(text)}</td></tr>'
-        for name, text in section.rows
-    )
-    return f"{heading}<table>\n{rows}\n</table>"

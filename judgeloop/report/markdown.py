@@ -6,7 +6,7 @@ Computes no figure and writes no file.
 
 import re
 
-from judgeloop.report.page import Page, Section
+from judgeloop.report.page import Page, Section, Table
 
 # Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
 # behind it prevents the link, which GitHub makes of the text as it is shown.
@@ -23,9 +23,15 @@ def render_markdown(page: Page) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section(section: Section) -> str:
+def _section(section: Section | Table) -> str:
     """Return a table; paragraphs for rows without names."""
     heading = [f"#### {escape(section.heading)}\n"] if section.heading else []
+    if isinstance(section, Table):
+        ruler = "|".join(["", "---", *["--:"] * (len(section.columns) - 1), ""])
+        first, *rows = (
+            f"| {' | '.join(map(escape, cells))} |" for cells in (section.columns, *section.rows)
+        )
+        return "\n".join([*heading, first, ruler, *rows])
     if not any(name for name, _ in section.rows):
         return "\n".join([*heading, "\n\n".join(_paragraph(text) for _, text in section.rows)])
     rows = [f"| {escape(name)} | {escape(text)} |" for name, text in section.rows]

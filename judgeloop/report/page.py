@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from judgeloop.report.pictures import Picture
+from judgeloop.report.words import shortened
 
 WIDTH = 100  # columns, where no terminal has another width
 INDENT = 2
@@ -67,12 +68,12 @@ class Page:
     headline: str
     details: Rows
     summary: tuple[str, ...] = ()
-    tables: tuple[Section, ...] = ()
+    tables: tuple[Table, ...] = ()
     notes: tuple[Section, ...] = ()
     board: Board = Board()
 
     @property
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[Section | Table, ...]:
         """Tables, details and notes, in the order shown."""
         return (*self.tables, *((Section("", self.details),) if self.details else ()), *self.notes)
 
@@ -108,9 +109,22 @@ def lines(headline: str, details: Rows) -> str:
     return "\n".join([headline, *(f"  {name:<{width}}  {text}" for name, text in details)])
 
 
-def _section(section: Section, width: int) -> str:
+def _section(section: Section | Table, width: int) -> str:
     heading = [wrapped(section.heading, width)] if section.heading else []
+    if isinstance(section, Table):
+        return "\n".join([*heading, *_columns(section, width)])
     return "\n".join([*heading, *_rows(section.rows, width)])
+
+
+def _columns(table: Table, width: int) -> Iterable[str]:
+    """Yield the lines of a table; a name is cut where the figures leave no room for it."""
+    rows = (table.columns, *table.rows)
+    longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+    room = width - INDENT - sum(INDENT + size for size in sizes)
+    longest = min(longest, max(room, width // NARROW))
+    for name, *cells in rows:
+        figures = (f"{'':{INDENT}}{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True))
+        yield f"{'':{INDENT}}{shortened(name, longest):<{longest}}{''.join(figures)}".rstrip()
 
 
 def _rows(rows: Rows, width: int) -> Iterable[str]:

@@ -5,9 +5,7 @@ to a program: as text, in a notebook, as values and as a data frame, whose libra
 then. Writes no file.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 from judgeloop.core.errors import (
@@ -21,6 +19,7 @@ from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
+from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.markdown import render_markdown
@@ -56,7 +55,6 @@ JUDGE_FAILED = {
     StopKind.ABSTENTIONS,
     StopKind.CONTROLS,
 }
-LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 
 
 class Condition(NamedTuple):
@@ -384,20 +382,3 @@ class RunResult(Part):
         if self.texts is not None:
             columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)
-
-
-def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
-    """Return a data frame of `library` with these columns."""
-    if library not in LIBRARIES:
-        raise InputError(f"`library`: expected {', '.join(LIBRARIES)}, found {library!r}")
-    try:
-        import_module(library)
-    except ImportError as error:
-        raise InputError(
-            f"`library={library}` cannot be imported ({error}): install it, name another of "
-            f"{', '.join(LIBRARIES)}, or use to_dict()['labels']"
-        ) from None
-    import narwhals
-
-    backend: Any = library  # checked above, where mypy does not see it
-    return narwhals.from_dict(dict(columns), backend=backend).to_native()

@@ -20,7 +20,7 @@ from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import about, count, sentence, shortened
+from judgeloop.report.words import about, count, seconds, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -256,11 +256,13 @@ def _asked(one: Generated, result: RunResult) -> str:
     """Return how many outputs were asked for now, at what price, and what all would cost."""
     text = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
     text += f" for {_dollars(one.usd)}" if one.asked and one.usd is not None else ""
-    if one.usd_of_all is not None:
+    if one.usd_of_all:
         text += f" (all {result.items:,} would cost about {_dollars(one.usd_of_all)}, an estimate)"
     text += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
     if one.seconds_median is not None and one.seconds_p95 is not None:
-        text += f", {one.seconds_median:.2g} s in the median and {one.seconds_p95:.2g} s at 95 %"
+        text += (
+            f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
+        )
     return text
 
 

@@ -36,6 +36,17 @@ def shortened(name: str, most: int) -> str:
     return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
 
 
+def seconds(value: float) -> str:
+    """Return a time for people.
+
+    >>> seconds(0.004), seconds(1.26), seconds(184.2)
+    ('under 0.1 s', '1.3 s', '184 s')
+    """
+    if value < 0.1:  # noqa: PLR2004 - what nobody waits for
+        return "under 0.1 s"
+    return f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"  # noqa: PLR2004
+
+
 def about(usd: float | None) -> str:
     """Return an estimated sum in brackets, after what it pays for; empty for nothing.
 

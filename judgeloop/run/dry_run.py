@@ -62,7 +62,7 @@ class DryRun:
             *_without_calls(plan, result),
             *_both_orders(result),
             _affordable(plan, result),
-            *unlikely_to_pass(plan.equal),
+            *unlikely_to_pass(plan.equal, result.items),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
             *_groups(plan),
             *(
@@ -194,20 +194,22 @@ def _groups(plan: Plan) -> list[str]:
     return [f"{said} The gap that is found in 90 % of the runs, about: {', '.join(found)}{left}."]
 
 
-def unlikely_to_pass(equal: Sequence[EqualSystem]) -> list[str]:
-    """Return a warning if an equal system passes with less than an even chance, else nothing."""
+def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
+    """Return a warning if an equal system passes with less than an even chance, else nothing.
+
+    `items` are those that there are.
+    """
     if not equal:
         return []
     usual = equal[len(equal) // 2]
     if usual.passes >= EVEN:
         return []
-    return [
-        (
-            f"Warning: an equal system passes with a chance of only {usual.passes:.0%} ({usual.ties:.0%} "
-            f"ties). For 80 %: `max_judgments={usual.limit_for_80}`, or a margin of about "
-            f"{usual.margin_for_80:.2f}."
-        )
-    ]
+    limit = f"`max_judgments={usual.limit_for_80}`"
+    if usual.limit_for_80 > items:
+        limit = f"{usual.limit_for_80:,} items, of which there are {items:,}"
+    chance = f"with a chance of only {usual.passes:.0%} ({usual.ties:.0%} ties)"
+    wider = f"or a margin of about {usual.margin_for_80:.2f}"
+    return [f"Warning: an equal system passes {chance}. For 80 %: {limit}, {wider}."]
 
 
 def _basis(plan: Plan) -> str:

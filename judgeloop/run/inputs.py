@@ -15,7 +15,13 @@ from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
-from judgeloop.engine.controls import FEWEST_ITEMS, control_queries, is_short
+from judgeloop.engine.controls import (
+    FEWEST_ITEMS,
+    SHORT_CHARACTERS,
+    SHORT_WORDS,
+    control_queries,
+    is_short,
+)
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
@@ -343,7 +349,8 @@ def _controls(
     why = (
         f"{system} answers live: its answers are not known before, and there are no references"
         if pool.systems.index(system) in pool.live
-        else f"there are not {FEWEST_ITEMS} of {system} that are long enough and differ, nor references"
+        else f"there are not {FEWEST_ITEMS} of {system} that differ and have {SHORT_CHARACTERS} characters or "
+        f"{SHORT_WORDS} words, nor references"
     )
     raise InputError(
         f"`controls`: a judge is tested with answers to different questions, and {why}. Give the items "

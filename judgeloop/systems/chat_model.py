@@ -37,7 +37,7 @@ class ChatSystem:
     def __init__(self, chat: Chat[Any], options: SystemOptions, description: Description) -> None:
         """Ask `chat` as `description` says; `options` are the caller's."""
         self.chat = chat
-        self.label = description.label
+        self.label = description.name or description.model
         self._description = description
         self.priced = chat.spec.price is not None
         self.price = chat.spec.price
@@ -123,7 +123,7 @@ def chat_system(name: str, options: SystemOptions) -> ChatSystem:
     Raises:
         InputError: the address, the key or the price is missing or wrong.
     """
-    return _system_of(Description(name, name), options)
+    return _system_of(Description(model=name), options)
 
 
 def described_system(path: str, options: SystemOptions) -> ChatSystem:
@@ -143,7 +143,7 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
     try:
         parameters = kind.fields(description.parameters)
     except InputError as error:
-        raise InputError(f"{description.path}: {error}") from None
+        raise InputError(f"`system {options.name}`: {error}") from None
     provider, name = kind.provider, options.name
     limit = options.max_tokens if options.max_tokens is not None else description.max_tokens
     tokens = OUTPUT_TOKENS if limit is None else limit

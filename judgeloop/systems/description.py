@@ -8,75 +8,30 @@ in it, or in files of its own folder. Reads the file, checks it, and renders pro
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.core.records import Item, Output
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.providers.token_limit import THINKING_TOKENS
 from judgeloop.systems.options import KEYS
 
-SUFFIX = ".toml"
 MOST_BYTES = 1 << 16  # of the file, and of each text
 PLAIN = "{{prompt}}"
 THOUGHTS_END = "</think>"
+MODELS = ", ".join(f"{row.name}/{row.rest}" for row in PROVIDERS)
 _FIELD = re.compile(r"\{\{([^{}\n]+)\}\}")
-Name = Annotated[str, MinLen(1), MaxLen(200)]
+PLAINLY = r"[^=\x00-\x1f]"  # in a name: no = , which parts a setting from its value
+Name = Annotated[str, MaxLen(200), Field(pattern=f"^{PLAINLY}+$")]
+Text = Annotated[str, MinLen(1), MaxLen(200)]
 Penalty = Annotated[float, Ge(-2), Le(2)]
-
-
-class File(BaseModel):
-    """A text in a file of the description's folder."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    file: Name
-
-
-class Fields(BaseModel):
-    """The keys of a description, with hyphens for underscores."""
-
-    model_config = ConfigDict(
-        extra="forbid", strict=True, alias_generator=lambda name: name.replace("_", "-")
-    )
-
-    model: Name
-    name: Name | None = None
-    system_prompt: str | File | None = None
-    prompt: str | File = PLAIN
-    max_tokens: Annotated[int, Ge(1)] | None = None
-    strip_thoughts: bool | Name = False
-    output_field: Name | None = None
-    effort: str | None = None
-    temperature: Annotated[float, Ge(0), Le(2)] | None = None
-    top_p: Annotated[float, Gt(0), Le(1)] | None = None
-    top_k: Annotated[int, Ge(1)] | None = None
-    min_p: Annotated[float, Ge(0), Le(1)] | None = None
-    frequency_penalty: Penalty | None = None
-    presence_penalty: Penalty | None = None
-    repetition_penalty: Annotated[float, Gt(0), Le(2)] | None = None
-    seed: Annotated[int, Ge(0)] | None = None
-    stop: Name | Annotated[list[Name], MinLen(1), MaxLen(4)] | None = None
-    thinking: bool | None = None
-    verbosity: str | None = None
-
-
-WORDS = {"effort": tuple(THINKING_TOKENS), "verbosity": ("low", "medium", "high")}
-# What a provider may not take; the others have no parameter of the model.
-PARAMETERS = (
-    "temperature", "top-p", "top-k", "min-p", "frequency-penalty", "presence-penalty", "repetition-penalty",
-    "seed", "stop", "thinking", "verbosity",
-)  # fmt: skip
-KEYS_OF_FILE = tuple(name.replace("_", "-") for name in Fields.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +71,56 @@ class Reading:
         return as_text(found), ""
 
 
-@dataclass(frozen=True)
-class Description:
-    """A chat model and what it is asked with.
+class Description(BaseModel):
+    """A chat model and what it is asked with: the keys of a file, with hyphens for underscores.
 
-    `parameters` holds those of the model by their keys. `effort` says how hard it is to think, and
-    `label` names the system in results.
+    `thinking` and what stands before it are parameters of the model.
     """
 
-    model: str
-    label: str
-    path: str = ""
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+    )
+
+    temperature: Annotated[float, Ge(0), Le(2)] | None = None
+    top_p: Annotated[float, Gt(0), Le(1)] | None = None
+    top_k: Annotated[int, Ge(1)] | None = None
+    min_p: Annotated[float, Ge(0), Le(1)] | None = None
+    frequency_penalty: Penalty | None = None
+    presence_penalty: Penalty | None = None
+    repetition_penalty: Annotated[float, Gt(0), Le(2)] | None = None
+    seed: Annotated[int, Ge(0)] | None = None
+    stop: Annotated[list[Text], MinLen(1), MaxLen(4)] | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+    thinking: bool | None = None
+    model: Annotated[
+        str, Field(pattern=rf"^({'|'.join(row.name for row in PROVIDERS)})/{PLAINLY}+$")
+    ]
+    name: Name | None = None
     system_prompt: str | None = None
     prompt: str = PLAIN
-    max_tokens: int | None = None
-    effort: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    reading: Reading = Reading()
+    max_tokens: Annotated[int, Ge(1)] | None = None
+    strip_thoughts: bool | Text = False
+    output_field: Text | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the model that are given, by their keys."""
+        keys = list(type(self).model_fields)
+        found = {name: getattr(self, name) for name in keys[: keys.index("model")]}
+        return {name.replace("_", "-"): one for name, one in found.items() if one is not None}
+
+    @property
+    def reading(self) -> Reading:
+        """What of the model's text is judged."""
+        tag = THOUGHTS_END if self.strip_thoughts is True else self.strip_thoughts or None
+        return Reading(tag, self.output_field)
 
     @cached_property
-    def _parts(self) -> Sequence[str]:
+    def _parts(self) -> list[str]:
         """The template, cut at its fields: the texts between, and the names of the fields."""
         return _FIELD.split(self.prompt)
 
@@ -155,7 +140,7 @@ class Description:
             has = "a system prompt of its own" if second else "turns"
             lacking = "system-prompt" if second else "prompt"
             raise InputError(
-                f"{self.path}: the item {item.id!r} is a conversation with {has}; expected items with a "
+                f"{self.name}: the item {item.id!r} is a conversation with {has}; expected items with a "
                 f"prompt, or a description without {lacking!r}"
             )
         return [*first, *item.messages]
@@ -166,7 +151,7 @@ class Description:
         names = self._parts[1::2]
         if lacking := next((name for name in names if name not in known), None):
             raise InputError(
-                f"{self.path}: the prompt has the field {lacking!r}, and the item {item.id!r} has no such "
+                f"{self.name}: the prompt has the field {lacking!r}, and the item {item.id!r} has no such "
                 f"column{did_you_mean(lacking, known)}; expected fields among {', '.join(sorted(known))}"
             )
         return "".join(
@@ -187,84 +172,56 @@ def read_description(path: Path) -> Description:
     Raises:
         InputError: the file or one of its texts cannot be read, or a key or a value is wrong.
     """
-    found = _fields(path)
-    provider, _, model = found.model.partition("/")
-    if provider not in {row.name for row in PROVIDERS} or not model or "=" in model:
-        forms = ", ".join(f"{row.name}/{row.rest}" for row in PROVIDERS)
-        raise DataError(path, f"the model: expected one of {forms}, found {found.model!r}")
-    for key, words in WORDS.items():
-        if (value := getattr(found, key)) is not None and value not in words:
-            near = did_you_mean(value, words)
-            raise DataError(
-                path, f"{key!r}: expected one of {', '.join(words)}{near}, found {value!r}"
-            )
-    if found.name is not None and ("=" in found.name or not found.name.isprintable()):
-        raise DataError(path, f"the name: expected a name without =, found {found.name!r}")
-    given = found.model_dump(by_alias=True, exclude_none=True)
-    if isinstance(found.stop, str):
-        given["stop"] = [found.stop]
-    tag = THOUGHTS_END if found.strip_thoughts is True else found.strip_thoughts or None
-    system = (
-        None if found.system_prompt is None else _text(path, "system-prompt", found.system_prompt)
-    )
-    return Description(
-        found.model,
-        found.name or path.stem,
-        str(path),
-        system,
-        _template(path, _text(path, "prompt", found.prompt)),
-        found.max_tokens,
-        found.effort,
-        {key: given[key] for key in PARAMETERS if key in given},
-        Reading(tag, found.output_field),
-    )
-
-
-def _fields(path: Path) -> Fields:
-    data = read_bytes(path)
-    if len(data) > MOST_BYTES:
-        raise DataError(path, f"expected at most {MOST_BYTES >> 10} KiB, found {len(data):,} bytes")
     try:
-        return Fields.model_validate(tomllib.loads(data.decode()))
-    except ValidationError as error:
-        raise DataError(path, _said(error.errors(include_url=False)[0])) from None
+        found = tomllib.loads(_text_of(path, path, "this file"))
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"this is no TOML: {error}") from None
+    for key in TEXTS & found.keys():
+        match found[key]:
+            case {"file": str(name), **others} if not others:
+                if reason := outside(name, path.parent):
+                    raise DataError(path, f"{key!r}: {reason} of this file")
+                found[key] = _text_of(path, path.parent / name, f"{key!r}: {name}")
+    if isinstance(found.get("stop"), str):
+        found["stop"] = [found["stop"]]
+    try:
+        made = Description.model_validate({"name": path.stem} | found)
+    except ValidationError as error:
+        raise DataError(path, _said(error.errors(include_url=False)[0])) from None
+    names = _FIELD.findall(made.prompt)
+    if not names or any(name != name.strip() for name in names):
+        expected = f"a text with {PLAIN} or columns of the items, without spaces"
+        raise DataError(path, f"'prompt': expected {expected}, or {{ file = \"…\" }}")
+    return made
 
 
-def _said(first: Any) -> str:
-    key = str(first["loc"][0]) if first["loc"] else ""
-    if first["type"] == "missing":
-        return f"expected the key {key!r}, found none"
-    if first["type"] != "extra_forbidden" or len(first["loc"]) > 1:
-        what = first["msg"].removeprefix("Input should be ")
-        return f"{key!r}: expected {what}, found {first['input']!r:.60}"
-    if key in KEYS:
-        return f"{key!r}: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
-    near = did_you_mean(key, KEYS_OF_FILE)
-    return f"there is no key {key!r}{near}; expected {', '.join(KEYS_OF_FILE)}"
+TEXTS = {"prompt", "system-prompt"}  # which may stand in files
 
 
-def _text(path: Path, key: str, value: str | File) -> str:
-    """Return a text that stands in the description, or in a file of its folder."""
-    if isinstance(value, str):
-        return value
-    if reason := outside(value.file, path.parent):
-        raise DataError(path, f"{key!r}: {reason} of this file")
-    data = read_bytes(path.parent / value.file)
+def _text_of(path: Path, file: Path, shown: str) -> str:
+    """Return the text of the description at `path`, or of another `file` that belongs to it."""
+    data = read_bytes(file)
     if len(data) > MOST_BYTES:
-        raise DataError(path, f"{key!r}: {value.file} has more than {MOST_BYTES >> 10} KiB")
+        raise DataError(path, f"{shown} has more than {MOST_BYTES >> 10} KiB")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise DataError(path, f"{key!r}: {value.file} is not UTF-8") from None
+        raise DataError(path, f"{shown} is not UTF-8") from None
 
 
-def _template(path: Path, text: str) -> str:
-    names = _FIELD.findall(text)
-    if not names or any(name != name.strip() for name in names):
-        raise DataError(
-            path,
-            f"the prompt: expected a text with {PLAIN} or columns of the items, without spaces",
-        )
-    return text
+KEYS_OF_FILE = tuple(name.replace("_", "-") for name in Description.model_fields)
+
+
+def _said(first: Any) -> str:
+    key = str(first["loc"][0])
+    if first["type"] == "missing":
+        return f"expected the key {key!r}, found none"
+    if first["type"] == "extra_forbidden":
+        if key in KEYS:
+            return f"{key!r}: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
+        near = did_you_mean(key, KEYS_OF_FILE)
+        return f"there is no key {key!r}{near}; expected {', '.join(KEYS_OF_FILE)}"
+    expected = {"model": f"one of {MODELS}", "name": "a name without ="}.get(
+        key, first["msg"].removeprefix("Input should be ")
+    )
+    return f"{key!r}: expected {expected}, found {first['input']!r:.60}"

@@ -14,7 +14,6 @@ from typing import Any
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 
-LEAST_TOKENS = 1
 _PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
 _DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>[smh]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -74,9 +73,9 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _tokens(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) >= LEAST_TOKENS):
-        raise ValueError("a number of tokens, 1 or more")
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise ValueError("a whole number, 1 or more")
     return int(text)
 
 
@@ -96,12 +95,6 @@ def _variables(text: str) -> tuple[str, ...]:
     return names
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise ValueError("a number of calls, 1 or more")
-    return int(text)
-
-
 def _day(text: str) -> str:
     """Return a day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
     try:
@@ -116,11 +109,11 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "key-variable": ("key_variable", _matching(_VARIABLE, "the name of an environment variable")),
     "price": ("price", _matching(_PRICE, "dollars per million tokens, such as 2,8, or a file")),
     "timeout": ("timeout_s", _seconds),
-    "max-tokens": ("max_tokens", _tokens),
+    "max-tokens": ("max_tokens", _number),
     "version": ("version", str),
     "max-cost": ("max_cost_p", _dollars),
     "pass-env": ("pass_env", _variables),
-    "concurrency": ("concurrency", _count),
+    "concurrency": ("concurrency", _number),
     "outputs-since": ("outputs_since", _day),
 }
 OF_ALL = frozenset({"outputs-since"})  # every system takes them

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, completion, error, used
+from support.chat_server import ChatServer, candidates, completion, error, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.live import generated, of_both, system_flags
 
@@ -55,6 +55,17 @@ def test_thoughts_and_a_cut_output_are_shown(server):
     assert "64 output tokens, 60 of them thoughts" in said
     assert "note output 5 characters" in said
     assert "the limit cut it" in said
+
+
+def test_the_judges_reply_of_now_counts_not_an_earlier_one(server):
+    """The wrong answer is preferred, then the right one, then the wrong one again."""
+    said = []
+    for right in (False, True, False):
+        server.respond = lambda request, n, right=right: verdict(
+            "AB"[("Paris" in candidates(request)["answer_A"]) != right], usage=used(request)
+        )
+        said.append(judgeloop("doctor", *judged_by(server)).stdout)
+    assert ["the right answer was preferred" in one for one in said] == [False, True, False]
 
 
 def test_a_judge_and_a_system_are_checked_together(server):

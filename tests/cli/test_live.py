@@ -263,7 +263,7 @@ WRONG = [
     (["openai/a=b"], "expected the name of a model without ="),
     ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
     ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
-    ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a number of tokens, 1 or more"),
+    ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a whole number, 1 or more"),
     ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected seconds"),
     ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
     ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
@@ -573,3 +573,41 @@ def test_python_takes_a_system_by_its_name_and_a_path_as_a_path(server):
         assert found.counts.generated == ()
     with pytest.raises(InputError, match=r"did you mean command:./run\?"):
         judgeloop_api.compare("old.jsonl", "exec:./run", **given, judge_price="1,10")
+
+
+# The status, the code, the parameter and the message of a server's refusal.
+REFUSED = {
+    "a limit above the server's": (
+        400,
+        "invalid_value",
+        "max_tokens",
+        "max_tokens is too large: 4096",
+    ),
+    "a model for another API": (404, "model_not_found", None, "This is not a chat model"),
+    "no such model": (404, "model_not_found", None, "The model does not exist"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(server, name):
+    status, code, param, said = REFUSED[name]
+    body = {"error": {"message": said, "type": code, "code": code, "param": param}}
+    refusal = Response(status, json.dumps(body).encode())
+    server.respond = lambda request, n: (
+        of_both(request) if "response_format" in request else refusal
+    )
+    done = judgeloop(*comparison(server))
+    shown = re.sub(r"\s+", " ", done.stderr)
+    assert (done.exit_code, len(generated(server)) <= 8) == (4, True), done.output
+    assert f"the system {LIVE} failed" in shown
+    assert said in shown
+    assert "cost: $0" in shown
+    assert [one for one in server.requests if "response_format" in one] == []
+
+
+def test_items_that_appear_twice_are_refused(server):
+    with Path("items.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "item-0", "prompt": "another"}) + "\n")
+    done = judgeloop(*comparison(server, *TWO))
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "the id 'item-0' appears twice" in done.stderr

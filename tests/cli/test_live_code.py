@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import json
 import re
 import sys
@@ -11,6 +13,9 @@ import pytest
 from support.chat_server import ChatServer
 from support.commandline import judged_by, judgeloop, result_of
 from support.live import ITEMS, of_both, write_items, write_outputs
+
+import judgeloop as judgeloop_api
+from judgeloop.core.errors import InputError
 
 ECHO = "import sys\nprint('good', sys.stdin.read())\n"
 
@@ -173,7 +178,7 @@ OPTIONS = [
     ("pass-env=A B", "names of environment variables"),
     ("pass-env=NOWHERE", "NOWHERE is not set"),
     ("pass-env=JUDGELOOP_JUDGE_API_KEY", "no settings or keys of judgeloop"),
-    ("concurrency=0", "a number of calls, 1 or more"),
+    ("concurrency=0", "a whole number, 1 or more"),
     ("base-url=http://x", "has no effect: command:… takes"),
     ("max-tokens=7", "has no effect"),
 ]
@@ -409,3 +414,58 @@ def test_the_same_command_twice_is_refused(server):
     done = judgeloop(*base)
     assert (done.exit_code, server.requests) == (2, [])
     assert "are the same system" in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_python_takes_a_function_as_a_system(server):
+    system = function("async def answer(prompt):\n    return 'good ' + prompt\n", "direct")
+    sys.path.insert(0, str(Path.cwd()))
+    answer = importlib.import_module("own_direct").answer
+    given = {
+        "items": "items.jsonl", "judge": "openai/judge", "judge_base_url": server.url,
+        "judge_price": "1,10", "system": [f"{system}.max-cost=0"],
+    }  # fmt: skip
+    assert judgeloop_api.compare("old.jsonl", answer, **given).winner == system
+    assert judgeloop_api.compare("old.jsonl", ("mine", answer), **given).winner == "mine"
+    with pytest.raises(InputError, match=r"at the top of a module; found .*<lambda>"):
+        judgeloop_api.compare("old.jsonl", lambda prompt: prompt, **given)
+    with pytest.raises(InputError, match="what may a call cost"):
+        judgeloop_api.compare("old.jsonl", answer, **given | {"system": []})
+
+
+def test_after_code_that_failed_is_mended_the_same_command_goes_on(server):
+    system = command("import sys\nsys.exit('no key')\n")
+    failing(server, system)
+    assert command(ECHO) == system, "the same name"
+    assert result_of(*comparison(server, system))["winner"] == system
+
+
+def test_a_dry_run_forecasts_code_and_runs_none(server):
+    system = command("open('ran', 'w')\nprint('x')\n")
+    plan = json.loads(
+        judgeloop(*comparison(server, system, "--dry-run", "--json", cost="0.01")).stdout
+    )
+    assert plan["outputs"]["worst"] == ITEMS
+    assert plan["usd_of_outputs"]["worst"] == pytest.approx(0.01 * ITEMS)
+    assert not Path("ran").exists()
+
+
+def test_a_command_answers_inside_of_a_running_event_loop(server):
+    system = command(ECHO)
+
+    async def asked():
+        return judgeloop_api.compare(
+            "old.jsonl", system, items="items.jsonl", judge="openai/judge", judge_price="1,10",
+            judge_base_url=server.url, system=[f"{system}.max-cost=0"], allow_plugins=True,
+        )  # fmt: skip
+
+    assert asyncio.run(asked()).winner == system
+
+
+def test_one_command_generates_and_another_compares_without_the_judges_key(server):
+    system = command(ECHO)
+    flags = ["--allow-plugins", "--system", f"{system}.max-cost=0"]
+    done = judgeloop("generate", system, "--items", "items.jsonl", "-o", "new.jsonl", *flags)
+    assert done.exit_code == 0, done.output
+    assert server.requests == []
+    items = ["--items", "items.jsonl", *judged_by(server)]
+    assert result_of("compare", "old.jsonl", "new.jsonl", *items)["winner"] == "new"

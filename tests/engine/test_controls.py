@@ -9,7 +9,7 @@ from support.driving import AT_ONCE, run, script_from
 from support.pools import make_pool, scores
 
 from judgeloop.core.outcomes import Control, ControlTally, StopKind
-from judgeloop.core.records import Item, JudgeIdentity, Verdict
+from judgeloop.core.records import Abstention, Item, JudgeIdentity, Verdict
 from judgeloop.engine.controls import FEWEST_ITEMS, NAME, control_queries, is_short
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
@@ -183,6 +183,48 @@ def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
     assert finished.outcome.stop.sentence.startswith(
         "it was not shown in 40 controls that scripted"
     )
+
+
+def rated():
+    """Controls of a judge that rates, and what is the own answer of each of their items."""
+    rows = answered()
+    return control_queries("base", rows, JUDGE, 0, 10_000, rates=True), dict(rows)
+
+
+def test_a_control_of_ratings_is_two_queries_the_own_answer_first():
+    queries, own = rated()
+    assert len(queries) == 2 * MOST
+    for first, second in zip(queries[::2], queries[1::2], strict=True):
+        assert first.item == second.item
+        assert first.outputs == (own[first.item],) != second.outputs
+        assert first.systems == second.systems == (NAME,), "no rating of a system, for a history"
+
+
+@pytest.mark.parametrize(
+    ("rate", "end", "calls"),
+    [
+        (lambda own: Verdict(0.9 if own else 0.2), Control.PASSED, 18),
+        (lambda own: Verdict(0.5), Control.FAILED, 18),
+        (lambda own: Verdict(0.2 if own else 0.9), Control.FAILED, 18),
+        (lambda own: Verdict(0.9) if own else Abstention("none"), Control.NOT_SHOWN, 80),
+    ],
+    ids=["sound", "always the same", "the wrong way round", "no rating of the other answer"],
+)
+def test_ratings_are_compared_two_by_two(rate, end, calls):
+    queries, own = rated()
+    judge = ScriptedJudge(lambda call: rate(call.outputs[0] == own.get(call.item)))
+    finished = run(judge, terms=Terms("run", policy=AT_ONCE, controls=(queries,)))
+    assert finished.controls[0].end is end
+    assert len([call for call in judge.calls if call.systems == (NAME,)]) <= calls
+
+
+def test_half_a_control_of_ratings_does_not_count():
+    queries, own = rated()
+    judge = ScriptedJudge(lambda call: Verdict(float(call.outputs[0] == own[call.item])), cost_p=3)
+    these = Terms("run", policy=AT_ONCE, controls=(queries,), budget_p=10, concurrency=1)
+    finished = run(judge, terms=these)
+    assert len(judge.calls) == 3
+    assert finished.controls == (ControlTally(right=1),)
 
 
 def test_each_judge_of_a_panel_is_tested_by_itself():

@@ -74,16 +74,6 @@ async def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
     await other.aclose()
 
 
-@pytest.mark.anyio
-async def test_a_call_to_be_made_anew_is_made(tmp_path):
-    ledger = SqliteLedger(tmp_path / "l.sqlite")
-    for _ in range(2):
-        ticket = await ticket_of(ledger, "doctor", anew=True)
-        assert (await ledger.sending(ticket)).known is None
-        await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
-    await ledger.aclose()
-
-
 def test_locks_follow_the_file_that_a_link_names(tmp_path):
     for name in ("real", "linked"):
         (tmp_path / name).mkdir()

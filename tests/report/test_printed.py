@@ -9,7 +9,8 @@ from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.naming import page_as_flags
 from judgeloop.core.outcomes import Control, ControlTally, Population, StopKind, StopReason, Tally
-from judgeloop.report.page import render
+from judgeloop.report.markdown import render_markdown
+from judgeloop.report.page import Page, Table, render
 
 PAGES = {
     "decided": make_result(guarantee="the chance of naming the wrong system is at most 10 %"),
@@ -69,3 +70,21 @@ def test_html(snapshot):
         PAGES["decided"].to_html("22 November 2026").partition("<body>")[2].partition("<script")[0]
     )
     assert body == snapshot
+
+
+TABLE = Table("Rates", ("system", "rate", "items"), (("a" * 40, "50.0 %", "1,200"), ("b", "", "3")))
+
+
+def test_a_table_stands_in_columns_and_cuts_a_name_that_leaves_no_room():
+    lines = render(Page("A headline.", (), tables=(TABLE,)), width=40).splitlines()[2:]
+    assert lines == [
+        "Rates",
+        f"  {'system':<23}{'rate':>8}{'items':>7}",
+        f"  {'a' * 22}…{'50.0 %':>8}{'1,200':>7}",
+        f"  {'b':<23}{'':>8}{'3':>7}",
+    ]
+
+
+def test_a_table_is_one_in_markdown_too():
+    shown = render_markdown(Page("A headline.", (), tables=(TABLE,)))
+    assert f"| system | rate | items |\n|---|--:|--:|\n| {'a' * 40} | 50.0 % | 1,200 |" in shown

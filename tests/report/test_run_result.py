@@ -76,15 +76,14 @@ class Tags(HTMLParser):
 
 def test_a_notebook_shows_decision_evidence_and_cost(result):
     shown = Tags(result._repr_html_())
-    assert shown.seen == {"div", "p", "strong", "table", "tr", "th", "td"}
+    assert not shown.seen & {"script", "style"}
     assert result.page.headline in shown.text
     for line in result.page.summary:
         assert line in shown.text
     for section in result.page.sections:
         assert section.heading in shown.text
-        for label, text in section.rows:
-            assert label in shown.text
-            assert text in shown.text
+        for cells in section.rows:
+            assert all(text in shown.text for text in cells)
     assert {"cost", "interval" if result.job == "estimate" else "rule"} <= {*shown.text.split("\n")}
 
 
@@ -170,9 +169,10 @@ def test_standings_are_sorted_by_win_rate_with_the_baseline_among_them(searched)
     rates = {"poor": 0.1, "unasked": None, "able": 0.8, "best": 0.9, "chatty": None}
     rows = tuple(replace(row, system=name, win_rate=rate) for name, rate in rates.items())
     table = page(replace(searched, standings=rows, winner=None)).tables[0]
-    assert [name for name, _ in table.rows] == ["best", "able", "chatty", "poor", "unasked"]
+    named = ["best", "able", "chatty (baseline)", "poor", "unasked"]
+    assert [name for name, *_ in table.rows] == named
     near = page(replace(searched, standings=rows, winner="able")).tables[0]
-    assert [name for name, _ in near.rows][:2] == ["able", "best"], "the decision comes first"
+    assert [name for name, *_ in near.rows][:2] == ["able", "best"], "the decision comes first"
 
 
 def test_a_result_is_shown_in_one_line(result):

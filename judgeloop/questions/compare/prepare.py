@@ -118,7 +118,10 @@ class Comparison(Prepared[CompareConfig]):
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
         if self.instead is None:
-            return " ".join(unlikely_to_pass(with_an_equal_system(self.rule.deciding))) or None
+            return (
+                " ".join(unlikely_to_pass(with_an_equal_system(self.rule.deciding), len(self.pool)))
+                or None
+            )
         return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
 
 

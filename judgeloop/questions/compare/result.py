@@ -359,7 +359,9 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else bounds),
+        bounds=_seen_from_the_leader(
+            tally, weighted.interval if weighted else _with_seen(bounds, tally)
+        ),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
@@ -379,6 +381,16 @@ def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> S
         win_share=won / (won + lost) if won + lost else None,
         win_share_interval=share_interval(won, lost, setup.risk_threshold),
     )
+
+
+def _with_seen(bounds: tuple[float, float] | None, tally: Tally) -> tuple[float, float] | None:
+    """Widen bounds to the gap of the verdicts, where one of them excludes it and so is probably wrong.
+
+    Wider bounds are wrong in fewer runs.
+    """
+    if bounds is None or tally.gap is None:
+        return bounds
+    return min(bounds[0], tally.gap), max(bounds[1], tally.gap)
 
 
 def _seen_from_the_leader(

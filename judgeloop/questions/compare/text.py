@@ -88,7 +88,7 @@ def headline(result: Result) -> str:
 def _failing_first(line: str, result: Result) -> str:
     """Return the decision, after a condition that fails, such as a group with a worse system."""
     failing = result.failing
-    if not failing:
+    if not failing or result.stop_reason in {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}:
         return line
     more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
     first, second = failing[0], visible(result.setup.systems[1])

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from judgeloop.core.records import Label
+from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.cards import costs, once, systems, trust
@@ -19,6 +19,7 @@ from judgeloop.report.words import count
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
+SMALLEST_BELIEF = 0.001
 
 
 def course_of(
@@ -27,8 +28,8 @@ def course_of(
     """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
-    line of the upper bound for each system, that of the leader last; before it stands its lower bound,
-    without a name. There are no lines without bounds.
+    line of the upper bound for each system, up to where it is ruled out. That of the leader stands last,
+    after that of its lower bound, which has no name. There are no lines without bounds.
     """
     leader, bounds = tally.leader, tally.levels
     if bounds is None or leader is None:
@@ -36,17 +37,22 @@ def course_of(
     steps = [list(group) for _, group in groupby(labels, key=lambda label: label.choice.position)]
     size = math.ceil(len(steps) / MOST_LOOKS)
     uppers: list[list[Point]] = [[(0.0, PER_CENT)] for _ in names]
+    ends = [0] * len(names)  # of a line: where its system was ruled out for good
     lower: list[Point] = [(0.0, 0.0)]
     now, judged = None, 0
     for begin in range(0, len(steps), size):
         chunk = [label for step in steps[begin : begin + size] for label in step]
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
-        for points, level in zip(uppers, levels.each, strict=True):
-            points.append((judged, PER_CENT * level.upper / levels.items))
+        for system, level in enumerate(levels.each):
+            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
+            ends[system] = len(lower) + 1 if levels.in_question[system] else ends[system]
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
-    lines = [Line(name, "other", tuple(points)) for name, points in zip(names, uppers, strict=True)]
+    lines = [
+        Line(name, "other", tuple(points[: end + 1]))
+        for name, points, end in zip(names, uppers, ends, strict=True)
+    ]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
 
@@ -56,7 +62,7 @@ def board(result: Selected) -> Board:
     return Board(
         "Which of many systems is the best?",
         tuple(_bounds(result)),
-        (standings(result), costs(result), trust(result), *systems(result)),
+        (costs(result), trust(result), *systems(result)),
         once(result),
     )
 
@@ -68,14 +74,15 @@ def _bounds(result: Selected) -> list[Chart]:
     *others, lower, upper = result.course
     leader = visible(upper.name)
     low, high = lower.points[-1][1], upper.points[-1][1]
-    still = [one for one in others if one.points[-1][1] >= low]
+    still = max(0, len(result.near_best or ()) - 1)
     said = (
-        f"The win rate of {leader} is between {low:.0f} and {high:.0f} % at the end. The upper bounds of "
-        f"{len(still):,} of {count(len(others), 'other system')} reach into this band."
+        f"The win rate of {leader} is between {low:.0f} and {high:.0f} % at the end. Of "
+        f"{count(len(others), 'other system')}, {still:,} may still be the best."
     )
     note = (
         f"Blue: the win rate of {leader} against {visible(result.options.baseline)} lies in the band. Lines: the "
-        "highest win rate of each other system that is not ruled out. All narrow as judgments are made."
+        "highest win rate of each other system, until the system is ruled out: by its bound, or beside the "
+        "leader on the same items."
     )
     lines = tuple(Line(visible(one.name), one.role, one.points) for one in result.course)
     return [
@@ -92,33 +99,62 @@ def _bounds(result: Selected) -> list[Chart]:
 
 
 def standings(result: Selected) -> Table:
-    """Return a row for each system: its win rate, the bounds, and its verdicts."""
-    bounded = any(row.at_most is not None for row in result.standings)
-    risk = f"{result.setup.risk_threshold:g}"
-    note = f"Each bound is wrong with probability at most {risk}." if bounded else ""
-    names = (
-        "system",
-        "win rate",
-        *(("at least", "at most") if bounded else ()),
-        "won",
-        "ties",
-        "lost",
-        "items",
-    )
-    against = visible(result.options.baseline)
-    return Table(
-        f"Win rates against {against}",
-        names,
-        tuple(_cells(row, against, bounded=bounded) for row in result.standings),
-        note,
-    )
+    """Return the standings: the winner, then by win rate, and last what is not judged."""
+    every = sorted(result.standings, key=lambda row: _place(row, result))
+    rows = [_cells(row, result) for row in every]
+    # A column that nothing stands in says nothing.
+    told = [name for name in rows[0] if any(row[name] for row in rows)]
+    cells = tuple(tuple(row[name] for name in told) for row in rows)
+    return Table(_heading(result), tuple(told), cells)
 
 
-def _cells(row: SystemRow, baseline: str, *, bounded: bool) -> tuple[str, ...]:
-    shares = (row.win_rate, row.at_least, row.at_most) if bounded else (row.win_rate,)
-    name = visible(row.system)
-    if name == baseline:
-        return (f"{name} (baseline)", "50.0 %", *[""] * (len(shares) + 3))
-    counts = (row.wins, row.ties, row.losses, row.queries)
-    rates = ("" if share is None else f"{PER_CENT * share:.1f} %" for share in shares)
-    return (name, *rates, *(f"{number:,}" for number in counts))
+def _heading(result: Selected) -> str:
+    heading = f"Win rates against {visible(result.options.baseline)}"
+    if result.win_rates_biased:
+        return f"{heading}, on items that were not drawn at random: no estimates for all items"
+    if any(row.at_most not in {None, row.win_rate} for row in result.standings):
+        where = "items like these" if result.setup.sampled else "all items"
+        return f"{heading}; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
+    return heading
+
+
+def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
+    """Return what a row of the standings is sorted by."""
+    rate = -math.inf if row.win_rate is None else row.win_rate
+    return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
+
+
+def _cells(row: SystemRow, result: Selected) -> dict[str, str]:
+    """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
+    base = row.system == result.options.baseline
+    bounds = (None, None) if base or row.at_most == row.win_rate else (row.at_least, row.at_most)
+    counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
+    won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
+    return {
+        "system": f"{visible(row.system)}{' (baseline)' if base else ''}",
+        "win rate": _share(TIE if base else row.win_rate),
+        "at least": _share(bounds[0]),
+        "at most": _share(bounds[1]),
+        "won": won,
+        "ties": tied,
+        "lost": lost,
+        "no verdict": silent if row.abstentions else "",
+        "items": asked,
+        "belief": "" if row.belief is None else show_belief(row.belief),
+    }
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{PER_CENT * share:.1f} %"
+
+
+def show_belief(probability: float) -> str:
+    """Return a selector's probability that a system is the best, in per cent.
+
+    It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
+    """
+    if probability < SMALLEST_BELIEF:
+        return f"under {PER_CENT * SMALLEST_BELIEF:.1f} %"
+    if probability > 1 - SMALLEST_BELIEF:
+        return f"over {PER_CENT * (1 - SMALLEST_BELIEF):.1f} %"
+    return f"{PER_CENT * probability:.1f} %"

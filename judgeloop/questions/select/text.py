@@ -3,15 +3,13 @@
 Takes a `Selected` and returns sentences. Computes no figures and prints nothing.
 """
 
-import math
-
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
-from judgeloop.questions.select.pictures import board
-from judgeloop.questions.select.result import Selected, SystemRow
+from judgeloop.questions.select.pictures import board, standings
+from judgeloop.questions.select.result import Selected
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Section
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     DRAWN_WHOLE,
     HEADING_RISK,
@@ -31,8 +29,6 @@ from judgeloop.report.sentences import (
 from judgeloop.report.words import count, shortened
 
 MOST_NAMED = 5  # systems named in a sentence
-EVEN = 0.5  # the win rate of the baseline against itself
-SMALLEST_BELIEF = 0.001
 
 
 def page(result: Selected) -> Page:
@@ -41,7 +37,7 @@ def page(result: Selected) -> Page:
         headline(result),
         details(result),
         summary=summed_up(result, _standing(result), *_still(result)),
-        tables=(_table(result),),
+        tables=(standings(result),),
         notes=notes(result, HEADING_RISK, _risk_means(result)),
         board=board(result),
     )
@@ -149,53 +145,6 @@ def details(result: Selected) -> tuple[tuple[str, str], ...]:
         ("selector", _selector(result)),
         *shared(result),
     )
-
-
-def _table(result: Selected) -> Section:
-    """Return the standings: the winner, then by win rate, and last what is not judged."""
-    heading = f"Win rates against {visible(result.options.baseline)}"
-    if result.win_rates_biased:
-        heading += ", on items that were not drawn at random: no estimates for all items"
-    elif any(row.at_most not in {None, row.win_rate} for row in result.standings):
-        where = "items like these" if result.setup.sampled else "all items"
-        heading += f"; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
-    rows = sorted(result.standings, key=lambda row: _place(row, result))
-    return Section(heading, tuple((visible(row.system), _row(row, result)) for row in rows))
-
-
-def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
-    """Return what a row of the standings is sorted by."""
-    rate = -math.inf if row.win_rate is None else row.win_rate
-    return row.system != result.winner, -(EVEN if row.system == result.options.baseline else rate)
-
-
-def _row(row: SystemRow, result: Selected) -> str:
-    if row.system == result.options.baseline:
-        return f" 50.0 %  the baseline itself{_state(row)}"
-    if row.win_rate is None:
-        return "     -   not judged"
-    rate = f"{100 * row.win_rate:5.1f} %"
-    silent = f", {count(row.abstentions, 'abstention')}" if row.abstentions else ""
-    return f"{rate}  {row.wins:,}:{row.losses:,}, {count(row.ties, 'tie')}{silent} on {count(row.queries, 'item')}{_state(row)}"
-
-
-def _state(row: SystemRow) -> str:
-    believed = "" if row.belief is None else f"; belief {show_belief(row.belief)}"
-    if row.at_most is None or row.at_least is None or row.at_most == row.win_rate:
-        return believed
-    return f"{believed}; {100 * row.at_least:.1f} to {100 * row.at_most:.1f} %"
-
-
-def show_belief(probability: float) -> str:
-    """Return a selector's probability that a system is the best, in per cent.
-
-    It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
-    """
-    if probability < SMALLEST_BELIEF:
-        return f"under {100 * SMALLEST_BELIEF:.1f} %"
-    if probability > 1 - SMALLEST_BELIEF:
-        return f"over {100 * (1 - SMALLEST_BELIEF):.1f} %"
-    return f"{100 * probability:.1f} %"
 
 
 def _chosen(result: Selected) -> str:

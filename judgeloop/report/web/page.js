@@ -7,10 +7,18 @@ const tools = document.querySelector(".tools");
 const shown = document.getElementById("shown");
 const search = document.getElementById("search");
 const sort = document.getElementById("sort");
+const more = document.getElementById("more");
 const about = shown.textContent;
+const numbers = new Map(items.map((item, number) => [item, number]));
 const selects = [choice("group", "Group"), choice("system", "System")];
+const AT_ONCE = 200; // items that are shown at a time, so that a search answers at once
+let most = AT_ONCE;
 let kind = "all";
-let texts = null; // of each item, in lower case, once somebody searches
+let texts = null; // of each item, in lower case
+
+function read() {
+  texts ??= items.map((item) => item.textContent.toLowerCase());
+}
 
 // A choice of the values of `data-NAME`, if there are several.
 function choice(name, label) {
@@ -35,18 +43,27 @@ function fits(item, number, words) {
 
 function update() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length && texts === null) texts = items.map((item) => item.textContent.toLowerCase());
+  if (words.length) read();
   let found = 0;
-  items.forEach((item, number) => {
-    item.hidden = !fits(item, number, words);
-    found += !item.hidden;
-  });
-  shown.textContent = found === items.length ? about : `${found.toLocaleString("en")} of ${items.length.toLocaleString("en")} judged items are shown.`;
+  for (const item of list.children) {
+    const fit = fits(item, numbers.get(item), words) && found++ < most;
+    if (item.hidden === fit) item.hidden = !fit;
+  }
+  const all = items.length.toLocaleString("en");
+  shown.textContent = found === items.length ? about : `${found.toLocaleString("en")} of ${all} judged items fit.`;
+  more.hidden = found <= most;
+  more.textContent = `Show all ${found.toLocaleString("en")}`;
+}
+
+function again() {
+  most = AT_ONCE;
+  update();
 }
 
 function order() {
   const by = { "": () => 0, id: (a, b) => a.dataset.id.localeCompare(b.dataset.id, "en", { numeric: true }), score: (a, b) => (a.dataset.score || 2) - (b.dataset.score || 2) }[sort.value];
   list.append(...[...items].sort(by));
+  again();
 }
 
 // The words of two texts that the other does not have in the same order: longest common subsequence.
@@ -92,11 +109,14 @@ tools.addEventListener("click", (event) => {
   if (!button) return;
   kind = button.value;
   for (const one of tools.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === button));
-  update();
+  again();
 });
 let waiting;
-search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(update, 100); });
+search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(again, 60); });
 sort.addEventListener("change", order);
-for (const one of selects) one.addEventListener("change", update);
+for (const one of selects) one.addEventListener("change", again);
 list.addEventListener("toggle", (event) => { if (event.target.open) mark(event.target); }, true);
+more.addEventListener("click", () => { most = Infinity; update(); });
+addEventListener("beforeprint", () => { most = Infinity; update(); });
 tools.hidden = items.length < 2;
+(window.requestIdleCallback || setTimeout)(read);

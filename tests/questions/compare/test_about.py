@@ -67,6 +67,10 @@ def test_a_clear_lead_decides_about_items_like_these(tmp_path, monkeypatch):
     assert done.exit_code == 0
     assert done.stdout.startswith("a is better than b on items like these 10.")
     assert "It holds for these items, too." in " ".join(done.stdout.split())
+    for risk, holds in (("0.1", True), ("0.4", False)):
+        bets = asked(tmp_path, monkeypatch, 10, "--rule", "anytime", "--risk", risk)
+        said = "It holds for these items, too." in " ".join(bets.stdout.split())
+        assert (bets.exit_code, said) == (0, holds), "proved up to a risk of 1/e"
 
 
 def test_a_program_reads_the_population_and_how_many_items_would_decide(tmp_path, monkeypatch):

@@ -1,0 +1,88 @@
+"""How to do it again: what was typed stands in the report, and no secret does."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from pathlib import Path
+
+import pytest
+from support.commandline import judgeloop
+
+from judgeloop.cli.typed import masked
+from judgeloop.questions.question import QUESTIONS
+from judgeloop.settings.setting import declared, key
+
+KEY = "planted-Key0123456789-abcdefgh"
+FLAGS = sorted({key(name) for one in QUESTIONS for name in declared(one.settings())})
+
+
+def pair(incidents):
+    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge2"]
+    return ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", *judged]
+
+
+def test_a_report_names_the_command_the_files_with_hashes_and_the_seed(incidents):
+    judgeloop(*pair(incidents), "--seed", "7", "-o", "my report.html")
+    html = Path("my report.html").read_text().rpartition("How to do it again")[2]
+    typed = shlex.join(
+        ["judgeloop", *map(str, pair(incidents)), "--seed", "7", "-o", "my report.html"]
+    )
+    assert f"<pre>{typed}</pre>".replace("'", "&#x27;") in html
+    for name in ("lead.jsonl", "central.jsonl", "items.jsonl"):
+        assert hashlib.sha256((incidents / name).read_bytes()).hexdigest() in html
+    assert "<dt>seed</dt><dd>7</dd>" in html
+    assert "ledger.sqlite" not in html, "the run writes it, and its hash says nothing"
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_key_in_any_flag_is_masked(flag):
+    assert KEY not in masked(f"judgeloop compare --{flag} {KEY}", {"MY_API_KEY": KEY})
+    assert KEY[8:] not in masked(f"judgeloop compare --{flag}=x{KEY}y", {"MY_API_KEY": KEY})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:word@host/v1",
+        "postgresql://me:word@host/ledger",
+        "https://host/v1?api-version=1&key=word",
+        "--rubric sk-proj-abcdefghijklmnop",
+        "--system a.headers=AIzaSyA-abcdefghijklmnop123",
+    ],
+)
+def test_what_looks_like_a_secret_is_masked_though_no_variable_holds_it(text):
+    shown = masked(text, {})
+    assert "[key]" in shown
+    assert not any(part in shown for part in ("word", "abcdefghijklmnop"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--judge anthropic/claude-haiku-4-5-20251001 --budget '$2' --map id=case,output=answer",
+        "/home/me/Runs/2026-11-24-Nightly/outputs_of_SystemA_version12.jsonl",
+    ],
+)
+def test_names_of_models_and_files_stay(text):
+    assert masked(text, {"OPENAI_API_KEY": "sk-0123456789"}) == text
+
+
+def test_a_key_of_the_environment_stands_in_no_file_of_a_run(incidents, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    files = [f"result{ending}" for ending in (".html", ".json", ".md", ".txt", ".csv", ".xml")]
+    judgeloop(*pair(incidents), *(part for file in files for part in ("-o", file)))
+    written = [*map(Path, files), *Path(".judgeloop").rglob("*")]
+    assert [path for path in written if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize(("which", "some"), [("all", True), ("lost", True), ("none", False)])
+def test_the_settings_file_says_whose_texts_a_report_shows(incidents, which, some):
+    Path("judgeloop.toml").write_text(f'[compare]\nreport-texts = "{which}"\n')
+    judgeloop(*pair(incidents), "-o", "result.html")
+    html = Path("result.html").read_text()
+    assert ('<p class="text output"' in html) is some
+    lost, won = (html.count(f'<span class="chip {kind}">') for kind in ("lost", "won"))
+    opened = html.count('<details class="item')
+    assert opened == {"all": 43, "lost": lost, "none": 0}[which]
+    assert 0 < lost < won

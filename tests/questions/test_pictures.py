@@ -1,0 +1,133 @@
+"""The pictures and cards of results: what they show is what the result says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.results import make_result, undecided
+from support.tables import ROWS
+
+import judgeloop
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Tally
+from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.questions.compare.pictures import board, course_of
+from judgeloop.report.page import Section
+from judgeloop.report.pictures import Bar, Chart, Scale
+
+NAMES = ("small", "large")
+
+
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+def tally_of(*preferences, items=100):
+    wins = (preferences.count(1), preferences.count(-1))
+    silent = preferences.count(None)
+    return Tally(items, wins, preferences.count(0), silent, preferences=preferences)
+
+
+def card(result, heading):
+    (found,) = [one for one in board(result).cards if one.heading.startswith(heading)]
+    return dict(found.rows) if isinstance(found, Section) else found
+
+
+def test_a_lead_is_followed_from_the_leader_and_abstentions_count_against_it():
+    (line,) = course_of(tally_of(-1, -1, 0, None, -1), TieAware(0.1), NAMES)
+    assert line.name == "large"
+    assert line.points == ((0, 0), (1, 1), (2, 2), (3, 2), (4, 1), (5, 2))
+
+
+def test_a_boundary_stands_on_both_sides_where_a_lead_can_reach_it():
+    lead, own, other = course_of(tally_of(*[1] * 8), Sequential(0.1, 100, 60), NAMES)
+    assert [y for _, y in other.points] == [-y for _, y in own.points]
+    assert all(y <= x for x, y in own.points)
+    meets = [
+        x
+        for (x, bound), (_, y) in zip(own.points, lead.points[-len(own.points) :], strict=True)
+        if y >= bound
+    ]
+    assert meets, "eight wins in a row decide"
+
+
+def test_without_the_order_of_the_verdicts_there_is_no_line():
+    assert course_of(Tally(100, (8, 1)), TieAware(0.1), NAMES) == ()
+
+
+def test_a_decided_comparison_shows_where_it_stopped_and_an_open_one_does_not():
+    course = course_of(tally_of(*[-1] * 8), Sequential(0.1, 100, 60), NAMES)
+    (decided,) = [
+        one
+        for one in board(replace(make_result(), course=course)).pictures
+        if isinstance(one, Chart)
+    ]
+    (still,) = [
+        one for one in board(replace(undecided(), course=course)).pictures if isinstance(one, Chart)
+    ]
+    assert decided.stop == course[0].points[-1]
+    assert still.stop is None
+    assert "would decide" in still.note
+
+
+def test_the_bar_has_the_votes_and_the_scale_the_gap():
+    result = make_result()
+    (bar,) = [one for one in board(result).pictures if isinstance(one, Bar)]
+    (scale,) = [one for one in board(result).pictures if isinstance(one, Scale)]
+    assert bar.parts == (("large", 8, "won"), ("ties", 1, "tie"), ("small", 1, "lost"))
+    assert (scale.value, scale.interval) == (result.gap, result.gap_interval)
+
+
+def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
+    shown = board(replace(make_result(), gap_biased=True)).pictures
+    assert not any(isinstance(one, Scale) for one in shown)
+
+
+def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
+    result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
+    assert card(result, "What it cost")["all 100 judgments"] == "about $0.40"
+    assert result.whole_usd == pytest.approx(0.042 / 20 * 1.9 * 100)
+
+
+def test_the_judge_is_shown_with_controls_order_and_abstentions():
+    asked = make_result(
+        controlled=True,
+        controls=(ControlTally(8, 1, 0, 0, Control.PASSED),),
+        tally=Tally(100, (1, 8), 1, abstentions=2, flips=1, both=9),
+    )
+    shown = card(asked, "Can this judge")
+    assert shown["controls"] == "8 of 9 right"
+    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11%)"
+    assert shown["no verdict"] == "2 of 12"
+    assert "not asked" in card(make_result(), "Can this judge")["controls"]
+
+
+def test_a_live_system_is_shown_with_its_price_and_seconds():
+    gave = Generated(
+        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=0, cut=0, empty=0,
+        models=(), usd=0.02, usd_of_all=0.5, output_tokens=400, seconds_median=1.25, seconds_p95=3.0,
+    )  # fmt: skip
+    result = make_result()
+    table = card(replace(result, counts=replace(result.counts, generated=(gave,))), "The systems")
+    assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
+
+
+def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
+    result = judgeloop.select(
+        ROWS, baseline="chatty", judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1"
+    )
+    *others, lower, upper = result.course
+    rows = {row.system: row for row in result.standings}
+    assert upper.name == result.leader
+    for line in (*others, upper):
+        assert line.points[-1][1] >= 100 * rows[line.name].at_most - 1e-9, (
+            "it ends where it is ruled out"
+        )
+        assert (np.diff([y for _, y in line.points]) <= 1e-9).all()
+    # The race divides its risk over the bounds, so that the leader's is below the one shown by itself.
+    assert upper.points[-1][1] == pytest.approx(100 * rows[result.leader].at_most)
+    assert 0 < lower.points[-1][1] <= 100 * rows[result.leader].at_least
+    (table,) = result.page.tables
+    assert {row[0].removesuffix(" (baseline)") for row in table.rows} == set(rows)
