@@ -287,7 +287,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     )
     return (
         f'<div class="open">{"".join(parts)}<div class="two">{outputs}</div>{why}</div>',
-        visible(prompt[:LONGEST_PEEK]),
+        visible(" ".join(prompt[: 2 * LONGEST_PEEK].split())[:LONGEST_PEEK]),
     )
 
 

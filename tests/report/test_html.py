@@ -49,6 +49,7 @@ def test_a_judged_item_opens_to_show_its_prompt_and_both_outputs():
         *("What is\n2+2?", "four", "4", "5", "because"),
     ]
     assert re.findall(r"<h3>(\w+)", first) == ["reference", "small", "large"]
+    assert '<span class="peek" dir="auto">What is 2+2?</span>' in first
     assert "An item opens to show its prompt and outputs." in html
 
 

@@ -28,8 +28,8 @@ def course_of(
     """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
-    line of the upper bound for each system, that of the leader last; before it stands its lower bound,
-    without a name. There are no lines without bounds.
+    line of the upper bound for each system, up to where it is ruled out. That of the leader stands last,
+    after that of its lower bound, which has no name. There are no lines without bounds.
     """
     leader, bounds = tally.leader, tally.levels
     if bounds is None or leader is None:
@@ -37,17 +37,22 @@ def course_of(
     steps = [list(group) for _, group in groupby(labels, key=lambda label: label.choice.position)]
     size = math.ceil(len(steps) / MOST_LOOKS)
     uppers: list[list[Point]] = [[(0.0, PER_CENT)] for _ in names]
+    ends = [0] * len(names)  # of a line: where its system was ruled out for good
     lower: list[Point] = [(0.0, 0.0)]
     now, judged = None, 0
     for begin in range(0, len(steps), size):
         chunk = [label for step in steps[begin : begin + size] for label in step]
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
-        for points, level in zip(uppers, levels.each, strict=True):
-            points.append((judged, PER_CENT * level.upper / levels.items))
+        for system, level in enumerate(levels.each):
+            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
+            ends[system] = len(lower) + 1 if levels.in_question[system] else ends[system]
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
-    lines = [Line(name, "other", tuple(points)) for name, points in zip(names, uppers, strict=True)]
+    lines = [
+        Line(name, "other", tuple(points[: end + 1]))
+        for name, points, end in zip(names, uppers, ends, strict=True)
+    ]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
 
@@ -69,14 +74,15 @@ def _bounds(result: Selected) -> list[Chart]:
     *others, lower, upper = result.course
     leader = visible(upper.name)
     low, high = lower.points[-1][1], upper.points[-1][1]
-    still = [one for one in others if one.points[-1][1] >= low]
+    still = max(0, len(result.near_best or ()) - 1)
     said = (
-        f"The win rate of {leader} is between {low:.0f} and {high:.0f} % at the end. The upper bounds of "
-        f"{len(still):,} of {count(len(others), 'other system')} reach into this band."
+        f"The win rate of {leader} is between {low:.0f} and {high:.0f} % at the end. Of "
+        f"{count(len(others), 'other system')}, {still:,} may still be the best."
     )
     note = (
         f"Blue: the win rate of {leader} against {visible(result.options.baseline)} lies in the band. Lines: the "
-        "highest win rate of each other system that is not ruled out. All narrow as judgments are made."
+        "highest win rate of each other system, until the system is ruled out: by its bound, or beside the "
+        "leader on the same items."
     )
     lines = tuple(Line(visible(one.name), one.role, one.points) for one in result.course)
     return [
