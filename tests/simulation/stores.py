@@ -124,6 +124,22 @@ def nothing_can_be_written() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+class Committed(Future[Any]):
+    """A job whose caller may wait for it without the loop: it is then committed at once."""
+
+    def __init__(self, commit: Callable[[], None]) -> None:
+        super().__init__()
+        self._commit = commit
+
+    def result(self, timeout: float | None = None) -> Any:
+        del timeout
+        if not self.done():
+            self._commit()
+        if not self.done():
+            raise KilledError
+        return super().result()
+
+
 class InlineWriter:
     """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
 
@@ -138,7 +154,7 @@ class InlineWriter:
             self._life.check_alive()
         if self._closed:
             raise LedgerError("the ledger is closed")
-        future: Future[Any] = Future()
+        future = Committed(self._commit)
         future.set_running_or_notify_cancel()
         self._jobs.append(writer._Job(action, future))
         if len(self._jobs) == 1:
