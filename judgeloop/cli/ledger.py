@@ -158,8 +158,6 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
         return ["no charges yet"]
     lines = []
     for kind, groups in found.items():
-        if not groups:
-            continue
         lines.append(_columns("charged", "attempts", "tokens in", "tokens out", kind))
         lines += [_charged(name, group) for name, group in groups.items()]
     lines.append(_charged("total", sum(by_state.values(), Charged())))

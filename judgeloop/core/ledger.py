@@ -346,8 +346,8 @@ class LedgerReader(Protocol):
     def spending(self) -> dict[str, dict[str, Charged]]:
         """Return the charges by day, judge, run and state, each in order.
 
-        `elsewhere` has those of ledgers that were merged into this one, by their ids: they count in no
-        other group. Attempts that were only rehearsed cost nothing and are left out.
+        `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
+        ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
         """
 
     def requests(self) -> Iterator[Request]:

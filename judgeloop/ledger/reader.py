@@ -98,7 +98,7 @@ class SqliteReader:
         return list(map(recorded, rows))
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
-        """Return the charges by day, judge, run and state, each in order; and those elsewhere.
+        """Return the charges by day, judge, run and state, each in order, and those elsewhere if any.
 
         Attempts that were only rehearsed cost nothing and are left out.
         """
@@ -110,6 +110,8 @@ class SqliteReader:
             names = {kind: name_of(row) for kind, name_of in GROUPS.items()}
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
+        if not found[ELSEWHERE]:
+            del found[ELSEWHERE]
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 
     def requests(self) -> Iterator[ledger.Request]:

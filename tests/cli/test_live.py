@@ -73,6 +73,14 @@ def test_a_result_in_json_has_both_parts_and_an_estimate_of_everything(server):
     assert again["generated"][0]["usd_of_all"] == one["usd_of_all"], "of the remembered outputs"
 
 
+def test_a_forecast_of_what_is_left_counts_outputs_too(server):
+    flags = ["--risk", "0.001", "--max-judgments", "6"]
+    result = result_of(*comparison(server, *TWO, *flags))
+    assert (result["winner"], result["judged"]) == (None, 6)
+    each = result["run_spent_usd"] / result["judged"]
+    assert result["more_usd"] == pytest.approx(result["more_judgments"] * each)
+
+
 def test_both_systems_may_answer_live(server):
     result = result_of(*comparison(server, *TWO[::-1]))
     assert result["winner"] == LIVE

@@ -101,6 +101,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "replay a",
         "calibrate",
         "ledger salvage",
+        "ledger merge a",
         "ledger prune",
         "ledger reconcile",
     ):

@@ -85,9 +85,7 @@ def test_a_layer_of_another_name_is_refused_before_anything_is_loaded(layer):
 @pytest.mark.parametrize("local", [True, False])
 def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, local):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(
-        InputError, match=r"pip install 'judgeloop\[embed\]' \(no t.*`represent=lexical`"
-    ):
+    with pytest.raises(InputError, match=r"pip install '.\[embed\]' \(no t.*`represent=lexical`"):
         hidden_states(["a"], str(tmp_path) if local else "some/model", layer="middle")
 
 
