@@ -28,8 +28,8 @@ NOTHING = 0  # in the place of the number of a text
 class Reservation:
     """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
 
-    With `output` it is a call to a
-    system, whose name stands in the place of the judge's, and its key is that of an output.
+    With `output` it is a call to a system, whose name stands in the place of the judge's, and its key is
+    that of an output. Outputs that were recorded before `since` (ISO 8601) do not count then.
     """
 
     key: str
@@ -39,6 +39,7 @@ class Reservation:
     note: Mapping[str, Any]
     rehearsed: bool = False
     output: bool = False
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Ticket:
     cost_p: int
     rehearsed: bool = False
     output: bool = False
+    since: str = ""
 
 
 class End(StrEnum):
@@ -184,7 +186,7 @@ class KeptResult:
     - `headline`: the decision. `text`: the result as it was printed.
     - `document`: all its values, as JSON; in the place of each text that was judged stands its digest.
     - `texts`: these texts, by digest.
-    - `at`: when it was first kept (ISO 8601, UTC); empty while it is not.
+    - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
     """
 
     headline: str
@@ -217,8 +219,8 @@ class Ledger(Protocol):
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
 
-    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
-        """Return the outputs recorded under `keys`; a key without an output is left out."""
+    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
+        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
 
     async def reserve(
         self,
@@ -280,8 +282,12 @@ class Ledger(Protocol):
             LedgerError: another process holds the lock.
         """
 
-    def begin(self, run: str) -> None:
-        """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
+    def begin(self, run: str) -> str:
+        """Record that `run` begins now, unless it has begun: later verdicts are not its history.
+
+        Returns when it began (ISO 8601, UTC).
+        """
+        ...
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""

@@ -245,6 +245,7 @@ class Generated:
     - `asked`: number of outputs that this command asked for
     - `remembered`: number of outputs from the ledger
     - `oldest`: when the oldest of these was recorded (UTC); empty without any
+    - `left_out`: number of outputs in the ledger that another model gave, and that do not count
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself
     - `cut`: how many outputs reached the limit of tokens
@@ -261,6 +262,7 @@ class Generated:
     asked: int
     remembered: int
     oldest: str
+    left_out: int = 0
     unjudged: int
     failed: int
     cut: int
@@ -380,7 +382,8 @@ class Finished(Generic[T_co]):
 
     `models` holds for each judge the model names that its server reported, in the order seen.
     `generated` says what systems gave that answer live, and `pool` holds their outputs; both are
-    empty without any.
+    empty without any. `decided_at` says when an earlier command had this result, if this one asked for
+    nothing (ISO 8601, UTC); else it is empty.
     """
 
     outcome: Outcome[T_co]
@@ -389,3 +392,4 @@ class Finished(Generic[T_co]):
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
     pool: Pool | None = None
+    decided_at: str = ""

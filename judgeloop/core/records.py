@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+NOBODY = -1  # in the place of the number of a judge
 TIE = 0.5  # the score of a verdict that prefers neither system
 IDENTICAL = "the outputs are identical"  # the reason of a tie that no judge is asked about
 ONE_SYSTEM = (0,)  # systems of a choice that rates a single system
@@ -40,7 +41,8 @@ class Query:
 
     `missing` holds the places of the outputs that a live system has not given yet; their texts are
     empty.
-    `alone` is the number of the only judge that is asked, in the order given; None for all judges.
+    `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
+    `NOBODY` if the outputs alone are wanted.
     `audited` says whether the other order is asked, too, with an order of which some are audited.
     """
 

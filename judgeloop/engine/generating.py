@@ -16,7 +16,17 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import TIE, Abstention, Answer, Call, Output, Query, Quote, Verdict
+from judgeloop.core.records import (
+    NOBODY,
+    TIE,
+    Abstention,
+    Answer,
+    Call,
+    Output,
+    Query,
+    Quote,
+    Verdict,
+)
 from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
@@ -56,14 +66,28 @@ class Sources:
         self._judged: set[str] = set()  # keys of the outputs of items that are decided
         self._seen = {name: Seen() for name in systems}
         self._counted: set[str] = set()  # keys
+        self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
+        self._left_out: dict[str, int] = {}  # how many were, as another model answers now
 
     async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
         """Take from the ledger what it has of the missing outputs."""
         asks = {ask.key: ask for query in queries for ask in self.asks(query)}
-        keys = asks.keys() - self._known.keys()
-        if keys:
-            for key, output in (await ledger.outputs(sorted(keys))).items():
+        for name in self.systems:
+            own = {key for key, ask in asks.items() if ask.system == name} - self._known.keys()
+            found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
+            for key, output in found.items():
                 self.learn(asks[key], output)
+
+    def leave_out(self, name: str, before: str) -> None:
+        """Forget the outputs of a system that were recorded before a time: another model gave them."""
+        old = [
+            ask.key
+            for (owner, _), ask in self._asks.items()
+            if owner == name and ask.key in self._known and self._known[ask.key].at < before
+        ]
+        self._since[name], self._left_out[name] = before, len(old)
+        for key in old:
+            del self._known[key]
 
     def asks(self, query: Query) -> list[OutputAsk]:
         """Return the calls for the outputs that `query` lacks, known or not."""
@@ -88,7 +112,7 @@ class Sources:
         whole = self._filled(query)
         if whole.missing:
             return Planned(whole, (), outputs=tuple(self.asks(whole)))
-        if not self._judges:
+        if not self._judges or query.alone == NOBODY:
             return Planned(whole, (), unasked=Verdict(TIE, reason="no judge is asked"))
         self._judged.update(ask.key for ask in self.asks(query))
         lost = self._lost(query)
@@ -141,7 +165,9 @@ class Sources:
         """Return the reservation to make before `ask` is sent."""
         quote = self.quote(ask)
         note = {"ingredients": dict(ask.note), "price": quote.price}
-        return Reservation(ask.key, quote.cost_p, ask.call.item.id, ask.system, note, output=True)
+        since = self._since.get(ask.system, "")
+        item = ask.call.item.id
+        return Reservation(ask.key, quote.cost_p, item, ask.system, note, output=True, since=since)
 
     def earmark(self, query: Query) -> Reservation:
         """Return what is set aside for the judges of a query while outputs are missing.
@@ -244,6 +270,7 @@ class Sources:
             asked=len(fresh),
             remembered=len(old),
             oldest=min(old, default=""),
+            left_out=self._left_out.get(name, 0),
             unjudged=sum(key not in self._judged for key, _ in own),
             failed=sum(output.text is None for output in outputs),
             cut=sum(output.cut for output in outputs),

@@ -15,6 +15,7 @@ from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
+from judgeloop.engine.probing import check_models
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -87,7 +88,10 @@ async def drive(
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
     state = oracle.state
-    while choices := session.ask():
+    choices = session.ask()
+    if pool.live:
+        await check_models(oracle, pool, [choice.position for choice in choices])
+    while choices:
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
         for begin in range(0, len(queries), AT_ONCE if pool.live else len(queries)):
@@ -99,6 +103,7 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()
+        choices = session.ask()
 
 
 async def _controls(oracle: Oracle) -> tuple[ControlTally | None, ...]:

@@ -1,5 +1,6 @@
 """The terms of a run: its id in the ledger, its budget, its pace, and how judges are asked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from judgeloop.core.records import Query
@@ -18,7 +19,8 @@ class Terms:
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together. With
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
-    `max_failed` is the highest accepted share of items on which it fails.
+    `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
+    on (ISO 8601, UTC) remembered outputs count, by system.
     """
 
     run_id: str
@@ -38,3 +40,4 @@ class Terms:
     ledger_budget_p: int | None = None
     missing_abstains: bool = False
     max_failed: float = 0.05
+    outputs_since: Mapping[str, str] = field(default_factory=dict)

@@ -115,7 +115,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             ended_at=None,
         ),
     )
-    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.output)
+    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.output, wanted.since)
 
 
 def charged_to_others(connection: LedgerConnection, run: str) -> int:
@@ -176,7 +176,7 @@ def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[st
 def known_under(connection: LedgerConnection, ticket: Ticket) -> Verdict | Output | None:
     """Return the verdict or the output that is recorded under the key of a ticket."""
     if ticket.output:
-        return outputs_under(connection, [ticket.key]).get(ticket.key)
+        return outputs_under(connection, [ticket.key], ticket.since).get(ticket.key)
     return verdicts_under(connection, [ticket.key]).get(ticket.key)
 
 

@@ -1,7 +1,7 @@
 """The outputs of systems in an open ledger: read by their keys, and recorded.
 
-Every function is one job within a transaction of the caller, as in `booking.py`. The first output
-under a key is never replaced.
+Every function is one job within a transaction of the caller, as in `booking.py`. No output is replaced.
+There are several under a key only where the earlier ones were too old for a run; the latest counts.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,15 @@ from judgeloop.ledger.rows import (
 AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 
 
-def outputs_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Output]:
-    """Return the outputs recorded under `keys`; a key without an output is left out."""
+def outputs_under(
+    connection: LedgerConnection, keys: Sequence[str], since: str = ""
+) -> dict[str, Output]:
+    """Return the latest output under each of `keys` that has one, unless it was recorded before `since`."""
     held: dict[str, Output] = {}
     for begin in range(0, len(keys), AT_ONCE):
         some = keys[begin : begin + AT_ONCE]
-        rows = read(connection, OutputRow, f"key IN ({','.join('?' * len(some))})", *some)
+        where = f"key IN ({','.join('?' * len(some))}) AND created_at >= ? ORDER BY created_at, seq"
+        rows = read(connection, OutputRow, where, *some, since)
         held.update((row.key, output_of(row)) for row in rows)
     return held
 

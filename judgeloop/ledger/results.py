@@ -36,8 +36,9 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     found = one(connection, ResultRow, "run = ?", run_row(connection, run).id)
     if found is None:
         insert(connection, ResultRow(next_number(connection, ResultRow), run, now(), **values))
-    else:
-        change(connection, found, **values)
+        return
+    at = found.created_at if found.headline == result.headline else now()
+    change(connection, found, created_at=at, **values)
 
 
 def results(connection: LedgerConnection) -> dict[str, KeptResult]:

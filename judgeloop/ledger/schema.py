@@ -72,7 +72,7 @@ DDL = (
     seq         INTEGER PRIMARY KEY AUTOINCREMENT,
     attempt     INTEGER NOT NULL REFERENCES attempts (id),
     cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
-    key         TEXT NOT NULL UNIQUE,
+    key         TEXT NOT NULL,
     text        TEXT,
     failed      TEXT NOT NULL,
     cut         INTEGER NOT NULL CHECK (cut IN (0, 1)),
@@ -83,6 +83,7 @@ DDL = (
     seal        BLOB NOT NULL,
     CHECK ((text IS NULL) = (failed <> ''))
 ) STRICT""",
+    "CREATE INDEX outputs_by_key ON outputs (key)",
     """CREATE TABLE results (
     seq         INTEGER PRIMARY KEY,
     run         TEXT NOT NULL UNIQUE REFERENCES runs (id),

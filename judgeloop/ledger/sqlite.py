@@ -71,9 +71,9 @@ class SqliteLedger:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         return await self._do(lambda connection: booking.verdicts_under(connection, keys))
 
-    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
-        """Return the outputs recorded under `keys`; a key without an output is left out."""
-        return await self._do(lambda connection: outputs_under(connection, keys))
+    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
+        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
+        return await self._do(lambda connection: outputs_under(connection, keys, since))
 
     async def reserve(
         self,
@@ -255,9 +255,10 @@ class SqliteLedger:
             raise LedgerError(f"the run {run} cannot be locked: {error}") from error
         return FileLock(folder / run, mode=0o600)
 
-    def begin(self, run: str) -> None:
-        """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
-        self._writer.submit(lambda connection: booking.run_row(connection, run)).result()
+    def begin(self, run: str) -> str:
+        """Record that `run` begins now, unless it has begun; return when it began."""
+        made = self._writer.submit(lambda connection: booking.run_row(connection, run))
+        return made.result().created_at
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""

@@ -168,6 +168,7 @@ class Counts(Part):
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
+    - `decided_at`: when an earlier command had this result (UTC), if nothing was asked now; else empty
     """
 
     COMPUTED = ("flip_rate", "flip_interval")
@@ -183,6 +184,7 @@ class Counts(Part):
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
+    decided_at: str = ""
 
     @property
     def flip_rate(self) -> float | None:
@@ -217,6 +219,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         agreement=agreement_of(outcome.labels),
         controls=finished.controls,
         generated=finished.generated,
+        decided_at=finished.decided_at,
     )
 
 

@@ -201,6 +201,9 @@ def cost(result: RunResult) -> str:
             f"{now}{_of_outputs(result)}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered "
             "from the ledger"
         ),
+        f"decided earlier, on {result.counts.decided_at[:10]}"
+        if result.counts.decided_at and result.winner is not None
+        else "",
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
@@ -230,6 +233,9 @@ def _generated(one: Generated, result: RunResult) -> str:
         f"{visible(one.system)}: {_asked(one, result)}",
         f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}"
         if one.remembered
+        else "",
+        f"{one.left_out:,} from the ledger left out, as another model answers now"
+        if one.left_out
         else "",
         f"{one.unjudged:,} paid and not judged" if one.unjudged else "",
         *(

@@ -38,6 +38,7 @@ from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.folder import note_new_ledger
+from judgeloop.run.live import since_of
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
@@ -71,6 +72,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
         max_failed=config.max_abstentions,
+        outputs_since={prepared.pool.systems[n]: day for n, day in since_of(config).items()},
     )
 
 
@@ -140,6 +142,8 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
+            asked_now = finished.spend.attempts or terms.offline
+            kept = None if asked_now else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -148,7 +152,7 @@ async def drive_session(
         await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
-    return replace(finished, models=named)
+    return replace(finished, models=named, decided_at=kept.at if kept else "")
 
 
 async def planned(

@@ -12,6 +12,7 @@ import numpy as np
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
 from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
+from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM, Item, Output
 from judgeloop.engine.generating import Sources
@@ -19,7 +20,7 @@ from judgeloop.engine.loop import UNFINISHED
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.formats.column_map import check_map, parse_map
-from judgeloop.formats.join import join
+from judgeloop.formats.join import Joined, join
 from judgeloop.formats.row import Source
 from judgeloop.formats.rows import read_items
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
@@ -115,13 +116,17 @@ def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generatio
     mapped = parse_map(config.map)
     items = read_items(config.items, mapped)
     check_map(mapped, [items.columns])
-    joined = join([], items.rows, config.items, allow_partial=False)
+    joined = _first(join([], items.rows, config.items, allow_partial=False), first, run.seed)
     joined = with_live(joined, systems, [config.outputs], [None], items)
-    most = min(first or len(joined.pool), len(joined.pool))
-    inputs = Inputs(joined, (), Limits(1, most, 1.0), systems=systems)
-    return Generation(
-        run, inputs, run_id("generate", run, inputs, first=first), export_only=export_only
-    )
+    inputs = Inputs(joined, (), Limits(1, len(joined.pool), 1.0), systems=systems)
+    return Generation(run, inputs, run_id("generate", run, inputs), export_only=export_only)
+
+
+def _first(joined: Joined, count: int | None, seed: int) -> Joined:
+    """Return the first items of the order in which a comparison draws, in the order of the file."""
+    pool, rng = joined.pool, np.random.default_rng(seed)
+    drawn = Random((ONE_SYSTEM,)).init(len(pool), rng).order[:count]
+    return replace(joined, pool=Pool(tuple(pool.items[at] for at in sorted(drawn)), (), ()))
 
 
 async def run(
@@ -157,8 +162,8 @@ async def run(
 
 async def _gathered(generation: Generation) -> Gathered:
     """Return what the ledger has of the outputs that are wanted."""
-    pool, order = generation.pool, _order(generation)
-    queries = [pool.query(position, ONE_SYSTEM) for position in sorted(order)]
+    pool = generation.pool
+    queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
     sources = Sources(systems_of(generation), (), terms_of(generation))
     await look_up(generation, sources, queries)
     found = [(query.item, sources.output_of(query)) for query in queries]
@@ -168,13 +173,6 @@ async def _gathered(generation: Generation) -> Gathered:
         missing=len(found) - len(known),
         failed=sum(output.text is None for _, output in known),
     )
-
-
-def _order(generation: Generation) -> list[int]:
-    """Return the positions that are wanted, in the order drawn."""
-    rng = np.random.default_rng(generation.config.seed)
-    order = Random((ONE_SYSTEM,)).init(len(generation.pool), rng).order
-    return [int(position) for position in order[: generation.limits.max_judgments]]
 
 
 def _row(item: Item, output: Output) -> dict[str, Any]:

@@ -149,6 +149,14 @@ def _plain(value: Any) -> object:
     return value
 
 
+def since_of(config: RunSettings) -> dict[int, str]:
+    """Return the first day whose remembered outputs count, by place of a live system that has one."""
+    names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
+    options = options_of(config.system, list(names.values()), {})
+    days = {place: options[name].outputs_since for place, name in names.items()}
+    return {place: day for place, day in days.items() if day is not None}
+
+
 def identities(systems: Mapping[int, System], items: Sequence[Item]) -> list[Any]:
     """Return what of live systems is part of a run's id, in place of their outputs.
 

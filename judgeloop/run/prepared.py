@@ -26,7 +26,7 @@ from judgeloop.methods.stopping.catalogue import RuleRow
 from judgeloop.report.labels import Shown, Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
-from judgeloop.run.live import identities
+from judgeloop.run.live import identities, since_of
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -164,6 +164,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
             **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
+            **({"since": since} if (since := since_of(config)) else {}),
             "settings": settings_in_id(config),
             "content": {name: plain(value) for name, value in content.items()},
         }

@@ -14,7 +14,7 @@ from typing import Any
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import System
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.systems.options import SystemOptions
+from judgeloop.systems.options import OF_ALL, SystemOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ def make_system(name: str, options: SystemOptions) -> System:
     """
     row = system_row(name)
     assert row is not None, "it is a text that `source` left"
-    for key in sorted(options.given - row.takes):
+    for key in sorted(options.given - row.takes - OF_ALL):
         raise InputError(
-            f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"
+            f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes | OF_ALL))}"
         )
     module, _, function = row.makes.partition(":")
     make = getattr(import_module(f"judgeloop.systems.{module}"), function)

@@ -8,6 +8,7 @@ argument as typed. A settings file that the caller names may hold the same in a 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
@@ -32,6 +33,7 @@ class SystemOptions:
     - `version`: says what is behind a name that does not.
     - `max_cost_p`: the most that a call of code may cost, in picodollars. `pass_env`: the environment
       variables that a command gets. `concurrency`: how many calls of code are made at once.
+    - `outputs_since`: the first day (UTC) whose remembered outputs count; None for all.
     - `allow_plugins`: True if the caller allows code.
     - `given`: the names of the settings that were given.
     - `offline`: True if nothing will be asked, so that no key is needed.
@@ -48,6 +50,7 @@ class SystemOptions:
     max_cost_p: int | None = None
     pass_env: tuple[str, ...] = ()
     concurrency: int | None = None
+    outputs_since: str | None = None
     allow_plugins: bool = False
     given: frozenset[str] = frozenset()
     offline: bool = False
@@ -92,6 +95,14 @@ def _variables(text: str) -> tuple[str, ...]:
     return names
 
 
+def _day(text: str) -> str:
+    """Return a day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
+    try:
+        return str(datetime.now(UTC).date() if text == "today" else date.fromisoformat(text))
+    except ValueError:
+        raise ValueError("a date such as 2026-11-23, or today") from None
+
+
 # The settings by their keys: the field of `SystemOptions`, and what reads the text.
 KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "base-url": ("base_url", str),
@@ -103,7 +114,9 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "max-cost": ("max_cost_p", _dollars),
     "pass-env": ("pass_env", _variables),
     "concurrency": ("concurrency", _number),
+    "outputs-since": ("outputs_since", _day),
 }
+OF_ALL = frozenset({"outputs-since"})  # every system takes them
 
 
 def options_of(

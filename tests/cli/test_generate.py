@@ -77,8 +77,9 @@ def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server,
     drawn = ["JUDGELOOP_MIN_JUDGMENTS=12", "JUDGELOOP_LOOKAHEAD=12"]
     result = result_of("compare", LIVE, *other, *judged, *flags, *drawn)
     assert result["judged"] == 12
-    assert [one for one in server.requests[sent:] if "response_format" not in one] == []
-    assert {one["remembered"] for one in result["generated"]} == {12}
+    asked = [one for one in server.requests[sent:] if "response_format" not in one]
+    assert len(asked) == len(result["generated"]), "one fresh output shows which model answers now"
+    assert {(one["remembered"], one["unjudged"]) for one in result["generated"]} == {(12, 1)}
 
 
 def test_checkpoints_that_do_not_fit_together_are_compared_one_after_another(server):

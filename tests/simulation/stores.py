@@ -203,8 +203,11 @@ class Wire:
             self._history.acknowledged(key, verdict)
         return found
 
-    async def outputs(self, keys: Sequence[str]) -> dict[str, Output]:
-        found = await self._do(self._ledger.outputs(keys))
+    def begin(self, run: str) -> str:
+        return self._ledger.begin(run)
+
+    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
+        found = await self._do(self._ledger.outputs(keys, since))
         for key, output in found.items():
             self._history.acknowledged(key, output)
         return found
