@@ -170,7 +170,7 @@ class RunResult(Part):
         """The part of `spent_usd` for judging; null if a price is unknown."""
         if self.spent_usd is None or self.generating_usd is None:
             return None
-        return max(0.0, self.spent_usd - self.generating_usd)
+        return round(max(0.0, self.spent_usd - self.generating_usd), 12)  # to a picodollar
 
     @property
     def queries_in_all(self) -> int:
@@ -179,8 +179,15 @@ class RunResult(Part):
 
     @property
     def whole_usd(self) -> float | None:
-        """The probable cost of judging everything, at this run's mean cost; None if not known."""
-        return self._cost_of(self.queries_in_all)
+        """The probable cost of judging everything, at this run's mean cost; None if not known.
+
+        It is without that of outputs, whose attempts are charged to the run, too.
+        """
+        if not self.counts.generated:
+            return self._cost_of(self.queries_in_all)
+        if self.judging_usd is None or self.spend.remembered or not self.judged:
+            return None
+        return self.judging_usd / self.judged * self.queries_in_all
 
     def favoured(self, label: LabelRow) -> str:
         """Return the system from whose side a verdict is a win or a loss."""

@@ -20,6 +20,7 @@ LETTER = 9.2  # the width of a letter on a phone, where letters are larger
 MOST_TICKS = 6
 LONGEST_NAME = 11  # letters at the end of a line
 FEWEST_APART = 16  # units between two names
+NAME_WIDTH = 100  # about that of a short name
 MOST_NAMED = 10  # lines, the highest at their end
 
 
@@ -151,10 +152,16 @@ def _ends(lines: Sequence[Line], placed: Callable[[Point], Point]) -> Iterator[s
     """Yield the names of the lines at their ends, none over another."""
     named = [(line, *placed(line.points[-1])) for line in lines if line.name]
     named = sorted(named, key=lambda one: (one[0].role != "lead", one[2]))[:MOST_NAMED]
-    heights = spread([y for _, _, y in named], FEWEST_APART, HEIGHT - BOTTOM)
-    for (line, x, _), y in zip(named, heights, strict=True):
-        kind = "jl-mark" if line.role == "lead" else "jl-soft"
-        yield _text(x + 9, y + 4, shortened(line.name, LONGEST_NAME), kind)
+    beside: list[list[tuple[Line, float, float]]] = []
+    for one in sorted(named, key=lambda one: one[1]):
+        if not beside or one[1] - beside[-1][-1][1] > NAME_WIDTH:
+            beside.append([])
+        beside[-1].append(one)
+    for group in beside:
+        heights = spread([y for _, _, y in group], FEWEST_APART, HEIGHT - BOTTOM)
+        for (line, x, _), y in zip(group, heights, strict=True):
+            kind = "jl-mark" if line.role == "lead" else "jl-soft"
+            yield _text(x + 9, y + 4, shortened(line.name, LONGEST_NAME), kind)
 
 
 def _bar(bar: Bar) -> Iterator[str]:

@@ -110,8 +110,13 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
         models=(), usd=0.02, usd_of_all=0.5, output_tokens=400, seconds_median=1.25, seconds_p95=3.0,
     )  # fmt: skip
     result = make_result()
-    table = card(replace(result, counts=replace(result.counts, generated=(gave,))), "The systems")
+    result = replace(result, counts=replace(result.counts, generated=(gave,)))
+    table = card(result, "The systems")
     assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
+    costs = card(replace(result, spend=replace(result.spend, remembered=0)), "What it cost")
+    assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
+    assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
+    assert "all 100 judgments" not in card(result, "What it cost"), "some were paid for before"
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):

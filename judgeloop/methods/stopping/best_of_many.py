@@ -41,9 +41,14 @@ class Separated:
     @property
     def guarantee(self) -> str:
         """What the stated risk promises."""
+        wrong = (
+            "that a system is ever more than the stated gap better than the leader"
+            if self.gap
+            else "of ever naming a system that is not the best"
+        )
         return (
-            "with random draws, the chance that a system is ever more than the stated gap better than "
-            f"the leader is {at_most(self.threshold)}, however often results are checked"
+            f"with random draws, the chance {wrong} is {at_most(self.threshold)}, however often results "
+            "are checked"
         )
 
     @property
