@@ -34,9 +34,11 @@ class Request:
         return f"request {self.number} for {self.key}"
 
 
-def mark_of(answer: Verdict | Output) -> str:
+def mark_of(answer: Verdict | Output, key: str) -> str:
     """Return what says from which request an answer came."""
-    return answer.model if isinstance(answer, Output) else answer.reason
+    if isinstance(answer, Output):
+        return f"request {answer.seconds:.0f} for {key}"
+    return answer.reason
 
 
 @dataclass
@@ -93,13 +95,13 @@ class History:
     def acknowledged(self, key: str, answer: Verdict | Output) -> None:
         """The ledger says that it has a verdict or an output: from now on it never changes."""
         self.check_own(key, answer)
-        first, now = self.held.setdefault(key, mark_of(answer)), mark_of(answer)
+        first, now = self.held.setdefault(key, mark_of(answer, key)), mark_of(answer, key)
         if first != now:
             raise BrokenError(f"what is under {key} was of {first}, now of {now}")
 
     def request_of(self, answer: Verdict | Output) -> Request:
         """Return the request that a verdict or an output came from."""
-        return self._marked(mark_of(answer))
+        return self._marked(mark_of(answer, ""))
 
     def request_under(self, key: str) -> Request:
         """Return the request that the verdict under a key came from."""
@@ -112,7 +114,7 @@ class History:
         """Check that it is what the provider answered to a request for this key."""
         request = self.request_of(answer)
         said = answer.text if isinstance(answer, Output) else answer.score
-        if (request.mark, request.key, request.score) != (mark_of(answer), key, said):
+        if (request.mark, request.key, request.score) != (mark_of(answer, key), key, said):
             raise BrokenError(f"{answer} is under {key}, but was the answer to {request.mark}")
 
     def bill_p(self, run: str) -> int:

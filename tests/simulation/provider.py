@@ -155,7 +155,9 @@ class Exchange:
             self.request.life.over = "a reply that was dearer than its worst case"
         if not self.call.outputs:
             self.request.score = text = self.provider.output_of(self.call)
-            return self.reply(Output(text, model=self.request.mark), usage=usage, model=model)
+            return self.reply(
+                Output(text, seconds=float(self.request.number)), usage=usage, model=model
+            )
         verdict = self.provider.answer_to(self.call)
         self.request.score = verdict.score
         return self.reply(Verdict(verdict.score, self.request.mark), usage=usage, model=model)
