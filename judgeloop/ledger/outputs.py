@@ -12,9 +12,11 @@ from judgeloop.ledger.rows import (
     AttemptRow,
     LedgerConnection,
     OutputRow,
+    RunRow,
     insert,
     next_number,
     now,
+    one,
     read,
 )
 
@@ -51,7 +53,11 @@ def output_of(row: OutputRow) -> Output:
 def record_output(
     connection: LedgerConnection, attempt: AttemptRow, cost_p: int, output: Output
 ) -> Output:
-    """Record what a system gave; return it as recorded."""
+    """Record what a system gave; return it as recorded.
+
+    No output is older than its run, also where the clock was set back: a run knows its own by that.
+    """
+    run = one(connection, RunRow, "id = ?", attempt.run)
     row = OutputRow(
         next_number(connection, OutputRow),
         attempt.id,
@@ -63,7 +69,7 @@ def record_output(
         output.tokens,
         output.seconds,
         output.model,
-        now(),
+        max(now(), run.created_at if run else ""),
     )
     insert(connection, row)
     return replace(output_of(row), fresh=True)

@@ -155,7 +155,7 @@ WRONG = [
     ('model = "openai/m"\neffort = "hihg"', "'effort': expected 'none', 'minimal', 'low'"),
     ('model = "openai/m"\nprompt = "no field"', "'prompt': expected a text with {{prompt}}"),
     ('model = "openai/m"\nprompt = "{{ prompt }}"', "without spaces"),
-    ('model = "openai/m"\nprompt = "{{promt}}"', "no such column (did you mean prompt?)"),
+    ('model = "openai/m"\nprompt = "{{promptt}}"', "no such column (did you mean prompt?)"),
     ('model = "openai/m"\nprompt = "{{prompt}} {{reference}}"', "the field 'reference', and the item"),
     ('model = "openai/m"\nprompt = { file = "nowhere.md" }', "there is no such file"),
     ('model = "openai/m"\nprompt = { file = "../up.md" }', "lies outside the folder of this file"),

@@ -21,7 +21,7 @@ from judgeloop.questions.compare.prepare import prepare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.description import KEYS_OF_FILE
-from judgeloop.systems.options import KEYS, options_of
+from judgeloop.systems.options import KEYS, OF_ALL, options_of
 
 SECRETS = {"reference": "the reference", "group": "the group"}
 CALL = Call(Item("the id", "the prompt", *SECRETS.values()), ("s",), ())
@@ -183,10 +183,12 @@ def test_code_that_fails_has_lost_and_is_booked_at_its_maximum(chat_server, kind
 IN_THE_KEY = {
     "base-url": True, "key-variable": False, "price": False, "timeout": False, "max-tokens": True,
     "version": True, "max-cost": False, "pass-env": True, "concurrency": False,
+    "outputs-since": False,
 }  # fmt: skip
 OTHER = {
     "base-url": "http://127.0.0.1:9/v1", "key-variable": "OTHER", "price": "3,4", "timeout": "5s",
     "max-tokens": "77", "version": "2", "max-cost": "0.5", "pass-env": "MINE", "concurrency": "3",
+    "outputs-since": "2026-01-01",
 }  # fmt: skip
 OF_MODEL = {"base-url": "http://127.0.0.1:8/v1", "price": "1,1", "version": "1"}
 OF_CODE = {"max-cost": "0.01", "version": "1"}
@@ -212,7 +214,7 @@ def _files():
     write_outputs(Path("old.jsonl"))
 
 
-TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind])]
+TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind] | OF_ALL)]
 
 
 @pytest.mark.usefixtures("_files")
@@ -224,7 +226,9 @@ def test_the_key_of_an_output_and_the_runs_id_follow_the_declaration(kind, key):
     other_run, other_output, other_verdict = keys_of(name, usual | {key: OTHER[key]})
     # What code gives after its time limit is thrown away, so the limit is a part of it.
     expected = IN_THE_KEY[key] or (key == "timeout" and kind in CODE)
-    assert (run != other_run, output != other_output) == (expected, expected)
+    # How old an output may be changes which count in a run, and none of them.
+    assert (run != other_run) == (expected or key == "outputs-since")
+    assert (output != other_output) == expected
     assert verdict == other_verdict
 
 
