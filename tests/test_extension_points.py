@@ -141,9 +141,9 @@ def _passes_settings() -> Any:
 
 
 def _passes() -> Any:
-    from judgeloop.questions.passes.answer import forecast, prepare, run, so_far
+    from judgeloop.questions.passes.answer import Estimated, forecast, prepare, run, so_far
 
-    return Answering(prepare, run, forecast, so_far)
+    return Answering(prepare, run, forecast, so_far, Estimated)
 
 
 PASSES = Question("passes", "Find out whether one system passes.", "", _passes_settings, _passes)
@@ -164,6 +164,7 @@ class PassesConfig(EstimateConfig):
 ''',
     "answer": (
         "from judgeloop.questions.estimate.prepare import prepare as prepare\n"
+        "from judgeloop.questions.estimate.result import Estimated as Estimated\n"
         "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n"
         "def so_far(tally, systems, most): return ''\n"
     ),
