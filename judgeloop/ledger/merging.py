@@ -101,6 +101,8 @@ def merge(
     """
     if prefer is not None and prefer not in {target, *sources}:
         raise InputError(f"`prefer={prefer}`: expected one of the ledgers that are merged")
+    if missing := next((path for path in sources if not path.is_file()), None):
+        raise InputError(f"{missing}: there is no ledger there")
     found = []
     with closing(connect(target)) as new, new:  # commits, or takes everything back
         new.execute("BEGIN IMMEDIATE")
@@ -114,8 +116,6 @@ def merge(
 @contextmanager
 def _opened(path: Path, believing: Believing) -> Iterator[LedgerConnection]:
     """Yield a connection to a copy of a ledger, with what checks its seals."""
-    if not path.is_file():
-        raise InputError(f"`{path}`: there is no ledger there")
     with tempfile.TemporaryDirectory() as folder, errors_of_reading(path):
         copy = Path(folder) / "copy.sqlite"
         uri = f"{path.absolute().as_uri()}?mode=ro"

@@ -304,6 +304,13 @@ def with_failure(path):
     asyncio.run(book())
 
 
+def test_a_source_that_is_missing_leaves_no_new_ledger(paths):
+    team, anna, _ = paths
+    with pytest.raises(InputError, match="anna.sqlite: there is no ledger there"):
+        merge(team, [anna], as_they_are(anna))
+    assert not team.exists()
+
+
 def test_the_command_says_what_it_took_and_what_differs(paths, monkeypatch):
     team, anna, ben = paths
     write(anna, {"k": 0.0}, in_flight=1)
