@@ -306,7 +306,7 @@ def with_failure(path):
 
 def test_a_source_that_is_missing_leaves_no_new_ledger(paths):
     team, anna, _ = paths
-    with pytest.raises(InputError, match="anna.sqlite: there is no ledger there"):
+    with pytest.raises(InputError, match=r"anna\.sqlite: there is no ledger there"):
         merge(team, [anna], as_they_are(anna))
     assert not team.exists()
 
