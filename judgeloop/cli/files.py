@@ -69,8 +69,8 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
         real[path.resolve()] = path
 
 
-def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a result file that cannot be written or would overwrite one of the `inputs`.
+def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] = FORMS) -> None:
+    """Refuse a file of another ending than `forms`, or one that cannot be written or is an input.
 
     It is called before anything is spent.
 
@@ -81,8 +81,8 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     for other in inputs:
         if path.resolve() == other.resolve():
             raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
-    if path.suffix not in FORMS:
-        raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
+    if path.suffix not in forms:
+        raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}")
     if not path.absolute().parent.is_dir():
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
     if path.is_dir():
