@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import click
+
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
@@ -142,6 +144,9 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     write(render_unfinished(question))
     try:
         yield
+    except click.UsageError as error:
+        write(render_unfinished(question, error.format_message(), EXIT_USAGE))
+        raise
     except JudgeloopError as error:
         code = EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
         write(render_unfinished(question, as_flags(str(error)), code))
