@@ -1,6 +1,6 @@
 r"""How many calls a search for the best takes to its end, and how often it errs, on recorded verdicts.
 
-    python benchmarks/race.py DATA [--runs 20] [--only calls,few,baseline]
+    python benchmarks/race.py DATA [--runs 20] [--only calls,few,baseline] [--jobs 1]
     python benchmarks/race.py DATA --only least --runs 20000
 
 DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from judgeloop.core.records import TIE, Label, Verdict
@@ -29,7 +30,6 @@ from judgeloop.replay.recorded_files import read_scores
 
 Floats = NDArray[np.float64]
 GAPS = (0.0, 0.02, 0.05, 0.1)
-RISKS = (0.1, 0.2)
 MANY = {"gpt4": (6, 10, 18, 36, 53), "gpt4turbo": (6, 10, 18, 36, 37)}
 POOLS = (400, 805)
 FIELDS = {"gpt4": "text_davinci_003", "gpt4turbo": "gpt4_1106_preview"}
@@ -132,6 +132,11 @@ def drawn(scores: Floats, systems: int, pool: int, runs: int) -> Iterator[Floats
         yield np.vstack([scores[np.ix_(chosen, items)], np.full(len(items), TIE)])
 
 
+def all_at_once(tasks: Iterable[tuple[Any, ...]], jobs: int, **same: Any) -> list[Run]:
+    """Return the searches of `fixed` over the tasks' arguments, by so many processes."""
+    return list(Parallel(n_jobs=jobs)(delayed(fixed)(*task, **same) for task in tasks))
+
+
 def cells(found: list[Run]) -> str:
     """Format runs: mean calls and their error, the 90th percentile, rounds, best, too far behind."""
     calls = np.array([run.calls for run in found])
@@ -145,7 +150,7 @@ HEAD = "mean calls | 90th percentile | rounds | best named | too far behind"
 
 
 def calls_table(
-    data: Path, runs: int, names: list[str], pools: list[int], risks: list[float]
+    data: Path, runs: int, names: list[str], pools: list[int], risks: list[float], *, jobs: int
 ) -> None:
     """Print the calls to the end by verdicts, systems, pool, risk and gap."""
     print(f"| verdicts | systems | pool | risk | gap | {HEAD} |\n|{'---|' * 10}")
@@ -157,10 +162,9 @@ def calls_table(
             for pool in pools:
                 for risk in risks:
                     for gap in GAPS:
-                        found = [
-                            fixed(one, risk, gap, run, alone=True)
-                            for run, one in enumerate(drawn(among, many, pool, runs))
-                        ]
+                        fields = enumerate(drawn(among, many, pool, runs))
+                        tasks = ((one, risk, gap, run) for run, one in fields)
+                        found = all_at_once(tasks, jobs, alone=True)
                         line = f"| {name} | {many} | {pool} | {risk} | {gap} | {cells(found)} |"
                         print(line, flush=True)
 
@@ -290,7 +294,7 @@ def like_table(data: Path, runs: int, names: list[str], pools: list[int]) -> Non
             )
 
 
-def least_table(runs: int) -> None:
+def least_table(runs: int, risks: list[float], jobs: int) -> None:
     """Print how often one is named that is too far behind, in the least favourable pools."""
     print(
         "| systems | items | mean | ties | gap | risk | too far behind |\n|---|---|---|---|---|---|---|"
@@ -298,13 +302,13 @@ def least_table(runs: int) -> None:
     kinds = [(2, 40, 0.6, 0.0), (2, 40, 0.95, 0.0), (6, 40, 0.6, 0.3), (10, 40, 0.8, 0.0)]
     for systems, items, mean, ties in kinds:
         for gap in (0.0, 0.1):
-            for risk in RISKS:
-                rng, bad = np.random.default_rng(SEED), 0
+            for risk in risks:
+                rng = np.random.default_rng(SEED)
                 pool = least_favourable(systems, items, mean, ties, gap)
-                for run in range(runs):
-                    bad += fixed(rng.permuted(pool, axis=1), risk, gap, run).bad
+                tasks = ((rng.permuted(pool, axis=1), risk, gap, run) for run in range(runs))
+                bad = sum(run.bad for run in all_at_once(tasks, jobs))
                 cell = f"{systems} | {items} | {mean} | {ties} | {gap} | {risk}"
-                print(f"| {cell} | {bad / runs:.3f} |", flush=True)
+                print(f"| {cell} | {bad / runs:.4f} |", flush=True)
 
 
 def main() -> None:
@@ -319,19 +323,17 @@ def main() -> None:
     parser.add_argument("--pools", default="400")
     parser.add_argument("--risks", default="0.1")
     parser.add_argument("--systems", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     names, tables = given.verdicts.split(","), given.only.split(",")
     if given.systems:
         MANY.update(dict.fromkeys(MANY, tuple(map(int, given.systems.split(",")))))
+    pools, risks = list(map(int, given.pools.split(","))), list(map(float, given.risks.split(",")))
     if "calls" in tables:
-        pools, risks = (
-            list(map(int, given.pools.split(","))),
-            list(map(float, given.risks.split(","))),
-        )
-        calls_table(given.data, given.runs, names, pools, risks)
+        calls_table(given.data, given.runs, names, pools, risks, jobs=given.jobs)
     if "like" in tables:
-        like_table(given.data, given.runs, names, list(map(int, given.pools.split(","))))
+        like_table(given.data, given.runs, names, pools)
     if "few" in tables:
         few_table(given.data, given.runs, names)
     if "baseline" in tables:
@@ -339,7 +341,7 @@ def main() -> None:
     if given.picture:
         picture(given.data, given.picture)
     if "least" in tables:
-        least_table(given.runs)
+        least_table(given.runs, risks, given.jobs)
 
 
 if __name__ == "__main__":
