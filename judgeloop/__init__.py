@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from judgeloop.api.questions import assert_better as assert_better
+    from judgeloop.api.questions import assert_not_worse as assert_not_worse
     from judgeloop.api.questions import compare as compare
     from judgeloop.api.questions import compare_async as compare_async
     from judgeloop.api.questions import compare_dry_run as compare_dry_run
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from judgeloop.api.questions import select_async as select_async
     from judgeloop.api.questions import select_dry_run as select_dry_run
     from judgeloop.core.errors import ErrorKind as ErrorKind
+    from judgeloop.core.errors import FailedError as FailedError
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
@@ -39,6 +42,7 @@ _HOMES = {
     "EstimateConfig": "questions.estimate.config",
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
+    "FailedError": "core.errors",
     "InputError": "core.errors",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
@@ -48,6 +52,8 @@ _HOMES = {
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
     "Selected": "questions.select.result",
+    "assert_better": "api.questions",
+    "assert_not_worse": "api.questions",
     "compare": "api.questions",
     "compare_async": "api.questions",
     "compare_dry_run": "api.questions",

@@ -6,6 +6,8 @@ Prints nothing, changes nothing in asyncio, and sets no signal handler: Ctrl-C a
 Python delivers it. `questions.py` has the functions themselves.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 import os
@@ -15,14 +17,15 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
 from judgeloop.api.in_memory import settings_of
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import FailedError, InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
+from judgeloop.report.page import render_short
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -55,6 +58,13 @@ Raises:
 """
 
 
+class _Watched(NamedTuple):
+    """Who is told of progress, and whether a run that broke off is an error."""
+
+    progress: ProgressCallback | None
+    raise_on_failure: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Caller(Generic[R]):
     """A question as Python functions; `arguments` are its keywords, as a typed dictionary."""
@@ -75,15 +85,15 @@ class Caller(Generic[R]):
         Raises:
             InputError: an argument is wrong; nothing was spent.
         """
-        ready, progress = self._ready(data, arguments)
-        return run_here(lambda: self._run(ready, progress))
+        ready, watched = self._ready(data, arguments)
+        return run_here(lambda: self._run(ready, watched))
 
     def awaited(self, function: Callable[A, R]) -> Callable[A, Coroutine[Any, Any, R]]:
         """Return the form of a function that is awaited."""
 
         async def call(*data: A.args, **arguments: A.kwargs) -> R:
-            ready, progress = await asyncio.to_thread(self._ready, data, arguments)
-            return await self._run(ready, progress)
+            ready, watched = await asyncio.to_thread(self._ready, data, arguments)
+            return await self._run(ready, watched)
 
         call.__annotations__["return"] = function.__annotations__["return"]
         return self._named(call, function, "async", AWAITED)
@@ -110,9 +120,10 @@ class Caller(Generic[R]):
 
     def _ready(
         self, data: tuple[object, ...], arguments: Mapping[str, Any], *, offline: bool = False
-    ) -> tuple[Any, ProgressCallback | None]:
+    ) -> tuple[Any, _Watched]:
         settings = dict(arguments)
-        progress, environment = settings.pop("progress", None), settings.pop("environment", None)
+        environment = settings.pop("environment", None)
+        watched = _Watched(settings.pop("progress", None), settings.pop("raise_on_failure", False))
         config = settings.pop("config", next(iter(data), None))
         if isinstance(config, self.question.settings()):
             beside = _beside(config, data[1:], settings)
@@ -120,7 +131,7 @@ class Caller(Generic[R]):
         else:
             config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
-        return self._answering.prepare(config, variables, offline=offline), progress
+        return self._answering.prepare(config, variables, offline=offline), watched
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
         """Return the checked settings."""
@@ -135,9 +146,9 @@ class Caller(Generic[R]):
         values = _by_name(places_of(config), data, settings)
         return config.of(**settings_of(config, values, version))
 
-    async def _run(self, ready: Any, progress: ProgressCallback | None) -> R:
+    async def _run(self, ready: Any, watched: _Watched) -> R:
         interruption = Interruption()
-        reporter = _Reporter(progress, interruption)
+        reporter = _Reporter(watched.progress, interruption)
         running = self._answering.run(ready, interruption=interruption, observe=reporter.observe)
         result = await drained(running, interruption)
         if reporter.failure is not None:
@@ -145,6 +156,8 @@ class Caller(Generic[R]):
         shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+        if watched.raise_on_failure and shown.failed:
+            raise FailedError(shown, render_short(shown.page))
         return shown
 
 
@@ -155,8 +168,8 @@ def _beside(
     environment = next(iter(others), None)
     if settings or not isinstance(environment, Mapping | None):
         raise InputError(
-            f"a {type(config).__name__} holds all settings; only `environment` and `progress` may "
-            "stand beside it"
+            f"a {type(config).__name__} holds all settings; only `environment`, `progress` and "
+            "`raise_on_failure` may stand beside it"
         )
     return environment
 

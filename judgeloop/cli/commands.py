@@ -62,7 +62,7 @@ RESULT_FILES = Declared(
     Annotated[
         tuple[Path, ...],
         Setting(
-            "Also write the result to this file: .json, .md, .txt, .html, .csv or .xml (JUnit). Give "
+            "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex (a table) or .xml (JUnit). Give "
             "several for several files.",
             OUTPUT,
             Part.PLACE,

@@ -35,7 +35,13 @@ from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.run.live import live_systems, with_live
-from judgeloop.settings.run_settings import REFERENCES, JudgeSettings, RunSettings, named
+from judgeloop.settings.run_settings import (
+    REFERENCES,
+    ContestSettings,
+    JudgeSettings,
+    RunSettings,
+    named,
+)
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
@@ -372,6 +378,8 @@ def check_winner(config: RunSettings, pool: Pool) -> None:
     Raises:
         InputError: names the systems.
     """
+    if isinstance(config, ContestSettings):
+        config = config.with_winner_of(pool.systems)
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
             f"`require_winner`: expected one of {', '.join(pool.systems)}, found "
