@@ -24,6 +24,7 @@ Rules:
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
@@ -144,6 +145,17 @@ class Session(Generic[T]):
         self._fold()
         self._asked = []
         self._stop = self._stop or halt
+
+    def ahead(self, count: int) -> list[int]:
+        """Return the positions that are asked about first, `count` or as many as no answer changes."""
+        found: dict[int, None] = {}
+        state, rng = self._state, copy.deepcopy(self._rng)
+        while len(found) < count:
+            step, state = self._selector.ask(state, rng)
+            if step is None:
+                break
+            found |= dict.fromkeys(choice.position for choice in step.choices)
+        return list(found)[:count]
 
     @property
     def estimate(self) -> Estimate[T]:
