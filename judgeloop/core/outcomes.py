@@ -250,8 +250,7 @@ class Generated:
     - `failed`: on how many items it failed by itself
     - `cut`: how many outputs reached the limit of tokens
     - `empty`: how many outputs have no text
-    - `thoughts`: how many have thoughts in tags, which the judges read, too
-    - `masked`: in how many a key of the caller's was masked
+    - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
     - `usd`: what the outputs cost that this command asked for; null without a price

@@ -13,7 +13,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
-from judgeloop.engine.controls import MOST_FIRST, made_of_first, shown
+from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
 from judgeloop.engine.probing import check_models
 from judgeloop.engine.session import Session
@@ -113,8 +113,10 @@ async def _controls(
     """
     state, asking, systems = oracle.state, oracle, oracle.sources.systems
     terms, controls = state.terms, state.terms.controls
-    order = list(dict.fromkeys([*session.ahead(MOST_FIRST), *range(len(pool))]))
+    order: list[int] = []
     if pool.live:
+        drawn = [choice.position for choice in session.ahead()]
+        order = list(dict.fromkeys([*drawn, *range(len(pool))]))
         await check_models(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
