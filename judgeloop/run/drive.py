@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
@@ -68,6 +69,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         timeout_s=None if by_hand else config.judge_timeout,
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
+        controls_of=prepared.inputs.controls_of,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
@@ -122,6 +124,7 @@ async def drive_session(
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
+                await ledger.note(terms.run_id, _note(prepared))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
@@ -153,6 +156,12 @@ async def drive_session(
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
+
+
+def _note(prepared: Prepared[Any]) -> RunNote:
+    """Return what a list of runs says of this one."""
+    judges = tuple(judge.identity.name for judge in prepared.judges)
+    return RunNote(prepared.pool.systems, judges)
 
 
 async def planned(
