@@ -131,6 +131,15 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     )
 
 
+def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
+    """Return the judge of the function that `spec` (MODULE:FUNCTION) names.
+
+    Raises:
+        InputError: as `load_function`.
+    """
+    return PluginJudge(spec, load_function(spec, f"judge=python:{spec}", allowed=allowed))
+
+
 def _left_out(function: Plugin) -> frozenset[str]:
     """Return the parts of the context that a function does not take."""
     try:
@@ -143,13 +152,8 @@ def _left_out(function: Plugin) -> frozenset[str]:
 
 
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
-    """Create the judge `python:MODULE:FUNCTION`.
-
-    Raises:
-        InputError: as `load_function`.
-    """
-    setting = f"judge=python:{spec}"
-    return PluginJudge(spec, load_function(spec, setting, allowed=options.allow_plugins))
+    """Create the judge `python:MODULE:FUNCTION`."""
+    return load_plugin(spec, allowed=options.allow_plugins)
 
 
 def function_judge(

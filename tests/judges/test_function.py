@@ -12,8 +12,7 @@ from support.endings import ends
 from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.function import PluginJudge, answer_from, make_judge
+from judgeloop.judges.function import PluginJudge, answer_from, load_plugin
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
 RATING = Call(CALL.item, ("large",), ("four",))
@@ -27,7 +26,7 @@ def plugin(tmp_path, monkeypatch):
     def load(source, name="own_judge"):
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
         monkeypatch.delitem(sys.modules, name, raising=False)
-        return make_judge(f"{name}:judge", JudgeOptions(allow_plugins=True))
+        return load_plugin(f"{name}:judge", allowed=True)
 
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield load
@@ -163,7 +162,7 @@ def test_a_function_that_takes_the_outputs_is_accepted(plugin, parameters):
 def test_code_runs_only_where_it_is_allowed(tmp_path):
     (tmp_path / "own_bomb.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"runs your own code; allow it with `allow_plugins`$"):
-        make_judge("own_bomb:judge", JudgeOptions(allow_plugins=False))
+        load_plugin("own_bomb:judge", allowed=False)
     assert "own_bomb" not in sys.modules
 
 
@@ -180,7 +179,7 @@ def test_what_is_not_there_or_no_function_is_refused(plugin, spec, problem):
     with pytest.raises(
         InputError, match="^`judge=python:" + re.escape(spec) + "`: .*" + re.escape(problem)
     ):
-        make_judge(spec, JudgeOptions(allow_plugins=True))
+        load_plugin(spec, allowed=True)
 
 
 def test_another_source_is_another_judge_and_the_same_source_the_same(plugin):
@@ -199,7 +198,7 @@ def test_a_module_that_cannot_be_read_is_refused_with_its_error(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken_plugin.py").write_text("1 / 0\n")
     with pytest.raises(InputError, match="ZeroDivisionError"):
-        make_judge("broken_plugin:judge", JudgeOptions(allow_plugins=True))
+        load_plugin("broken_plugin:judge", allowed=True)
 
 
 def test_what_a_partial_function_has_bound_is_part_of_its_identity():
