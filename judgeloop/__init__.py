@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from judgeloop.api.questions import select_async as select_async
     from judgeloop.api.questions import select_dry_run as select_dry_run
     from judgeloop.core.errors import ErrorKind as ErrorKind
-    from judgeloop.core.errors import FailedError as FailedError
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
@@ -42,7 +41,6 @@ _HOMES = {
     "EstimateConfig": "questions.estimate.config",
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
-    "FailedError": "core.errors",
     "InputError": "core.errors",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",

@@ -47,7 +47,7 @@ class CallArguments(TypedDict, total=False):
     - `environment`: variables such as API keys, by default those of the process.
     - `progress`: called with a `Progress` after each answer.
     - `version`: identifies what the function that judges does (`judges/function.py`).
-    - `raise_on_failure`: raise a `FailedError` if the run broke off, in place of returning its result.
+    - `raise_on_failure`: raise a `JudgeloopError` with the result's text if the run broke off.
     """
 
     environment: Mapping[str, str] | None

@@ -62,7 +62,7 @@ RESULT_FILES = Declared(
     Annotated[
         tuple[Path, ...],
         Setting(
-            "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex (a table) or .xml (JUnit). Give "
+            "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex or .xml. Give "
             "several for several files.",
             OUTPUT,
             Part.PLACE,
@@ -229,8 +229,8 @@ COMMANDS = (
         below=(
             Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
             Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
-            Command("diff", configs=_LEDGER, switches=(JSON,)),
-            Command("trend", configs=_LEDGER, switches=(JSON, PICTURE_FILE)),
+            Command("diff", configs=_LEDGER),
+            Command("trend", configs=_LEDGER, switches=(PICTURE_FILE,)),
         ),
     ),
     Command(

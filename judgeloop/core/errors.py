@@ -8,7 +8,6 @@ JudgeloopError
 ├── LedgerError             the ledger cannot be opened, read or written
 │   ├── DamagedLedgerError  a row of the ledger is not as it was written; it is not used
 │   └── NoLedgerError       the file is not a ledger of this version; also an InputError
-├── FailedError             a run broke off, and its caller wants an error in place of its result
 ├── SessionError            a driver or a selector broke a rule of the session
 └── JudgeError              one attempt at a verdict failed; its `ErrorKind` says what happens next
 ```
@@ -70,17 +69,6 @@ class LedgerError(JudgeloopError):
 
 class NoLedgerError(LedgerError, InputError):
     """The file is not a ledger, or a ledger of another version; it is not changed."""
-
-
-class FailedError(JudgeloopError):
-    """A run broke off: the judge or a system failed, or somebody interrupted it.
-
-    The message is the result's, and `result` holds what is known. The same call goes on from there.
-    """
-
-    def __init__(self, result: object, message: str) -> None:
-        super().__init__(message)
-        self.result = result
 
 
 class DamagedLedgerError(LedgerError):

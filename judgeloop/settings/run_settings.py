@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
@@ -340,7 +340,7 @@ class ContestSettings(RunSettings):
     require_winner: Annotated[
         str | None,
         Setting(
-            "Exit with code 5 if another system wins; B is the second of two.",
+            "Exit with code 5 if another (B: the second) wins.",
             STOPPING,
             Part.REPORT,
             Found,
@@ -362,11 +362,6 @@ class ContestSettings(RunSettings):
         Vote,
         run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
     ] = Vote.MAJORITY
-
-    def with_winner_of(self, systems: tuple[str, ...]) -> Self:
-        """Return the settings with the name of the required winner, if its place is given."""
-        by_place = self.require_winner == SECOND and SECOND not in systems and len(systems) == 2  # noqa: PLR2004
-        return replace(self, require_winner=systems[1]) if by_place else self
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""

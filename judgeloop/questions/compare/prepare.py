@@ -152,7 +152,6 @@ def prepare(
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
     inputs = read_inputs(config, environment, offline=offline)
-    config = config.with_winner_of(inputs.pool.systems)
     _check_live(config, inputs)
     _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
@@ -194,7 +193,6 @@ def _prepare_recorded(config: CompareConfig) -> Comparison:
     paired = pair(first, second, allow_partial=config.allow_partial)
     pool = paired.joined.pool
     check_winner(config, pool)
-    config = config.with_winner_of(pool.systems)
     scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
     judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
     # The items are a sample: the test is about items like these.
