@@ -111,14 +111,15 @@ async def drive_session(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, and close the judges and the ledger.
+    """Run a session to its end through the ledger, and close the judges, and the ledger if it opens it.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
-    ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    given = prepared.ledger
+    ledger = given or open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
@@ -149,7 +150,8 @@ async def drive_session(
             await judge.aclose()
         for system in systems.values():
             await system.aclose()
-        await ledger.aclose()
+        if given is None:
+            await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
@@ -299,6 +301,7 @@ def setup_of(
         rubric=(prompt.rubric or "") if prompt else "",
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
+        night=config.night or "",
         calls_per_item=len(judges) + twice,
         required_winner=config.require_winner,
         controlled=config.controlled,

@@ -1,0 +1,310 @@
+"""Reads the pairs of a suite: which question about which systems, with which settings and conditions.
+
+A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
+`[pairs.NAME]` for each. It is data, as a settings file that was merely found: it cannot send a key or a text
+elsewhere, run code, read outside its folder, or raise a budget (`settings/trust.py`). What the caller says wins
+over it. A file that the caller also names by --config is his own word. An error in a pair's table is that pair's
+alone. Reads no outputs and asks nobody.
+"""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.formats.own_files import outside
+from judgeloop.questions.question import QUESTIONS, Question
+from judgeloop.settings.setting import alternatives, declared, key, variable
+from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
+from judgeloop.settings.trust import FoundFile, NotTaken
+from judgeloop.suite.config import SuiteConfig
+from judgeloop.systems.catalogue import system_row
+
+NAME = "suite"  # of the command
+CALLER = "the caller"
+# What can make a result fail. A file may add to the caller's, and change or remove none of them.
+CONDITIONS = (
+    "require_winner", "min_gap", "not_worse", "by_group", "max_flips", "require_score",
+    "fail_on_warning", "controls",
+)  # fmt: skip
+RUN_DIR = "run_dir"
+OWN = ("question", "systems")  # keys of a pair's table beside its settings
+OFF = (False, "off")  # values that take a condition away
+# What is set for all pairs together, and what would be the same file for all.
+WHOLE = (set(declared(SuiteConfig)) | {RUN_DIR}) - {"budget"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings by name, from one place; `trusted` if it is the caller's word."""
+
+    origin: str
+    values: Mapping[str, Any]
+    trusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question to ask. `name` is unique in its suite.
+
+    `values` are its settings by name, systems included, and `gate` its conditions, each with who set it.
+    `problem` says why it cannot be asked; empty if it can.
+    """
+
+    name: str
+    question: Question[Any, Any, Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    gate: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFile:
+    """A suite's file. `common` are the settings of all pairs. `found` is None if it is the caller's word."""
+
+    path: Path
+    common: Layer
+    pairs: Mapping[str, Any]
+    found: FoundFile | None
+
+    @property
+    def folder(self) -> Path:
+        """Where its paths begin: its own folder, or the working folder if it is the caller's word."""
+        return self.found.folder if self.found else Path.cwd()
+
+
+def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
+    """Read the file of a suite; its pairs are not looked at yet.
+
+    Raises:
+        DataError: it is no TOML or has no pairs, or [suite] or [shared] sets what it may not.
+    """
+    working = Path.cwd()
+    found = (
+        None if trusted else FoundFile(path, (working / path).parent.resolve(), working, named=True)
+    )
+    tables = parsed(path)
+    pairs = tables.get(PAIRS)
+    if not isinstance(pairs, dict) or not pairs:
+        raise DataError(path, f"expected a table [{PAIRS}.NAME] for each pair, found none")
+    values = tables_for(commands, (NAME,), path, tables, found)
+    known = {name for config in (SuiteConfig, *_settings()) for name in declared(config)}
+    if others := values.keys() - known:
+        raise DataError(path, f"[{NAME}] {key(min(others))}: give it on the command line")
+    taken = {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
+    return SuiteFile(path, Layer(path.name, taken, trusted), pairs, found)
+
+
+def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
+    """Return the pairs of a suite in the order of the file; a pattern may stand for several.
+
+    `base` holds what settings files say, and `flags` what the command line and the environment say.
+
+    Raises:
+        InputError: a setting of a live system belongs to none of a pair.
+    """
+    known = [
+        f"{one}."
+        for table in suite.pairs.values()
+        for one in _listed(table.get("systems") if isinstance(table, dict) else None)
+    ]
+    for layer in (base, suite.common, flags):
+        if RUN_DIR in layer.values:
+            raise InputError(f"`{RUN_DIR}`: each pair has a folder of its own; leave it out")
+        for entry in _listed(layer.values.get(SYSTEM)):
+            if not entry.startswith(tuple(known)):
+                raise InputError(
+                    f"`system={entry.partition('=')[0]}=…`: it belongs to no system of a pair"
+                )
+    found: dict[str, Pair] = {}
+    for name, table in suite.pairs.items():
+        for one in _of_table(suite, name, table, base, flags):
+            if found.setdefault(one.name, one) is not one:
+                raise DataError(suite.path, f"two pairs have the name {one.name!r}; rename one")
+    return list(found.values())
+
+
+def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer) -> Iterator[Pair]:
+    """Yield the pairs of a table, or one with the problem that it has."""
+    question = QUESTIONS[0]
+    try:
+        if not isinstance(table, dict):
+            raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
+        question = _question(suite, name, table.get("question", question.name))
+        own = replace(suite.common, values=_own_values(suite, name, table, question))
+        layers = [base, suite.common, own, flags]
+        values, gate = _merged(layers, question)
+        options = [one for layer in layers for one in _listed(layer.values.get(SYSTEM))]
+        places = [_places(suite, one, options) for one in _listed(table.get("systems"))]
+        for tail, given in _asked(question, places):
+            live = [f"{one}." for one in _flat(given.values()) if isinstance(one, str)]
+            chosen = [one for one in options if one.startswith(tuple(live))]
+            yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate)
+    except InputError as error:
+        yield Pair(name, question, problem=str(error))
+
+
+def _settings() -> list[type[Any]]:
+    return [question.settings() for question in QUESTIONS]
+
+
+def _question(suite: SuiteFile, name: str, wanted: object) -> Question[Any, Any, Any]:
+    names = [one.name for one in QUESTIONS]
+    if wanted not in names:
+        near = did_you_mean(str(wanted), names)
+        expected = f"[{PAIRS}.{name}] question: expected {alternatives(names)}"
+        raise DataError(suite.path, f"{expected}, found {wanted!r}{near}")
+    return QUESTIONS[names.index(str(wanted))]
+
+
+def _own_values(
+    suite: SuiteFile, name: str, table: Mapping[str, Any], question: Question[Any, Any, Any]
+) -> dict[str, Any]:
+    """Return the settings in a pair's table by name.
+
+    Raises:
+        DataError: there is no such setting, it is set for all pairs, or only the caller may set it.
+    """
+    fields = {one.key: one for one in declared(question.settings()).values()}
+    values = {}
+    for given, value in table.items():
+        where = f"[{PAIRS}.{name}] {given}"
+        if given in OWN:
+            continue
+        if given not in fields or fields[given].setting.argument:
+            near = did_you_mean(given, {*fields, *OWN})
+            raise DataError(suite.path, f"{where}: {question.name} has no such setting{near}")
+        field = fields[given]
+        if field.name in WHOLE:
+            raise DataError(
+                suite.path, f"{where}: it is set for all pairs together, in [{NAME}] or by {CALLER}"
+            )
+        taken = suite.found.value(where, field, value) if suite.found else value
+        if not isinstance(taken, NotTaken):
+            values[field.name] = taken
+    return values
+
+
+def _merged(
+    layers: Sequence[Layer], question: Question[Any, Any, Any]
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """Return the values of all layers, the caller's over a file's, and the conditions among them.
+
+    Raises:
+        InputError: a file sets or removes a condition that is the caller's, or the question has none such.
+    """
+    known = declared(question.settings())
+    ordered = in_order(layers)
+    for condition in CONDITIONS:
+        _check_condition(condition, ordered, question)
+    own = {name for name in known if not known[name].setting.argument} - WHOLE - {"budget", SYSTEM}
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for layer in ordered:
+        for name in layer.values.keys() & own:
+            values[name], origins[name] = layer.values[name], layer.origin
+    values["budget"] = layers[-2].values.get("budget")  # of the pair's own table
+    gate = (
+        (f"{key(name)} = {values[name]}", origins[name]) for name in CONDITIONS if name in values
+    )
+    return values, tuple(gate)
+
+
+def in_order(layers: Iterable[Layer]) -> list[Layer]:
+    """Return the layers in the order in which they win: what a file says first, the caller's word last."""
+    return sorted(layers, key=lambda layer: layer.trusted)
+
+
+def _check_condition(name: str, layers: Sequence[Layer], question: Question[Any, Any, Any]) -> None:
+    callers = [one.values[name] for one in layers if one.trusted and name in one.values]
+    others = [one for one in layers if not one.trusted and name in one.values]
+    gated = any(one.trusted and one.values.keys() & set(CONDITIONS) for one in layers)
+    if callers and name not in declared(question.settings()):
+        raise InputError(
+            f"`{name}={callers[-1]}`: {CALLER} requires it, and {question.name} cannot"
+        )
+    for one in others:
+        value = one.values[name]
+        if (callers and str(value) != str(callers[-1])) or (gated and value in OFF):
+            said = f"`{name}={callers[-1]}`" if callers else "a condition"
+            raise InputError(
+                f"{one.origin} sets {key(name)} = {value!r}, and {CALLER} set {said}; a file may add "
+                "conditions, and change or remove none: leave it out there"
+            )
+
+
+def _places(
+    suite: SuiteFile, text: object, options: Sequence[str]
+) -> tuple[bool, list[Path | str]]:
+    """Return whether a text is a pattern, and the systems that it names: one that answers live, or files.
+
+    Raises:
+        InputError: a pattern matches nothing, a path leads outside, or only the caller may name the system.
+    """
+    if not isinstance(text, str) or not text.isprintable():
+        raise DataError(suite.path, f"systems: expected names, paths and patterns, found {text!r}")
+    row = system_row(text)
+    if row is not None and row.prefix:
+        if suite.found and row.runs_code and not any(one.startswith(f"{text}.") for one in options):
+            raise InputError(
+                f"systems: {text!r} runs code, which {CALLER} alone may name, in a table [systems.{text!r}] "
+                "of a file that --config names, or with --system"
+            )
+        return False, [text]
+    folder, working = suite.folder, Path.cwd()
+    pattern = bool(set(text) & set("*?[")) and not (folder / text).exists()
+    found = [text]
+    if pattern:  # an absolute one, too, which only the caller may give
+        found = sorted(glob.glob(text, root_dir=folder, recursive=True))  # noqa: PTH207
+    if not found:
+        raise InputError(f"systems: the pattern {text!r} matches no file in {folder}")
+    for path in found:
+        if suite.found and (reason := outside(path, folder)):
+            suite.found.refuse("systems", reason, variable("config"))
+    return pattern, [Path(os.path.relpath(folder / path, working)) for path in found]
+
+
+def _asked(
+    question: Question[Any, Any, Any], places: Sequence[tuple[bool, list[Path | str]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield for each pair the tail of its name, and its systems by the names of the arguments.
+
+    The last of two systems may be a pattern, and stands for a pair with each file. So may the only one.
+
+    Raises:
+        InputError: there is another number of systems.
+    """
+    names = [name for name, one in declared(question.settings()).items() if one.setting.argument]
+    if declared(question.settings())[names[0]].repeated:
+        yield "", {names[0]: tuple(dict.fromkeys(_flat(one for _, one in places)))}
+        return
+    first, several = places[:-1], places[-1:]
+    if len(places) != len(names) or any(len(one) > 1 for _, one in first):
+        found = [len(one) for _, one in places]
+        raise InputError(
+            f"systems: {question.name} takes {len(names)}, of which only the last may be a pattern that "
+            f"matches several files; found {' and '.join(map(str, found)) or 'none'}"
+        )
+    fixed = {name: one[0] for name, (_, one) in zip(names, first, strict=False)}
+    pattern, last = several[0]
+    others = [one for one in last if one not in fixed.values()]
+    if not others:
+        raise InputError(f"systems: there is no other system than {last[0]}")
+    stems = {Path(one).stem for one in others}
+    for one in others:
+        tail = Path(one).stem if len(stems) == len(others) else Path(one).with_suffix("").as_posix()
+        yield f" {tail}" if pattern else "", fixed | {names[-1]: one}
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return several values as they are, one as a list of it, and none as no list."""
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    return [
+        one for value in values for one in (value if isinstance(value, list | tuple) else [value])
+    ]
