@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
@@ -48,8 +50,6 @@ def result_in(ledger: Path, run: str) -> RunResult:
 
 def kept_of(result: RunResult, text: str) -> KeptResult:
     """Return what a ledger keeps of a result."""
-    from pydantic import TypeAdapter
-
     texts: dict[str, str] = {}
 
     def named(text: str) -> str:
@@ -59,8 +59,7 @@ def kept_of(result: RunResult, text: str) -> KeptResult:
         judged = {label.item_id for label in result.labels}
         pool = _with_texts(_only(result.texts.pool, judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
-    values = TypeAdapter(type(result)).dump_python(result, mode="json")
-    document = json.dumps({"job": result.job, "result": values})
+    document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
     return KeptResult(result.page.headline, text, document, texts)
 
 

@@ -48,7 +48,7 @@ def seen_by_judges(server, *command):
     return sorted(MARKER.sub("", json.dumps(messages)) for messages in asked)
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 def test_a_live_output_reaches_the_judge_as_the_same_text_of_a_file_does(server):
     rows = [{"id": f"i{n}", "prompt": f"Say {n}"} for n in range(len(TEXTS))]
     Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

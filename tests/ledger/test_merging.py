@@ -90,7 +90,7 @@ def paths(tmp_path):
     return tmp_path / "team.sqlite", tmp_path / "anna.sqlite", tmp_path / "ben.sqlite"
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 def test_ten_thousand_overlapping_rows_are_each_taken_once(paths):
     team, anna, ben = paths
     write(anna, {f"k{n}": n % 2 for n in range(6_000)}, in_flight=2)
