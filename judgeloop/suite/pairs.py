@@ -4,7 +4,7 @@ A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for 
 `[pairs.NAME]` for each. It is data, as a settings file that was merely found: it cannot send a key or a text
 elsewhere, run code, read outside its folder, or raise a budget (`settings/trust.py`). What the caller says wins
 over it. A file that the caller also names by --config is his own word. An error in a pair's table is that pair's
-alone. Reads no outputs and asks nobody.
+alone. Reads no outputs and asks no judge.
 """
 
 import glob

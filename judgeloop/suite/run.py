@@ -74,7 +74,7 @@ class _Suite:
     ends: dict[str, Ended] = field(default_factory=dict)
 
     async def run(self, pairs: Sequence[Pair]) -> tuple[list[Ended], int]:
-        """Prepare all pairs, and let them run in rounds until nobody can go on."""
+        """Prepare all pairs, and let them run in rounds until none can go on."""
         for pair in pairs:
             await self._open(pair)
         runs = (self.ends[name].ready.run_id for name in self.accounts)

@@ -14,8 +14,8 @@ dearer than its worst case could exceed it.
 
 **Fair.** A pair that is decided leaves the rest of its share, and the next round raises the level of the
 others by equal parts. That is max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section
-6.5.2): nobody could have more without taking it from one who has no more. When the level pays nobody's next query,
-the pair with the dearest one gives up its part, until somebody's query is paid.
+6.5.2): no pair could have more without taking it from one that has no more. When the level pays for no pair's
+next query, the pair with the dearest one gives up its part, until one of the others is paid.
 
 Each round charges at least one query, or closes a pair. So the rounds end.
 """
@@ -54,7 +54,7 @@ class Account:
 
 
 def allot(sum_p: int, accounts: Mapping[str, Account]) -> dict[str, int]:
-    """Return the budgets of the next round, by pair; empty once nobody can go on.
+    """Return the budgets of the next round, by pair; empty once no pair can go on.
 
     A pair that is not in it does not run, and is charged nothing.
     """

@@ -95,7 +95,7 @@ def test_a_sum_that_is_spent_lets_each_pair_look_what_is_known_and_pays_nothing(
     assert allot(10, accounts) == {"a": 7, "b": 5}
 
 
-def test_a_query_that_is_dearer_than_an_equal_share_is_paid_by_what_others_cannot_use():
+def test_a_query_beyond_an_equal_share_is_paid_by_what_others_cannot_use():
     accounts = {
         "cheap": Account(2, given_p=5, need_p=6),
         "dear": Account(2, given_p=5, need_p=9),

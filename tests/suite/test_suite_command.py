@@ -126,7 +126,7 @@ def test_one_pairs_failure_does_not_stop_the_others():
     assert "asks the same as the pair all better" in night["pairs"][4]["headline"]
 
 
-def test_every_form_has_a_line_a_pair_and_the_page_leads_to_their_reports():
+def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     endings = ("html", "xml", "md", "csv", "txt", "json")
     done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")
     texts = {one: Path(f"night.{one}").read_text() for one in endings}
