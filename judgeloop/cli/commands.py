@@ -83,6 +83,20 @@ CONVERTED_FILE = Declared(
     ],
     default=MISSING,
 )
+PICTURE_FILE = Declared(
+    "output",
+    Annotated[
+        Path | None,
+        Setting(
+            "Also write the picture to this file: .svg.",
+            OUTPUT,
+            Part.PLACE,
+            Source.INSIDE,
+            short="-o",
+        ),
+    ],
+    default=None,
+)
 RATING = Declared(
     "rating",
     Annotated[
@@ -224,11 +238,13 @@ COMMANDS = (
     ),
     Command(
         "runs",
-        "List the runs of a ledger, or show the result of one again.",
+        "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
         "runs:runs",
         below=(
-            Command("list", configs=_LEDGER, switches=(JSON,)),
+            Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
             Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
+            Command("diff", configs=_LEDGER, switches=(JSON,)),
+            Command("trend", configs=_LEDGER, switches=(JSON, PICTURE_FILE)),
         ),
     ),
     Command(

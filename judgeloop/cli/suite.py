@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.commands import FIELDS
+from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
@@ -22,12 +26,11 @@ if TYPE_CHECKING:
     from judgeloop.report.run_result import RunResult
     from judgeloop.settings.sources import Read
     from judgeloop.suite.config import SuiteConfig
-    from judgeloop.suite.night import Night
     from judgeloop.suite.pairs import Layer, Pair
     from judgeloop.suite.run import Ended
     from judgeloop.suite.summary import Line, Summary
 
-SUMMARY = "summary.json"  # in the folder of a night
+LONGEST = 80  # characters of the name of a file
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -49,32 +52,26 @@ def suite() -> click.Command:
 
 def _suite(*, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
-    from judgeloop.suite.night import night_of
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
     with explained(), unfinished(output, "suite"):
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
-        night = night_of(config.file, config.night, config.ledger)
-        ends, before_p = _run(
-            pairs, replace(config, night=night.date), night, read, quiet=quiet or json
-        )
+        night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
+        ends, before_p = _run(pairs, config, night, read, quiet=quiet or json)
         found = Summary(
-            suite=night.suite,
-            night=night.date,
+            night=night,
             budget_p=config.budget_p or 0,
             lines=tuple(map(_line, ends)),
             before_p=before_p,
         )
-        pages = _keep(ends, read)
-        values = json_text(found.to_json(as_flags), read.files)
+        results = _keep(ends, read)
+        values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
-            shown = render_short if quiet else render
             show(values if json else f"{shown(found.page, width=columns())}\n")
         finally:
-            _write(found, values, pages, [*output, night.folder / SUMMARY])
-            night.ended(found.exit_code)
+            _write(found, values, results, output)
         raise click.exceptions.Exit(found.exit_code)
 
 
@@ -93,8 +90,9 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
 
     base, flags = _layers(given, read)
     file = Path(given["file"])
-    suite = read_suite(file, FIELDS, trusted=_is_named(file, read))
-    values: dict[str, Any] = {"file": file}
+    named = read.named is not None and file.resolve() == read.named.resolve()
+    suite = read_suite(file, FIELDS, trusted=named)
+    values: dict[str, Any] = {"file": file, "night": str(datetime.now().astimezone().date())}
     for layer in in_order((base, suite.common, flags)):
         values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
     config = SuiteConfig.of(**values)
@@ -112,31 +110,25 @@ def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
     from judgeloop.suite.pairs import CALLER, Layer
 
     context = click.get_current_context()
+    settings = context.meta[SETTINGS]
     typed = click.core.ParameterSource.COMMANDLINE
-    of_files = {name for name in read.of_files if context.get_parameter_source(name) is not typed}
-    values = {name: value for name, value in given.items() if value is not None}
-    files = " and ".join(read.files)
-    return (
-        Layer(files, {n: v for n, v in values.items() if n in of_files}, read.named is not None),
-        Layer(CALLER, {n: v for n, v in values.items() if n not in of_files}),
-    )
-
-
-def _is_named(file: Path, read: Read) -> bool:
-    """Return whether the caller names the suite's file by --config, too."""
-    return read.named is not None and file.resolve() == read.named.resolve()
+    files: dict[str, Any] = {}
+    flags: dict[str, Any] = {}
+    for name, value in given.items():
+        own = context.get_parameter_source(name) is typed or os.environ.get(settings[name].variable)
+        if value is not None:
+            (flags if own else files)[name] = value
+    return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
 
 
 def _run(
-    pairs: list[Pair], config: SuiteConfig, night: Night, read: Read, *, quiet: bool
+    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, *, quiet: bool
 ) -> tuple[list[Ended], int]:
     """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does."""
-    import asyncio
-
     from judgeloop.cli.questions import catch_signals
     from judgeloop.engine.state import Interruption
     from judgeloop.ledger.opening import open_ledger
-    from judgeloop.suite.run import run_suite
+    from judgeloop.suite.run import alone, run_suite
 
     def tell(end: Ended) -> None:
         if not quiet:
@@ -144,34 +136,26 @@ def _run(
             say(visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})"))
 
     async def driven() -> tuple[list[Ended], int]:
-        interruption = Interruption()
-        catch_signals(interruption)
+        asked = Interruption()
+        catch_signals(asked)
         return await run_suite(
-            pairs, config, read.environment, ledger, night, interruption=interruption, tell=tell
+            pairs, config, read.environment, ledger, night, interruption=asked, tell=tell
         )
 
     ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
-        with night.alone(ledger), kept_for_the_result():
-            if unended := night.unended():
-                say(
-                    f"the night {unended[-1]} did not end; to go on with it: judgeloop suite "
-                    f"{visible(str(config.file))} --night {unended[-1]}"
-                )
+        with alone(config, ledger, night), kept_for_the_result():
             return asyncio.run(driven())
     finally:
         ledger.close()
 
 
 def _line(end: Ended) -> Line:
-    from judgeloop.suite.run import line_of
-
-    line = line_of(end)
-    return replace(line, headline=as_flags(line.headline))
+    return replace(end.line, headline=as_flags(end.line.headline))
 
 
 def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
-    """Keep the result of each pair as its own command would; return them by pair, as they are shown."""
+    """Keep the result of each pair as its own command would; return them as they are shown, by pair."""
     from judgeloop.cli.questions import Asking, record
 
     found = {}
@@ -190,23 +174,32 @@ def _write(
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
     from judgeloop.cli.files import write_output
     from judgeloop.formats.own_files import make_folder, write_whole
-    from judgeloop.suite.night import slug
+    from judgeloop.report.markdown import render_markdown
 
-    forms: dict[str, Callable[[], str]] = {
-        ".json": lambda: values,
-        ".md": found.to_markdown,
-        ".txt": lambda: f"{found}\n",
-        ".csv": found.to_csv,
-        ".xml": found.to_junit,
+    def page(path: Path) -> str:
+        folder, links = path.with_suffix(""), {}
+        make_folder(folder)
+        for number, (name, result) in enumerate(results.items(), 1):
+            links[name] = f"{folder.name}/{number:02}-{_slug(name)}.html"
+            write_output(path.parent / links[name], result)
+        return found.to_html(links)
+
+    forms: dict[str, Callable[[Path], str]] = {
+        ".json": lambda _: values,
+        ".md": lambda _: render_markdown(found.page),
+        ".txt": lambda _: f"{render(found.page)}\n",
+        ".csv": lambda _: found.to_csv(),
+        ".xml": lambda _: found.to_junit(),
+        ".html": page,
     }
     for path in output:
-        links = {}
-        if path.suffix == ".html":
-            folder = path.with_suffix("")
-            make_folder(folder)
-            for number, (name, result) in enumerate(results.items(), 1):
-                report = folder / f"{number:02}-{slug(name)}.html"
-                write_output(report, result)
-                links[name] = f"{folder.name}/{report.name}"
-        make_folder(path.parent)
-        write_whole(path, found.to_html(links) if path.suffix == ".html" else forms[path.suffix]())
+        write_whole(path, forms[path.suffix](path))
+
+
+def _slug(name: str) -> str:
+    """Return a name as that of a file: letters, figures and hyphens.
+
+    >>> _slug("../eval: new")
+    'eval-new'
+    """
+    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST] or "suite"

@@ -37,7 +37,6 @@ class Setup(Part):
     - `order`: the order of presentation; null if it cannot change a verdict
     - `about`: the items that the decision is about: the set, or items like these
     - `seed`: the seed of all random numbers
-    - `night`: the night that the run belongs to; empty for none
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
@@ -67,7 +66,6 @@ class Setup(Part):
     order: str | None
     about: Population = Population.THESE_ITEMS
     seed: int
-    night: str = ""
     calls_per_item: int
     required_winner: str | None
     controlled: bool = False

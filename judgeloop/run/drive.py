@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
@@ -123,6 +124,7 @@ async def drive_session(
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
+                await ledger.note(terms.run_id, _note(prepared))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
@@ -155,6 +157,13 @@ async def drive_session(
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
+
+
+def _note(prepared: Prepared[Any]) -> RunNote:
+    """Return what a list of runs says of this one."""
+    judges = tuple(judge.identity.name for judge in prepared.judges)
+    night = prepared.night or prepared.config.night or ""
+    return RunNote(prepared.pool.systems, judges, night)
 
 
 async def planned(
@@ -301,7 +310,6 @@ def setup_of(
         rubric=(prompt.rubric or "") if prompt else "",
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
-        night=config.night or "",
         calls_per_item=len(judges) + twice,
         required_winner=config.require_winner,
         controlled=config.controlled,

@@ -44,7 +44,9 @@ class Prepared(Generic[C]):
     config: C
     inputs: Inputs
     run_id: str
-    ledger: Ledger | None = field(default=None, kw_only=True)  # open, if its opener runs several
+    # Of a suite: its open ledger, and the name of its night.
+    ledger: Ledger | None = field(default=None, kw_only=True)
+    night: str = field(default="", kw_only=True)
 
     @property
     def pool(self) -> Pool:

@@ -301,8 +301,8 @@ TieMargin = Annotated[
     run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE),
 ]
 NIGHT = Setting(
-    "Night that the run belongs to, a date such as 2026-11-24: a part of the seed. Outputs of live systems "
-    "from before it do not count.",
+    "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "
+    "before it do not count.",
     SELECTION,
     Part.RUN,
     CallerOnly,
@@ -310,16 +310,8 @@ NIGHT = Setting(
     file_only=True,
 )
 Night = Annotated[str | None, Parse(night_name), NIGHT]
-NightName = Annotated[
-    str | None,
-    Parse(night_name),
-    replace(
-        NIGHT,
-        help="Name of the night: a part of the seed, and the day from which outputs of live systems "
-        "count. Default: today.",
-        file_only=False,
-        common=True,
-    ),
+NightOfSuite = Annotated[
+    str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)
 ]
 JUDGES = Setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",

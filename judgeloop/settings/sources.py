@@ -42,14 +42,12 @@ class Read:
     """What a command is told beside its command line.
 
     `environment` is the process's own, with the API keys of `.env`. `values` are settings by name.
-    `files` says what each file set, and `of_files` the names of those that count. `named` is the file that the
-    caller names; None without one.
+    `files` says what each file set. `named` is the file that the caller names; None without one.
     """
 
     environment: Mapping[str, str]
     values: dict[str, Any]
     files: dict[str, list[str]] = field(default_factory=dict)
-    of_files: set[str] = field(default_factory=set)
     named: Path | None = None
 
     @property
@@ -67,7 +65,6 @@ class Read:
                 shown += f" (not taken: {value.value})"
             else:
                 self.values[name] = value
-                self.of_files.add(name)
             said.append(shown)
         self.files[str(file)] = said
 
@@ -96,7 +93,6 @@ def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | Non
     for one in commands[asked].values():
         if given := os.environ.get(one.variable):
             read.values[one.name] = _of_variable(one, given)
-            read.of_files.discard(one.name)
     return read
 
 

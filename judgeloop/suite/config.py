@@ -1,20 +1,19 @@
-"""The settings of a suite: its file, its budget, its night, and what its pairs share."""
+"""The settings of a suite: its file, its budget, its night, and the pace of all its pairs together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 from judgeloop.settings.run_settings import MoneySettings
-from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, Source
+from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, declared
 from judgeloop.settings.shared import (
     ITEMS,
-    MONEY,
     CallerOnly,
     CallsAMinute,
     Concurrency,
     Deadline,
-    NightName,
+    NightOfSuite,
     TokensAMinute,
 )
 from judgeloop.settings.written import amount
@@ -38,17 +37,12 @@ class SuiteConfig(MoneySettings):
     budget: Annotated[
         Decimal | None,
         Parse(amount, DOLLARS_FORM),
-        Setting(
-            "Limit of dollars for all pairs of a night together. Default: that of the file, one of both "
-            "is required.",
-            MONEY,
-            Part.MONEY,
-            Source.LOWER,
-            metavar="DOLLARS",
-            common=True,
+        replace(
+            declared(MoneySettings)["budget"].setting,
+            help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
         ),
     ] = Decimal("5.00")
-    night: NightName = None
+    night: NightOfSuite = None
     concurrency: Concurrency = 8
     rpm: CallsAMinute = None
     tpm: TokensAMinute = None

@@ -1,9 +1,8 @@
 """Reads the pairs of a suite: which question about which systems, with which settings and conditions.
 
 A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
-`[pairs.NAME]` for each. It is data, as a settings file that was merely found: it cannot send a key or a text
-elsewhere, run code, read outside its folder, or raise a budget (`settings/trust.py`). What the caller says wins
-over it. A file that the caller also names by --config is his own word. An error in a pair's table is that pair's
+`[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/trust.py`), unless the
+caller also names it by --config. What the caller says wins over it. An error in a pair's table is that pair's
 alone. Reads no outputs and asks no judge.
 """
 
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.question import QUESTIONS, Question
 from judgeloop.settings.setting import alternatives, declared, key, variable
@@ -23,18 +22,18 @@ from judgeloop.settings.trust import FoundFile, NotTaken
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.systems.catalogue import system_row
 
-NAME = "suite"  # of the command
+Asked = Question[Any, Any, Any]
 CALLER = "the caller"
 # What can make a result fail. A file may add to the caller's, and change or remove none of them.
 CONDITIONS = (
     "require_winner", "min_gap", "not_worse", "by_group", "max_flips", "require_score",
     "fail_on_warning", "controls",
 )  # fmt: skip
-RUN_DIR = "run_dir"
-OWN = ("question", "systems")  # keys of a pair's table beside its settings
 OFF = (False, "off")  # values that take a condition away
+OWN = ("question", "systems")  # keys of a pair's table beside its settings
 # What is set for all pairs together, and what would be the same file for all.
-WHOLE = (set(declared(SuiteConfig)) | {RUN_DIR}) - {"budget"}
+RUN_DIR = "run_dir"
+WHOLE = {*declared(SuiteConfig), RUN_DIR} - {"budget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Pair:
     """
 
     name: str
-    question: Question[Any, Any, Any]
+    question: Asked
     values: Mapping[str, Any] = field(default_factory=dict)
     gate: tuple[tuple[str, str], ...] = ()
     problem: str = ""
@@ -66,6 +65,7 @@ class SuiteFile:
     """A suite's file. `common` are the settings of all pairs. `found` is None if it is the caller's word."""
 
     path: Path
+    commands: Commands
     common: Layer
     pairs: Mapping[str, Any]
     found: FoundFile | None
@@ -82,20 +82,20 @@ def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
     Raises:
         DataError: it is no TOML or has no pairs, or [suite] or [shared] sets what it may not.
     """
-    working = Path.cwd()
-    found = (
-        None if trusted else FoundFile(path, (working / path).parent.resolve(), working, named=True)
-    )
+    folder, working = path.absolute().parent.resolve(), Path.cwd()
+    found = None if trusted else FoundFile(path, folder, working, named=True)
     tables = parsed(path)
     pairs = tables.get(PAIRS)
     if not isinstance(pairs, dict) or not pairs:
         raise DataError(path, f"expected a table [{PAIRS}.NAME] for each pair, found none")
-    values = tables_for(commands, (NAME,), path, tables, found)
-    known = {name for config in (SuiteConfig, *_settings()) for name in declared(config)}
+    values = _taken(tables_for(commands, ("suite",), path, tables, found))
+    known = {
+        *declared(SuiteConfig),
+        *(name for one in QUESTIONS for name in declared(one.settings())),
+    }
     if others := values.keys() - known:
-        raise DataError(path, f"[{NAME}] {key(min(others))}: give it on the command line")
-    taken = {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
-    return SuiteFile(path, Layer(path.name, taken, trusted), pairs, found)
+        raise DataError(path, f"[suite] {key(min(others))}: give it on the command line")
+    return SuiteFile(path, commands, Layer(path.name, values, trusted), pairs, found)
 
 
 def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
@@ -104,21 +104,17 @@ def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
     `base` holds what settings files say, and `flags` what the command line and the environment say.
 
     Raises:
-        InputError: a setting of a live system belongs to none of a pair.
+        InputError: two pairs have one name, or a setting of a live system belongs to none of a pair.
     """
-    known = [
-        f"{one}."
-        for table in suite.pairs.values()
-        for one in _listed(table.get("systems") if isinstance(table, dict) else None)
-    ]
+    tables = [table for table in suite.pairs.values() if isinstance(table, dict)]
+    named = tuple(f"{one}." for table in tables for one in _listed(table.get("systems")))
     for layer in (base, suite.common, flags):
         if RUN_DIR in layer.values:
             raise InputError(f"`{RUN_DIR}`: each pair has a folder of its own; leave it out")
         for entry in _listed(layer.values.get(SYSTEM)):
-            if not entry.startswith(tuple(known)):
-                raise InputError(
-                    f"`system={entry.partition('=')[0]}=…`: it belongs to no system of a pair"
-                )
+            if not entry.startswith(named):
+                what = entry.partition("=")[0]
+                raise InputError(f"`system={what}=…`: it belongs to no system of a pair")
     found: dict[str, Pair] = {}
     for name, table in suite.pairs.items():
         for one in _of_table(suite, name, table, base, flags):
@@ -129,14 +125,15 @@ def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
 
 def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer) -> Iterator[Pair]:
     """Yield the pairs of a table, or one with the problem that it has."""
-    question = QUESTIONS[0]
+    question: Asked = QUESTIONS[0]
     try:
         if not isinstance(table, dict):
             raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
-        question = _question(suite, name, table.get("question", question.name))
-        own = replace(suite.common, values=_own_values(suite, name, table, question))
+        question = _question(suite, table.get("question", question.name))
+        own = replace(suite.common, values=_own_values(suite, table, question))
         layers = [base, suite.common, own, flags]
         values, gate = _merged(layers, question)
+        values["budget"] = own.values.get("budget")  # not that of all pairs
         options = [one for layer in layers for one in _listed(layer.values.get(SYSTEM))]
         places = [_places(suite, one, options) for one in _listed(table.get("systems"))]
         for tail, given in _asked(question, places):
@@ -147,70 +144,57 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         yield Pair(name, question, problem=str(error))
 
 
-def _settings() -> list[type[Any]]:
-    return [question.settings() for question in QUESTIONS]
-
-
-def _question(suite: SuiteFile, name: str, wanted: object) -> Question[Any, Any, Any]:
+def _question(suite: SuiteFile, wanted: object) -> Asked:
     names = [one.name for one in QUESTIONS]
     if wanted not in names:
-        near = did_you_mean(str(wanted), names)
-        expected = f"[{PAIRS}.{name}] question: expected {alternatives(names)}"
-        raise DataError(suite.path, f"{expected}, found {wanted!r}{near}")
+        raise DataError(suite.path, f"question: expected {alternatives(names)}, found {wanted!r}")
     return QUESTIONS[names.index(str(wanted))]
 
 
-def _own_values(
-    suite: SuiteFile, name: str, table: Mapping[str, Any], question: Question[Any, Any, Any]
-) -> dict[str, Any]:
-    """Return the settings in a pair's table by name.
+def _own_values(suite: SuiteFile, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
+    """Return the settings in a pair's table by name, as in a table of the question's command.
 
     Raises:
         DataError: there is no such setting, it is set for all pairs, or only the caller may set it.
     """
-    fields = {one.key: one for one in declared(question.settings()).values()}
-    values = {}
-    for given, value in table.items():
-        where = f"[{PAIRS}.{name}] {given}"
-        if given in OWN:
-            continue
-        if given not in fields or fields[given].setting.argument:
-            near = did_you_mean(given, {*fields, *OWN})
-            raise DataError(suite.path, f"{where}: {question.name} has no such setting{near}")
-        field = fields[given]
-        if field.name in WHOLE:
+    rest = {given: value for given, value in table.items() if given not in OWN}
+    place = (question.name,)
+    values = _taken(
+        tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found)
+    )
+    for name in values:
+        if name in WHOLE or name not in declared(question.settings()):
             raise DataError(
-                suite.path, f"{where}: it is set for all pairs together, in [{NAME}] or by {CALLER}"
+                suite.path,
+                f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}",
             )
-        taken = suite.found.value(where, field, value) if suite.found else value
-        if not isinstance(taken, NotTaken):
-            values[field.name] = taken
     return values
 
 
+def _taken(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
+
+
 def _merged(
-    layers: Sequence[Layer], question: Question[Any, Any, Any]
+    layers: Sequence[Layer], question: Asked
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Return the values of all layers, the caller's over a file's, and the conditions among them.
 
     Raises:
-        InputError: a file sets or removes a condition that is the caller's, or the question has none such.
+        InputError: a file changes or removes a condition of the caller's, or the question has none such.
     """
-    known = declared(question.settings())
-    ordered = in_order(layers)
-    for condition in CONDITIONS:
-        _check_condition(condition, ordered, question)
-    own = {name for name in known if not known[name].setting.argument} - WHOLE - {"budget", SYSTEM}
+    known = {
+        name for name, one in declared(question.settings()).items() if not one.setting.argument
+    }
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for layer in ordered:
-        for name in layer.values.keys() & own:
+    for name in CONDITIONS:
+        _check_condition(name, layers, known)
+    for layer in in_order(layers):
+        for name in layer.values.keys() & (known - WHOLE):
             values[name], origins[name] = layer.values[name], layer.origin
-    values["budget"] = layers[-2].values.get("budget")  # of the pair's own table
-    gate = (
-        (f"{key(name)} = {values[name]}", origins[name]) for name in CONDITIONS if name in values
-    )
-    return values, tuple(gate)
+    gate = [name for name in CONDITIONS if name in values]
+    return values, tuple((f"{key(name)} = {values[name]}", origins[name]) for name in gate)
 
 
 def in_order(layers: Iterable[Layer]) -> list[Layer]:
@@ -218,21 +202,19 @@ def in_order(layers: Iterable[Layer]) -> list[Layer]:
     return sorted(layers, key=lambda layer: layer.trusted)
 
 
-def _check_condition(name: str, layers: Sequence[Layer], question: Question[Any, Any, Any]) -> None:
+def _check_condition(name: str, layers: Sequence[Layer], known: set[str]) -> None:
     callers = [one.values[name] for one in layers if one.trusted and name in one.values]
-    others = [one for one in layers if not one.trusted and name in one.values]
     gated = any(one.trusted and one.values.keys() & set(CONDITIONS) for one in layers)
-    if callers and name not in declared(question.settings()):
-        raise InputError(
-            f"`{name}={callers[-1]}`: {CALLER} requires it, and {question.name} cannot"
-        )
-    for one in others:
-        value = one.values[name]
+    if callers and name not in known:
+        raise InputError(f"`{name}={callers[-1]}`: {CALLER} requires it, and this question cannot")
+    for one in layers:
+        value = one.values.get(name)
+        if one.trusted or value is None:
+            continue
         if (callers and str(value) != str(callers[-1])) or (gated and value in OFF):
-            said = f"`{name}={callers[-1]}`" if callers else "a condition"
             raise InputError(
-                f"{one.origin} sets {key(name)} = {value!r}, and {CALLER} set {said}; a file may add "
-                "conditions, and change or remove none: leave it out there"
+                f"{one.origin} sets {key(name)} = {value!r}, and {CALLER} has conditions of which a file may "
+                "change or remove none; leave it out there"
             )
 
 

@@ -117,7 +117,8 @@ def test_money_of_others_counts_for_no_budget_unless_the_caller_says_so(paths):
     merge(team, [anna], as_they_are(anna))
     theirs_p = 2 * COST_P + WORST_P
     assert spent(team) == {
-        "day": COST_P, "judge": COST_P, "run": COST_P, "state": COST_P, "elsewhere": theirs_p,
+        "day": COST_P, "systems": COST_P, "judge": COST_P, "run": COST_P, "state": COST_P,
+        "elsewhere": theirs_p,
     }  # fmt: skip
     with open_reader(team) as reader:
         assert len(list(reader.requests())) == 1, "an invoice is for what was spent here"

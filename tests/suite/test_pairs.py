@@ -75,7 +75,8 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('systems = ["old.jsonl", "python:evil:ask"]', "runs code"),
         ('question = "contrast"', "expected compare, select or estimate"),
         ("riks = 0.2", "did you mean risk"),
-        ('first = "old.jsonl"', "no such setting"),
+        ('first = "old.jsonl"', "no setting 'first'"),
+        ("quiet = true", "for all pairs together"),
         ('ledger = "other.sqlite"', "for all pairs together"),
         ("concurrency = 3", "for all pairs together"),
         ('judge = "python:evil:judge"', "runs code"),
@@ -187,4 +188,4 @@ def test_a_file_neither_changes_nor_removes_a_condition_of_the_caller(line, flag
 
 def test_a_question_that_cannot_have_the_callers_condition_is_refused():
     (found,) = pairs('[pairs.x]\nquestion = "estimate"\nsystems = "old.jsonl"', not_worse="0.1")
-    assert "estimate cannot" in found.problem
+    assert "this question cannot" in found.problem
