@@ -209,7 +209,7 @@ COMMANDS = (
         "Let a system answer items, and write its outputs to a file.",
         "generate:generate",
         (_class("settings.generate_settings:GenerateConfig"),),
-        (QUIET, CONVERTED_FILE),
+        (DRY_RUN, JSON, QUIET, CONVERTED_FILE),
     ),
     Command(
         "doctor",

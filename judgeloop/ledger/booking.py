@@ -262,17 +262,18 @@ def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
     none = (None,) * (2 - len(systems))
     place = found.place(attempt.item_id)
     values = (attempt.run, found.judge, place, *systems, *none, *found.outputs, *none)
-    return np.array([_number(connection, value) for value in values], NUMBER).tobytes()
+    return np.array(_numbers(connection, list(map(as_text, values))), NUMBER).tobytes()
 
 
-def _number(connection: LedgerConnection, value: object) -> int:
-    """Return the number of the text for `value`, which is written if it is new."""
-    text = as_text(value)
-    found = one(connection, TextRow, "text = ?", text)
-    if found is None:
-        found = TextRow(next_number(connection, TextRow), text)
-        insert(connection, found)
-    return found.id
+def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:
+    """Return the numbers of texts; those that are new are written."""
+    marks = ", ".join("?" * len(texts))
+    known = {row.text: row.id for row in read(connection, TextRow, f"text IN ({marks})", *texts)}
+    for text in texts:
+        if text not in known:
+            known[text] = next_number(connection, TextRow)
+            insert(connection, TextRow(known[text], text))
+    return [known[text] for text in texts]
 
 
 def _end_of(answer: Answer | Output) -> End:

@@ -69,6 +69,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         timeout_s=None if by_hand else config.judge_timeout,
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
+        controls_of=prepared.inputs.controls_of,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,

@@ -8,9 +8,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
-
-DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+from judgeloop.systems.options import duration
 
 
 def amount(value: object) -> Decimal | None:
@@ -61,10 +59,10 @@ def seconds(value: object) -> object:
     """Parse a duration such as 90s, 30m or 2h to seconds."""
     if value is None or isinstance(value, int | float):
         return value
-    found = DURATION.fullmatch(str(value).strip())
-    if found is None:
-        raise ValueError("expected a duration such as 90s, 30m or 2h")
-    return float(found["number"]) * SECONDS[found["unit"]]
+    try:
+        return duration(str(value))
+    except ValueError as error:
+        raise ValueError(f"expected {error}") from None
 
 
 def night_name(value: object) -> str | None:

@@ -83,7 +83,7 @@ def test_a_bound_ever_fails_with_at_most_its_risk(items, mean, capsys):
 @pytest.mark.parametrize(
     ("systems", "alike"),
     [
-        pytest.param(3, False, marks=pytest.mark.quick),
+        (3, False),
         (3, True),
         (6, False),
         (7, False),
