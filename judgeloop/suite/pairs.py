@@ -250,7 +250,7 @@ def _places(
 
 
 def _asked(
-    question: Question[Any, Any, Any], places: Sequence[tuple[bool, list[Path | str]]]
+    question: Asked, places: Sequence[tuple[bool, list[Path | str]]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each pair the tail of its name, and its systems by the names of the arguments.
 
@@ -263,15 +263,14 @@ def _asked(
     if declared(question.settings())[names[0]].repeated:
         yield "", {names[0]: tuple(dict.fromkeys(_flat(one for _, one in places)))}
         return
-    first, several = places[:-1], places[-1:]
-    if len(places) != len(names) or any(len(one) > 1 for _, one in first):
-        found = [len(one) for _, one in places]
+    if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):
+        found = " and ".join(str(len(one)) for _, one in places) or "none"
         raise InputError(
             f"systems: {question.name} takes {len(names)}, of which only the last may be a pattern that "
-            f"matches several files; found {' and '.join(map(str, found)) or 'none'}"
+            f"matches several files; found {found}"
         )
+    *first, (pattern, last) = places
     fixed = {name: one[0] for name, (_, one) in zip(names, first, strict=False)}
-    pattern, last = several[0]
     others = [one for one in last if one not in fixed.values()]
     if not others:
         raise InputError(f"systems: there is no other system than {last[0]}")
@@ -287,6 +286,4 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    return [
-        one for value in values for one in (value if isinstance(value, list | tuple) else [value])
-    ]
+    return [one for value in values for one in _listed(value)]
