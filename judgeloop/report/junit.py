@@ -4,16 +4,22 @@ The question is a test, and so is each condition beside it: all pass exactly if 
 with 0. Computes no figure and writes no file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON
+from judgeloop.core.errors import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_JUDGE,
+    EXIT_OTHER_WON,
+    EXIT_USAGE,
+)
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
-BROKEN = {EXIT_JUDGE, EXIT_INTERRUPTED}
+BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
 def render_junit(result: RunResult) -> str:
@@ -42,6 +48,17 @@ def render_junit(result: RunResult) -> str:
         for one in result.conditions
     )
     return _suite(result.job, answer, *conditions)
+
+
+def render_ends(question: str, ends: Iterable[tuple[str, int, str]]) -> str:
+    """Return a test suite with a test for each end: a name, an exit code and a sentence."""
+    return _suite(
+        question,
+        *(
+            Case(name, _kind(code), text, _exit(code), {"system-out": visible(text)})
+            for name, code, text in ends
+        ),
+    )
 
 
 NOT_FINISHED = "judgeloop did not finish"

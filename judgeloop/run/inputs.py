@@ -42,6 +42,7 @@ from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
     JudgeSettings,
+    MoneySettings,
     RunSettings,
     named,
 )
@@ -174,7 +175,7 @@ def read_inputs(
     )
 
 
-def check_ledger(config: RunSettings) -> None:
+def check_ledger(config: MoneySettings) -> None:
     """Refuse a ledger behind a link, or one that is missing and has to be there.
 
     Raises:
