@@ -317,9 +317,7 @@ def render_index(page: Page, links: Mapping[str, str]) -> str:
         title=escape(page.headline),
         summary="\n".join(map(_paragraph, page.summary)),
         cards="\n".join(
-            _body(one)
-            if isinstance(one, Section)
-            else f'<div class="card wide">{_table(one, links)}</div>'
+            f'<div class="card wide">{_body(one) if isinstance(one, Section) else _table(one, links)}</div>'
             for one in page.sections
         ),
     )

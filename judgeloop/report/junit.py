@@ -37,28 +37,12 @@ def render_junit(result: RunResult) -> str:
     why = "warning" if result.warned else _exit(ended)
     name = " or ".join(result.setup.systems)
     answer = Case(name, _kind(ended), result.page.headline, why, said)
-    conditions = (
-        Case(
-            one.name,
-            _kind(one.exit_code),
-            one.sentence,
-            _exit(one.exit_code),
-            {"system-out": visible(one.sentence)},
-        )
-        for one in result.conditions
-    )
-    return _suite(result.job, answer, *conditions)
+    return _suite(result.job, answer, *map(_ended, result.conditions))
 
 
 def render_ends(question: str, ends: Iterable[tuple[str, int, str]]) -> str:
     """Return a test suite with a test for each end: a name, an exit code and a sentence."""
-    return _suite(
-        question,
-        *(
-            Case(name, _kind(code), text, _exit(code), {"system-out": visible(text)})
-            for name, code, text in ends
-        ),
-    )
+    return _suite(question, *map(_ended, ends))
 
 
 NOT_FINISHED = "judgeloop did not finish"
@@ -90,6 +74,11 @@ class Case(NamedTuple):
     message: str
     why: str
     said: Mapping[str, str]
+
+
+def _ended(end: tuple[str, int, str]) -> Case:
+    name, code, text = end
+    return Case(name, _kind(code), text, _exit(code), {"system-out": visible(text)})
 
 
 def _kind(exit_code: int) -> str:
