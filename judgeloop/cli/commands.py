@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import click
 
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Declared, Part, Setting, Source, merged, one_of
+from judgeloop.settings.setting import Declared, Part, Setting, Source, declared, merged, one_of
 from judgeloop.settings.shared import JUDGE, MONEY, OUTPUT, PROTOCOL
 
 Fields = Mapping[str, Declared]  # by key
@@ -133,7 +133,8 @@ class Command:
     """A command: its name, a line of help, what makes it, and what can be set.
 
     - `makes`: a function of a module in this folder, which is called with `given`.
-    - `configs`: return the classes of its configurations; `switches`: the settings that it has beside them.
+    - `configs`: return the classes of its configurations, whose arguments are those of the first;
+      `switches`: the settings that it has beside them.
     - `below`: its subcommands, if it is a group, which are made with it.
     """
 
@@ -152,7 +153,13 @@ class Command:
 
     def settings(self) -> dict[str, Declared]:
         """Return its settings and switches, by name."""
-        found = merged(config() for config in self.configs)
+        configs = [config() for config in self.configs]
+        own = declared(configs[0]) if configs else {}
+        found = {
+            name: one
+            for name, one in merged(configs).items()
+            if not one.setting.argument or name in own
+        }
         return found | {one.name: one for one in self.switches}
 
 
@@ -189,6 +196,13 @@ COMMANDS = (
             given=(question,),
         )
         for question in QUESTIONS
+    ),
+    Command(
+        "suite",
+        "Ask many questions of a file in one night, within one budget.",
+        "suite:suite",
+        (_class("suite.config:SuiteConfig"), *(question.settings for question in QUESTIONS)),
+        (JSON, QUIET, RESULT_FILES),
     ),
     Command(
         "generate",

@@ -196,9 +196,10 @@ def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
         change(connection, row, state="sent")
 
 
-def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Iterator[AttemptRow]:
-    """Yield the attempts under `key` that other processes have sent and not closed."""
-    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
+def sent_by_others(connection: LedgerConnection, ticket: Ticket) -> Iterator[AttemptRow]:
+    """Yield the attempts at the call of a ticket that other runs have sent and not closed."""
+    run = _open_attempt(connection, ticket).run
+    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND run <> ?", ticket.key, run)
 
 
 def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdict | Output | None:

@@ -153,7 +153,7 @@ class SqliteLedger:
                 why=booking.HAD_MEANWHILE,
             )
             return Clearance(held)
-        others = list(booking.sent_by_others(connection, ticket.key, self._opener))
+        others = list(booking.sent_by_others(connection, ticket))
         # A process that died holds no lock; its call is not waited for.
         for other in others:
             if not self._recovered(connection, other.run):

@@ -113,14 +113,15 @@ async def drive_session(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, and close the judges and the ledger.
+    """Run a session to its end through the ledger, and close the judges, and the ledger if it opens it.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
-    ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    given = prepared.ledger
+    ledger = given or open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
@@ -152,7 +153,8 @@ async def drive_session(
             await judge.aclose()
         for system in systems.values():
             await system.aclose()
-        await ledger.aclose()
+        if given is None:
+            await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
@@ -161,7 +163,8 @@ async def drive_session(
 def _note(prepared: Prepared[Any]) -> RunNote:
     """Return what a list of runs says of this one."""
     judges = tuple(judge.identity.name for judge in prepared.judges)
-    return RunNote(prepared.pool.systems, judges)
+    night = prepared.night or prepared.config.night or ""
+    return RunNote(prepared.pool.systems, judges, night)
 
 
 async def planned(

@@ -38,7 +38,13 @@ from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.run.live import live_systems, with_live
-from judgeloop.settings.run_settings import REFERENCES, JudgeSettings, RunSettings, named
+from judgeloop.settings.run_settings import (
+    REFERENCES,
+    JudgeSettings,
+    MoneySettings,
+    RunSettings,
+    named,
+)
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
@@ -168,7 +174,7 @@ def read_inputs(
     )
 
 
-def check_ledger(config: RunSettings) -> None:
+def check_ledger(config: MoneySettings) -> None:
     """Refuse a ledger behind a link, or one that is missing and has to be there.
 
     Raises:

@@ -4,6 +4,7 @@ Returns what is of another type as it is, for pydantic to check (`validation.py`
 """
 
 import re
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
@@ -62,6 +63,25 @@ def seconds(value: object) -> object:
         return duration(str(value))
     except ValueError as error:
         raise ValueError(f"expected {error}") from None
+
+
+def night_name(value: object) -> str | None:
+    """Parse the name of a night: a date, and not one to come, of which no output could be."""
+    if value is None:
+        return None
+    try:
+        found = date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError("expected a date such as 2026-11-24") from None
+    if found > date.today():  # noqa: DTZ011 - a night is named by the local date
+        raise ValueError("expected the date of today, or an earlier one")
+    return found.isoformat()
+
+
+def night_began(night: str) -> str:
+    """Return when a night begins: at midnight, local time, as the ledger writes a time (UTC)."""
+    midnight = datetime.combine(date.fromisoformat(night), time()).astimezone(UTC)
+    return midnight.isoformat(timespec="milliseconds")
 
 
 def listed(value: object) -> object:
