@@ -220,7 +220,7 @@ def _said(first: Any) -> str:
         if key in KEYS:
             return f"{key!r}: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
         if key in LEFT_OUT:
-            return f"{key!r}: {LEFT_OUT[key]}"
+            return f"there is no key {key!r}: {LEFT_OUT[key]}"
         near = did_you_mean(key, KEYS_OF_FILE)
         return f"there is no key {key!r}{near}; expected {', '.join(KEYS_OF_FILE)}"
     expected = {"model": f"one of {MODELS}", "name": "a name without ="}.get(

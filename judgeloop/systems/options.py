@@ -122,7 +122,7 @@ OF_ALL = frozenset({"outputs-since"})  # every system takes them
 _ONE = "a system gives one output for an item; another item tells more than another output"
 _TOOLS = "no tools are run; `command:` or `python:` may run them, and what they print or return is judged"
 _LATER = "outputs at a lower price come after hours, and which item is next depends on those before"
-_FRESH = "a command is started for each item, so that no item knows of another; a server may stay"
+_FRESH = "a command is started for each item, and knows of no other item; a server may stay"
 LEFT_OUT = {
     **dict.fromkeys(("samples", "n", "repeats"), _ONE),
     **dict.fromkeys(("tools", "tool-choice"), _TOOLS),
