@@ -92,7 +92,7 @@ async def examine(
             *findings,
             Finding("verdict", None, "skipped: this judge makes no network calls"),
         ]
-    ledger = open_ledger(config.ledger, config.ledger_budget_p)
+    ledger = open_ledger(config.ledger, config.charge_to)
     try:
         quote, name = judge.quote(call), judge.identity.name
         note = {"price": quote.price}
@@ -126,7 +126,7 @@ async def examine_system(
     wanted = Reservation(
         _own_key(), quote.cost_p, TOLD.item.id, name, {"price": quote.price}, output=True
     )
-    ledger = open_ledger(config.ledger, config.ledger_budget_p)
+    ledger = open_ledger(config.ledger, config.charge_to)
     try:
         server, answer = await _try(config, ledger, wanted, Asked.system(name, system), TOLD)
     finally:
@@ -192,11 +192,8 @@ async def _try(
 
     ticket = await reserve()
     if ticket is None:
-        limit = (
-            "`budget`"
-            if config.ledger_budget is None
-            else "what `budget` and `ledger_budget` leave"
-        )
+        budgets = [f"the {one.title}" for one in await ledger.balances()]
+        limit = " or ".join(["`budget`", *(f"what is left of {one}" for one in budgets)])
         may = f"one call may cost {show_usd(wanted.cost_p)}, more than {limit}"
         return [Finding("budget", False, may)], None
     once = RetryPolicy(attempts=1, patience_s=0)

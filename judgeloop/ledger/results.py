@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 
 from judgeloop.core.ledger import KeptResult
-from judgeloop.ledger.booking import run_row
+from judgeloop.ledger.charges import run_row
 from judgeloop.ledger.rows import (
     JudgedRow,
     LedgerConnection,

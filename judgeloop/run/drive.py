@@ -61,7 +61,6 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
-        ledger_budget_p=config.ledger_budget_p,
         concurrency=config.max_judgments if by_hand else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
@@ -118,7 +117,7 @@ async def drive_session(
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
-    ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    ledger = open_ledger(prepared.config.ledger, prepared.config.charge_to)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:

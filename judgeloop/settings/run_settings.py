@@ -36,6 +36,7 @@ from judgeloop.settings.shared import (
     BaseUrl,
     Budget,
     CallsAMinute,
+    ChargeTo,
     ColumnMap,
     Concurrency,
     Deadline,
@@ -46,7 +47,6 @@ from judgeloop.settings.shared import (
     JudgeNames,
     JudgePrice,
     Ledger,
-    LedgerBudget,
     LedgerMustExist,
     LenientReplies,
     LiveSystems,
@@ -120,7 +120,7 @@ class JudgeSettings(Configuration):
     ] = None
     allow_plugins: AllowPlugins = False
     budget: Budget = Decimal("5.00")
-    ledger_budget: LedgerBudget = None
+    charge_to: ChargeTo = ()
     ledger: Ledger = HOME / "ledger.sqlite"
     ledger_must_exist: LedgerMustExist = False
 
@@ -128,11 +128,6 @@ class JudgeSettings(Configuration):
     def budget_p(self) -> int | None:
         """The budget in picodollars; None without a budget."""
         return None if self.budget is None else to_pico(self.budget)
-
-    @property
-    def ledger_budget_p(self) -> int | None:
-        """The limit for all runs of the ledger in picodollars; None without one."""
-        return None if self.ledger_budget is None else to_pico(self.ledger_budget)
 
     @property
     def price_file(self) -> Path | None:

@@ -38,7 +38,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_name": {"judge_name": ("gateway",)},
     "judge_price": {"judge_price": "1,1"},
     "tier": {"tier": "flex"},
-    "ledger_budget": {"ledger_budget": 20},
     "judge_max_tokens": {"judge_max_tokens": 99},
     "judge_effort": {"judge_effort": "low"},
     "verdict": {"verdict": "logprob"},
