@@ -251,6 +251,8 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "outputs": 0,
         "results": 0,
         "judged": 0,
+        "budgets": 0,
+        "draws": 0,
     }
 
 
