@@ -25,6 +25,7 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ TOKEN = 4  # characters
 DOLLARS = 2.0, 8.0  # per million tokens, read and written
 JUDGE_READS, JUDGE_WRITES = 350, 60  # tokens of its prompt without the texts, and of its verdict
 RATIOS = 0.3, 1.0, 3.0
+GAPS = 0.0, 0.02, 0.05, 0.1, 0.2, 1.0
 ORDERS = 20  # random orders of a pair's items, for samples of a fixed size
 Floats = NDArray[np.float64]
 
@@ -103,7 +105,7 @@ class LiveSystem:
     asked: list[int] = field(default_factory=list)
     priced = lasts = True
     limit_is_default = False
-    timeout_s = 60.0
+    timeout_s, at_once = 60.0, None
     longest_bytes = likely_bytes = 4_000
 
     def __post_init__(self) -> None:
@@ -127,6 +129,10 @@ class LiveSystem:
         for _ in range(1 + len(text) // 500):
             await asyncio.sleep(0)
         return Reply(Output(text), self.quote(call).cost_p)
+
+    def read(self, output: Output) -> Output:
+        """Return an output as it is."""
+        return output
 
     async def aclose(self) -> None:
         """Do nothing."""
@@ -306,6 +312,28 @@ def show(
         )
         print(f"| {name} | {made:,.0f} | {asked:,.0f} | {erred:.1%} | {none:.0%} | {cells} |")
     print(f"\n{judged:.0f} items are judged on average.", flush=True)
+    if limit > USUAL:
+        show_by_gap(
+            pairs, ran, [{way: one.at(factors[1]) for way, one in each.items()} for each in found]
+        )
+
+
+def show_by_gap(pairs: Sequence[Pair], ran: Sequence[Run], usd: Sequence[dict[str, float]]) -> None:
+    """Print what live saves by the gap of the pair; `usd` has the dollars of each way, by pair."""
+    gaps = np.array([abs(float(pair.signs.mean(dtype=float))) for pair in pairs])
+    print(
+        "\n| gap | pairs | judged | both orders | then compare | share of live |\n|---|---|---|---|---|---|"
+    )
+    whole = sum(each["live"] for each in usd)
+    for low, high in pairwise(GAPS):
+        places = np.flatnonzero((gaps >= low) & (gaps < high))
+        cost = {way: sum(usd[at][way] for at in places) for way in usd[0]}
+        saved = [1 - cost["live"] / cost[f"all, {way}"] for way in ("both orders", "then compare")]
+        judged = np.mean([ran[at].judged for at in places])
+        print(
+            f"| {low:g} to {high:g} | {len(places)} | {judged:.0f} | {saved[0]:.0%} | {saved[1]:.0%} | "
+            f"{cost['live'] / whole:.0%} |"
+        )
 
 
 def main() -> None:

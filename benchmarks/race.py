@@ -30,7 +30,6 @@ from judgeloop.replay.recorded_files import read_scores
 
 Floats = NDArray[np.float64]
 GAPS = (0.0, 0.02, 0.05, 0.1)
-RISKS = (0.1, 0.2)
 MANY = {"gpt4": (6, 10, 18, 36, 53), "gpt4turbo": (6, 10, 18, 36, 37)}
 POOLS = (400, 805)
 FIELDS = {"gpt4": "text_davinci_003", "gpt4turbo": "gpt4_1106_preview"}
@@ -295,7 +294,7 @@ def like_table(data: Path, runs: int, names: list[str], pools: list[int]) -> Non
             )
 
 
-def least_table(runs: int, jobs: int) -> None:
+def least_table(runs: int, risks: list[float], jobs: int) -> None:
     """Print how often one is named that is too far behind, in the least favourable pools."""
     print(
         "| systems | items | mean | ties | gap | risk | too far behind |\n|---|---|---|---|---|---|---|"
@@ -303,7 +302,7 @@ def least_table(runs: int, jobs: int) -> None:
     kinds = [(2, 40, 0.6, 0.0), (2, 40, 0.95, 0.0), (6, 40, 0.6, 0.3), (10, 40, 0.8, 0.0)]
     for systems, items, mean, ties in kinds:
         for gap in (0.0, 0.1):
-            for risk in RISKS:
+            for risk in risks:
                 rng = np.random.default_rng(SEED)
                 pool = least_favourable(systems, items, mean, ties, gap)
                 tasks = ((rng.permuted(pool, axis=1), risk, gap, run) for run in range(runs))
@@ -330,14 +329,11 @@ def main() -> None:
     names, tables = given.verdicts.split(","), given.only.split(",")
     if given.systems:
         MANY.update(dict.fromkeys(MANY, tuple(map(int, given.systems.split(",")))))
+    pools, risks = list(map(int, given.pools.split(","))), list(map(float, given.risks.split(",")))
     if "calls" in tables:
-        pools, risks = (
-            list(map(int, given.pools.split(","))),
-            list(map(float, given.risks.split(","))),
-        )
         calls_table(given.data, given.runs, names, pools, risks, jobs=given.jobs)
     if "like" in tables:
-        like_table(given.data, given.runs, names, list(map(int, given.pools.split(","))))
+        like_table(given.data, given.runs, names, pools)
     if "few" in tables:
         few_table(given.data, given.runs, names)
     if "baseline" in tables:
@@ -345,7 +341,7 @@ def main() -> None:
     if given.picture:
         picture(given.data, given.picture)
     if "least" in tables:
-        least_table(given.runs, given.jobs)
+        least_table(given.runs, risks, given.jobs)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def tool(name):
             ["codespell"],
             marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed"),
         ),
-        pytest.param(["mypy"], marks=pytest.mark.first),
+        pytest.param(["mypy"], marks=pytest.mark.processes),
     ],
     ids=" ".join,
 )

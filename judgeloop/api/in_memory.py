@@ -90,9 +90,11 @@ def _data(name: str, value: Any) -> tuple[Source | str, str]:
     if _is_function(given):
         function = name_of(given)
         if function is None:
+            found = getattr(given, "__qualname__", type(given).__qualname__)
             raise InputError(
-                f"`{name}`: expected a function at the top of a module; found {given.__qualname__}, which "
-                "no name leads to"
+                f"`{name}`: expected a function at the top of a module; found {found}, which no name "
+                "leads to, so no later run could tell its outputs. Write it as a function of a module, "
+                "with `def`, and pass that; or call it on the items yourself, and pass its outputs"
             )
         return f"python:{function}", system
     place = f"`{name}`"  # as messages name a parameter in place of a file
@@ -102,7 +104,7 @@ def _data(name: str, value: Any) -> tuple[Source | str, str]:
 def _is_function(value: Any) -> bool:
     """Return whether a value, or what it names, is a function: a system that answers live."""
     given = value[1] if isinstance(value, tuple) and len(value) == len(NAMED) else value
-    return callable(given) and hasattr(given, "__qualname__")
+    return callable(given) and not isinstance(given, type)
 
 
 def _several(name: str, value: object) -> dict[str, object]:

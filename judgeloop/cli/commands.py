@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import click
 
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Declared, Part, Setting, Source, merged, one_of
+from judgeloop.settings.setting import Declared, Part, Setting, Source, declared, merged, one_of
 from judgeloop.settings.shared import JUDGE, MONEY, OUTPUT, PROTOCOL
 
 Fields = Mapping[str, Declared]  # by key
@@ -83,6 +83,20 @@ CONVERTED_FILE = Declared(
     ],
     default=MISSING,
 )
+PICTURE_FILE = Declared(
+    "output",
+    Annotated[
+        Path | None,
+        Setting(
+            "Also write the picture to this file: .svg.",
+            OUTPUT,
+            Part.PLACE,
+            Source.INSIDE,
+            short="-o",
+        ),
+    ],
+    default=None,
+)
 RATING = Declared(
     "rating",
     Annotated[
@@ -119,7 +133,8 @@ class Command:
     """A command: its name, a line of help, what makes it, and what can be set.
 
     - `makes`: a function of a module in this folder, which is called with `given`.
-    - `configs`: return the classes of its configurations; `switches`: the settings that it has beside them.
+    - `configs`: return the classes of its configurations, whose arguments are those of the first;
+      `switches`: the settings that it has beside them.
     - `below`: its subcommands, if it is a group, which are made with it.
     """
 
@@ -138,7 +153,13 @@ class Command:
 
     def settings(self) -> dict[str, Declared]:
         """Return its settings and switches, by name."""
-        found = merged(config() for config in self.configs)
+        configs = [config() for config in self.configs]
+        own = declared(configs[0]) if configs else {}
+        found = {
+            name: one
+            for name, one in merged(configs).items()
+            if not one.setting.argument or name in own
+        }
         return found | {one.name: one for one in self.switches}
 
 
@@ -177,11 +198,18 @@ COMMANDS = (
         for question in QUESTIONS
     ),
     Command(
+        "suite",
+        "Ask many questions of a file in one night, within one budget.",
+        "suite:suite",
+        (_class("suite.config:SuiteConfig"), *(question.settings for question in QUESTIONS)),
+        (JSON, QUIET, RESULT_FILES),
+    ),
+    Command(
         "generate",
         "Let a system answer items, and write its outputs to a file.",
         "generate:generate",
         (_class("settings.generate_settings:GenerateConfig"),),
-        (QUIET, CONVERTED_FILE),
+        (DRY_RUN, JSON, QUIET, CONVERTED_FILE),
     ),
     Command(
         "doctor",
@@ -210,11 +238,13 @@ COMMANDS = (
     ),
     Command(
         "runs",
-        "List the runs of a ledger, or show the result of one again.",
+        "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
         "runs:runs",
         below=(
-            Command("list", configs=_LEDGER, switches=(JSON,)),
+            Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
             Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
+            Command("diff", configs=_LEDGER, switches=(JSON,)),
+            Command("trend", configs=_LEDGER, switches=(JSON, PICTURE_FILE)),
         ),
     ),
     Command(

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import click
+
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
@@ -69,8 +71,8 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
         real[path.resolve()] = path
 
 
-def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a result file that cannot be written or would overwrite one of the `inputs`.
+def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] = FORMS) -> None:
+    """Refuse a file of another ending than `forms`, or one that cannot be written or is an input.
 
     It is called before anything is spent.
 
@@ -81,8 +83,8 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     for other in inputs:
         if path.resolve() == other.resolve():
             raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
-    if path.suffix not in FORMS:
-        raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
+    if path.suffix not in forms:
+        raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}")
     if not path.absolute().parent.is_dir():
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
     if path.is_dir():
@@ -142,6 +144,9 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     write(render_unfinished(question))
     try:
         yield
+    except click.UsageError as error:
+        write(render_unfinished(question, error.format_message(), EXIT_USAGE))
+        raise
     except JudgeloopError as error:
         code = EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
         write(render_unfinished(question, as_flags(str(error)), code))

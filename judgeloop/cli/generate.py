@@ -29,10 +29,13 @@ def generate() -> click.Command:
     )
 
 
-def _generate(*, output: Path, quiet: bool, **given: Any) -> None:
+def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
+    import asyncio
+
     from judgeloop.cli.convert import check_rows_file, write_rows
+    from judgeloop.cli.files import json_text
     from judgeloop.run.folder import folder_of, remember
-    from judgeloop.run.generate import prepare
+    from judgeloop.run.generate import gathered, prepare
     from judgeloop.settings.generate_settings import GenerateConfig
 
     read = click.get_current_context().obj
@@ -40,14 +43,21 @@ def _generate(*, output: Path, quiet: bool, **given: Any) -> None:
     with explained():
         config = GenerateConfig.of(**given)
         check_rows_file(output, config.items)
-        ready = prepare(config, read.environment)
-        found = _run(ready, watched=not quiet)
-        write_rows(output, found.rows)
+        ready = prepare(config, read.environment, offline=dry_run)
+        found = (
+            asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
+        )
+        if not dry_run:
+            write_rows(output, found.rows)
         if found.spend is not None:
             folder = folder_of(ready.config, ready.run_id)
             remember(ready.config.ledger, folder, ready.run_id, found.spend.charged_p)
-        say(visible(as_flags(f"{output}: {_summary(ready, found)}")))
-        raise click.exceptions.Exit(found.exit_code)
+        place = "a dry run asks for nothing" if dry_run else output
+        say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
+        if json:
+            about = {"dry_run": dry_run, "run": ready.run_id, "system": config.outputs}
+            print(json_text(found.to_dict() | about, read.files), end="")
+        raise click.exceptions.Exit(0 if dry_run else found.exit_code)
 
 
 def _run(ready: Generation, *, watched: bool) -> Gathered:
@@ -87,7 +97,17 @@ def _summary(ready: Generation, found: Gathered) -> str:
     if found.failed:
         parts.append(f"in {found.failed:,} of them the system gave no output by itself")
     if found.missing:
-        parts.append(f"{count(found.missing, 'output')} missing")
+        parts.append(f"{count(found.missing, 'output')} missing{_cost(found)}")
     if found.stop is not None:
         parts.append(found.stop.sentence)
     return "; ".join(parts)
+
+
+def _cost(found: Gathered) -> str:
+    """Return what the missing outputs would cost, as the end of a clause; empty without a price."""
+    from judgeloop.core.money import show_usd
+
+    if found.lacking_p is None:
+        return ""
+    likely, worst = map(show_usd, found.lacking_p)
+    return f", which would cost about {likely}, and at most {worst}"

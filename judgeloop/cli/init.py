@@ -37,6 +37,7 @@ An editor that knows TOML schemas completes and checks the file by a second one 
   judgeloop init --schema > {SCHEMA_FILE}
 """
 
+OWN_FILE = ("suite",)  # a command whose settings stand in a file of its own
 WIDTH = 98  # columns of a comment, without "# "
 HEAD = """\
 Settings of judgeloop. Every setting here is a comment: remove the "#" in front of one to set it. \
@@ -137,7 +138,7 @@ def _write(folder: Path, text: str) -> Path:
 
 def starter_file(schema: str) -> str:
     """Return the file; `schema` is the address of its JSON schema."""
-    tables = {path: _common(path) for path in FIELDS}
+    tables = {path: _common(path) for path in FIELDS if path != OWN_FILE}
     shared = _in_several(tables)
     lines = [f"#:schema {schema}", *_comment(HEAD), *_section(SHARED, ABOUT_SHARED, shared)]
     for path, table in tables.items():

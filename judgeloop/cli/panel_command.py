@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -37,6 +38,13 @@ EXTRA_HINTS: dict[tuple[str, ...], str] = {
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
 RESULT_FILE = "output"  # the setting that names what is written
+JOINED_FILE = re.compile(rf"(?:-o|--{RESULT_FILE}=)(.+)")
+WITHOUT_RESULT = {
+    "--dry-run",
+    "-h",
+    "--help",
+    "--help-all",
+}  # options of a command that writes no result
 FEW = 15  # options that the short help lists, whether common or not
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 # Read before all others: it says where they are read from.
@@ -168,6 +176,12 @@ class PanelCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line, then read files and variables for what is not typed."""
         ctx.meta[SETTINGS] = self.settings
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        with explained(), self._reported(args):
+            return self._parsed(ctx, args)
+
+    def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -180,12 +194,9 @@ class PanelCommand(click.Command):
             if hint is None:
                 raise
             ctx.fail(f"No such option: {option}. Did you mean {hint}?")
-        if not ctx.resilient_parsing:
-            if ctx.args:
-                ctx.fail(
-                    f"Got an argument too many: {ctx.args[0]!r}.{EXTRA_HINTS.get(self.path, '')}"
-                )
-            self._settle(ctx)
+        if ctx.args:
+            ctx.fail(f"Got an argument too many: {ctx.args[0]!r}.{EXTRA_HINTS.get(self.path, '')}")
+        self._settle(ctx)
         return rest
 
     def _settle(self, ctx: click.Context) -> None:
@@ -198,24 +209,24 @@ class PanelCommand(click.Command):
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
             typed[RESULT_FILE] = _only(typed[RESULT_FILE])
         config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
-        with explained(), self._reported(typed):
-            ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
-            values = ctx.obj.values | typed
-            for name in typed.keys() & ctx.obj.values.keys():
-                if self.settings[name].setting.adds:
-                    values[name] = (*listed(ctx.obj.values[name]), *typed[name])  # type: ignore[misc]
-            for field in self.row.switches:
-                values[field.name] = checked_value(field, values.get(field.name))
+        ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
+        values = ctx.obj.values | typed
+        for name in typed.keys() & ctx.obj.values.keys():
+            if self.settings[name].setting.adds:
+                values[name] = (*listed(ctx.obj.values[name]), *typed[name])  # type: ignore[misc]
+        for field in self.row.switches:
+            values[field.name] = checked_value(field, values.get(field.name))
         names = dict.fromkeys((*ctx.params, *self.settings))
         ctx.params = {name: values.get(name) for name in names if name != CONFIG.name}
 
-    def _reported(self, typed: Mapping[str, Any]) -> AbstractContextManager[None]:
-        """Return a context in which an error in the settings is reported in a JUnit file."""
-        if typed.get("dry_run") or not any(str(one).endswith(".xml") for one in _written(typed)):
+    def _reported(self, args: Sequence[str]) -> AbstractContextManager[None]:
+        """Return a context in which an error in the command line or a file is reported in a JUnit file."""
+        files = junit_files(args)
+        if not files or RESULT_FILE not in self.settings or WITHOUT_RESULT & set(args):
             return nullcontext()
         from judgeloop.cli.files import unfinished
 
-        return unfinished(map(Path, _written(typed)), self.path[-1])
+        return unfinished(map(Path, files), self.path[-1])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
@@ -257,10 +268,15 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
 
 
-def _written(typed: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the files that are to be written, as typed: several, one or none."""
-    given = typed.get(RESULT_FILE, ())
-    return given if isinstance(given, tuple) else (given,)
+def junit_files(args: Sequence[str]) -> list[str]:
+    """Return the JUnit files that a command line asks for, which may be wrong elsewhere.
+
+    >>> junit_files(["a", "-o", "one.xml", "--output=two.xml", "-othree.xml", "-o", "four.json"])
+    ['one.xml', 'two.xml', 'three.xml']
+    """
+    beside = [after for flag, after in pairwise(args) if flag in {"-o", f"--{RESULT_FILE}"}]
+    joined = [match[1] for one in args if (match := JOINED_FILE.fullmatch(one))]
+    return [one for one in [*beside, *joined] if one.endswith(".xml")]
 
 
 def _only(values: Sequence[Any]) -> Any:

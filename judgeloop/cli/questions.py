@@ -112,6 +112,10 @@ class Asking:
         board = replace(board, again=again(board.again, files, read.environment))
         return replace(result, page=replace(result.page, board=board))
 
+    def whole(self, ready: Any, result: Any, read: Read) -> Any:
+        """Return a result with flags for settings, what was typed, and the texts of its items."""
+        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+
     def invoked(
         self,
         *,
@@ -212,13 +216,11 @@ class Asking:
         self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
-        from judgeloop.cli.files import write_outputs, write_run
-        from judgeloop.questions.stored import keep
-        from judgeloop.report.page import render
-        from judgeloop.run.folder import folder_of, remember
+        from judgeloop.cli.files import write_outputs
+        from judgeloop.run.folder import folder_of
 
-        config, folder = ready.config, folder_of(ready.config, ready.run_id)
-        result = ready.with_texts(self.repeatable(self.shown(result, read), read, config))
+        folder = folder_of(ready.config, ready.run_id)
+        result = self.whole(ready, result, read)
         files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
@@ -227,11 +229,21 @@ class Asking:
                 show(shown_as(form, result, read.files, files))
         finally:  # also if nobody reads standard output
             if ready.booked:
-                write_run(folder, result, read.files)
-                remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
+                record(ready, result, read)
             write_outputs(output, result)
-            if ready.booked:
-                keep(ready, result, f"{render(result.page, files=str(folder))}\n")
+
+
+def record(ready: Any, result: RunResult, read: Read) -> None:
+    """Write the files of a run's folder, and keep the result in its ledger."""
+    from judgeloop.cli.files import write_run
+    from judgeloop.questions.stored import keep
+    from judgeloop.report.page import render
+    from judgeloop.run.folder import folder_of, remember
+
+    config, folder = ready.config, folder_of(ready.config, ready.run_id)
+    write_run(folder, result, read.files)
+    remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
+    keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:

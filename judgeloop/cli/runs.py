@@ -1,6 +1,5 @@
-"""The commands `runs` and `runs show`: the runs beside a ledger, and the result of one of them."""
+"""The commands `runs …`: the runs of a ledger, the result of one, what differs between two, a pair's trend."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,13 @@ import click
 
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import LedgerConfig
+from judgeloop.cli.streams import columns, say
+from judgeloop.diagnostics.config import LedgerConfig, RunsConfig
 
-SECOND = 19  # characters of a time in ISO 8601 up to its seconds
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
+SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
+PICTURE = ".svg"
+PAIR = ("FIRST", "SECOND")
 
 
 class Runs(click.Group):
@@ -43,54 +45,157 @@ def runs() -> click.Command:
         "Print the result of a run again, or write it to files with -o: the ledger has all of it.",
         run,
     )
-    every = settings_command("runs list", _list, "List the runs of a ledger, the latest first.")
+    every = settings_command(
+        "runs list",
+        _list,
+        "List the runs of a ledger, the latest first: when it was last begun, exit code or state, cost, "
+        "systems, judge, decision.\n\nStates: running, lost (its process ended without a result), elsewhere "
+        "(it had none when its ledger was merged).",
+    )
+    two = [
+        PanelArgument([name], metavar=name.upper(), required=True, help=help_)
+        for name, help_ in (("x", "A run's id, or its beginning."), ("y", "That of another run."))
+    ]
+    diff = settings_command(
+        "runs diff",
+        _diff,
+        "Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts "
+        "that differ.",
+        *two,
+    )
+    pair = PanelArgument(
+        ["systems"],
+        metavar=f"[{' '.join(PAIR)}]",
+        required=False,
+        nargs=-1,
+        help="The systems of a comparison, as patterns such as 'new-*'; without them, those of the latest.",
+    )
+    trend = settings_command(
+        "runs trend",
+        _trend,
+        "Show the gap of a pair of systems over its past runs, and test whether it drifts.\n\nThe test needs "
+        "runs with draws of their own.",
+        pair,
+    )
     return Runs(
         "runs",
-        commands=[every, show],
-        help="List the runs of a ledger, or show the result of one again.",
+        commands=[every, show, diff, trend],
+        help="List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
         context_settings=CONTEXT,
     )
 
 
 def _list(*, json: bool, **given: Any) -> None:
+    from datetime import datetime
     from json import dumps
 
-    from judgeloop.core.money import show_usd, to_usd
-    from judgeloop.diagnostics.past_runs import past_runs
-    from judgeloop.report.escaping import visible
+    from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
 
     with explained():
-        found = past_runs(LedgerConfig.of(**given).ledger)
+        config = RunsConfig.of(**given)
+        today = datetime.now().astimezone().date()
+        since = "" if config.since is None else local_day(config.since, today)
+        found = past_runs(config.ledger, since)
         if json:
-            rows = [
-                asdict(run)
-                | {"headline": run.headline, "charged_usd": float(to_usd(run.charged_p))}
-                for run in found
-            ]
-            print(dumps(rows, indent=2))
+            print(dumps([run.to_json() for run in found], indent=2))
             return
-        for run in found:
-            began = run.began_at[:SECOND].replace("T", " ")
-            print(visible(f"{run.id}  {began}  {show_usd(run.charged_p):>8}  {run.headline}"))
-        if not found:
-            print("no runs yet")
+        nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
+        print("\n".join(lines(found) or [nothing]))
 
 
 def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, write_outputs
-    from judgeloop.core.errors import InputError
-    from judgeloop.diagnostics.past_runs import latest_run, past_run
-    from judgeloop.questions.stored import result_in
+    from judgeloop.diagnostics.past_runs import with_result
+    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.report.escaping import visible_lines
 
     with explained():
         ledger = LedgerConfig.of(**given).ledger
         check_outputs(output, [ledger])
-        found = latest_run(ledger) if run is None else past_run(ledger, run)
-        if found.text is None:
-            raise InputError(
-                f"RUN {run}: the ledger has no result of it: the run has not ended. Rerun its command to "
-                "resume it"
-            )
-        print(found.text, end="")
+        kept = stored(ledger, with_result(ledger, run).id)
+        print(visible_lines(kept.text), end="")
         if output:
-            write_outputs(output, result_in(ledger, found.id))
+            write_outputs(output, result_of(kept))
+
+
+def _diff(*, x: str, y: str, json: bool, **given: Any) -> None:
+    from json import dumps
+
+    from judgeloop.diagnostics.differences import differences, page_of
+    from judgeloop.diagnostics.past_runs import with_result
+    from judgeloop.questions.stored import result_of, stored
+    from judgeloop.report.page import render
+
+    with explained():
+        ledger = LedgerConfig.of(**given).ledger
+        ids = with_result(ledger, x).id, with_result(ledger, y).id
+        found = differences(*(result_of(stored(ledger, one)) for one in ids))
+        if json:
+            print(dumps({"x": ids[0], "y": ids[1], **found.to_json()}, indent=2))
+            return
+        print(render(page_of(found, (ids[0][:SHORT_ID], ids[1][:SHORT_ID])), width=columns()))
+
+
+def _trend(
+    *, systems: tuple[str, ...] | None, json: bool, output: Path | None, **given: Any
+) -> None:
+    from json import dumps
+
+    from judgeloop.cli.files import check_output
+    from judgeloop.core.errors import InputError
+    from judgeloop.formats.own_files import write_whole
+    from judgeloop.questions.compare.trend import page_of, picture, trend_of
+    from judgeloop.report.page import render
+    from judgeloop.report.svg import Drawing
+
+    with explained():
+        patterns = systems or ()
+        if len(patterns) not in {0, len(PAIR)}:
+            raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
+        ledger = LedgerConfig.of(**given).ledger
+        if output is not None:
+            check_output(output, [ledger], (PICTURE,))
+        found = trend_of(_of_pair(ledger, patterns))
+        if output is not None:
+            write_whole(output, f"{Drawing(picture(found))}\n")
+            say(f"written: {output}")
+        if json:
+            print(dumps(found.to_json(), indent=2))
+            return
+        print(render(page_of(found), width=columns()))
+
+
+def _of_pair(ledger: Path, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
+    """Return the comparisons of a pair with their nights or days, the oldest first.
+
+    Raises:
+        InputError: there is none.
+    """
+    from judgeloop.core.errors import InputError
+    from judgeloop.diagnostics.past_runs import past_runs
+    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.stored import result_of, stored
+
+    found: list[tuple[str, Result]] = []
+    for run in sorted(past_runs(ledger), key=lambda run: run.recorded.began_at, reverse=True):
+        note = run.recorded.note
+        if run.decision is None or len(note.systems) != len(PAIR):
+            continue
+        if patterns and not all(map(_fits, note.systems, patterns)):
+            continue
+        result = result_of(stored(ledger, run.id), texts=False)
+        if isinstance(result, Result):
+            patterns = patterns or note.systems
+            found.append((note.night or run.recorded.began_at[:DAY], result))
+    if not found:
+        pair = f" of {' and '.join(patterns)}" if patterns else ""
+        raise InputError(
+            f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs"
+        )
+    return found[::-1]
+
+
+def _fits(name: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return name == pattern or fnmatchcase(name, pattern)

@@ -42,7 +42,7 @@ def masked(text: str, environment: Mapping[str, str]) -> str:
     """Return a text without the values of secret variables, parts of addresses, and likely keys.
 
     >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
-    '--judge-base-url https://[key]@host/v1?[key]'
+    '--judge-base-url https://[masked key]@host/v1?[masked key]'
     """
     for name, value in environment.items():
         if value and _SECRET.search(name):

@@ -112,6 +112,7 @@ class JudgeError(JudgeloopError):
     - `billed`: False if the provider certainly charges nothing, because the request was not sent or
       was rejected. True if it may have charged: the worst case then stays booked.
     - `wait_s`: the seconds that the server asks to wait; None if it does not ask.
+    - `too_long`: True if the texts of the item are too long for the model.
     """
 
     def __init__(
@@ -121,11 +122,13 @@ class JudgeError(JudgeloopError):
         *,
         billed: bool,
         wait_s: float | None = None,
+        too_long: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.billed = billed
         self.wait_s = wait_s
+        self.too_long = too_long
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

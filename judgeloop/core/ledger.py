@@ -7,7 +7,7 @@ implementations against these docstrings. Money is in integer picodollars.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -85,16 +85,40 @@ class Clearance:
 
 
 @dataclass(frozen=True, slots=True)
+class RunNote:
+    """What a run is, in names, and who worked on it last.
+
+    `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
+    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none.
+    """
+
+    systems: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    night: str = ""
+    process: str = ""
+    since: str = ""
+    exit_code: int | None = None
+
+    @property
+    def names(self) -> str:
+        """The names of the systems, for a sentence."""
+        return " and ".join(self.systems)
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedRun:
     """A run: its id, when it began (ISO 8601, UTC), and what it was charged.
 
-    `finished` is True once it has ended by itself, not for lack of money, time or a server.
+    `finished`: it has ended by itself, not for lack of money, time or a server. `origin`: the ledger that
+    it was merged from; empty for one of this ledger.
     """
 
     id: str
     began_at: str
     charged_p: int
     finished: bool = False
+    note: RunNote = RunNote()
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +146,8 @@ class RecordedAttempt:
 class RecordedVerdicts:
     """n verdicts in the order of their attempts, with what their keys are made of.
 
-    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were
-    looked for): of the run, the judge, the place,
-    the names of the systems and the digests of their outputs, in the order shown to the judge.
+    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were looked
+    for): of the run, the judge, the place, the systems and the digests of their outputs, as shown.
     `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
     ingredients are not known. `scores` and `costs_p` have the shape (n,).
     """
@@ -184,9 +207,8 @@ class Request(NamedTuple):
 class KeptResult:
     """The result of a run, as it is kept with its texts.
 
-    - `headline`: the decision. `text`: the result as it was printed.
-    - `document`: all its values, as JSON; in the place of each text that was judged stands its digest.
-    - `texts`: these texts, by digest.
+    - `headline`: the decision. `text`: the result as it was printed. `exit_code`: that of the command.
+    - `document`: all its values, as JSON; for each text that was judged its digest. `texts`: these texts.
     - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
     """
 
@@ -195,6 +217,7 @@ class KeptResult:
     document: str
     texts: Mapping[str, str]
     at: str = ""
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +285,7 @@ class Balance:
 class Ledger(Protocol):
     """The durable record of attempts, money and verdicts, for those who book.
 
-    Every method returns only after its writes are durable. The methods that are not awaited wait
-    for the disk.
+    Every method returns only after its writes are durable; those that are not awaited wait for it.
     """
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
@@ -337,11 +359,13 @@ class Ledger(Protocol):
         """
 
     def begin(self, run: str) -> str:
-        """Record that `run` begins now, unless it has begun: later verdicts are not its history.
+        """Record that `run` begins now, unless it has; return when it began (ISO 8601, UTC).
 
-        Returns when it began (ISO 8601, UTC).
+        Later verdicts are not its history.
         """
-        ...
+
+    async def note(self, run: str, note: RunNote) -> None:
+        """Note what `run` is, in the place of an earlier note, and that this process works on it now."""
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
@@ -385,8 +409,11 @@ class LedgerReader(Protocol):
     def runs(self) -> list[RecordedRun]:
         """Return all runs, the oldest first."""
 
-    def results(self) -> dict[str, KeptResult]:
-        """Return the results of all runs that have one, by run, without their texts."""
+    def working(self, runs: Iterable[str]) -> set[str]:
+        """Return those of `runs` that a process works on now."""
+
+    def headlines(self) -> dict[str, str]:
+        """Return the decisions of all runs that have a result, by run."""
 
     def result(self, run: str) -> KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
@@ -413,7 +440,7 @@ class LedgerReader(Protocol):
         """Return every budget, that of every run first, then by name."""
 
     def spending(self) -> dict[str, dict[str, Charged]]:
-        """Return the charges by day, judge, run and state, each in order.
+        """Return the charges by day, systems, judge, run and state, each in order.
 
         `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
         ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.

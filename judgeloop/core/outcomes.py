@@ -250,6 +250,8 @@ class Generated:
     - `failed`: on how many items it failed by itself
     - `cut`: how many outputs reached the limit of tokens
     - `empty`: how many outputs have no text
+    - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
+    - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
     - `usd`: what the outputs cost that this command asked for; null without a price
     - `usd_of_all`: an estimate of what outputs to all items would cost, from those known; null
@@ -267,6 +269,9 @@ class Generated:
     failed: int
     cut: int
     empty: int
+    thoughts: int = 0
+    masked: int = 0
+    too_long: int = 0
     models: tuple[str, ...]
     usd: float | None
     usd_of_all: float | None

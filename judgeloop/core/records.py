@@ -130,13 +130,15 @@ class Abstention:
 
     `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
     attempt sends another request, so that it does not count as asking the same again. `truncated`
-    is True when the reply reached the limit of tokens.
+    is True when the reply reached the limit of tokens, and `too_long` when the texts are too long to be
+    judged.
     """
 
     reason: str
     again: bool = False
     changed: bool = False
     truncated: bool = False
+    too_long: bool = False
 
 
 Answer = Verdict | Abstention

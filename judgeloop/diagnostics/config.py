@@ -61,6 +61,24 @@ class LedgerConfig(Configuration):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunsConfig(LedgerConfig):
+    """The settings of `runs list`."""
+
+    since: Annotated[
+        str | None,
+        Setting(
+            "List runs that were worked on since this day, in local time: today, yesterday, a number of "
+            "days, or a date such as 2026-01-31.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="DAY",
+            example="yesterday",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SalvageConfig(Configuration):
     """The settings of `ledger salvage`."""
 

@@ -92,17 +92,9 @@ async def examine(
             *findings,
             Finding("verdict", None, "skipped: this judge makes no network calls"),
         ]
-    ledger = open_ledger(config.ledger, config.charge_to)
-    try:
-        quote, name = judge.quote(call), judge.identity.name
-        note = {"price": quote.price}
-        wanted = Reservation(_own_key(), quote.cost_p, call.item.id, name, note)
-        asked = Asked.judge(judge, config.judge_timeout)
-        server, answer = await _try(config, ledger, wanted, asked, call, judges=[judge])
-        return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
-    finally:
-        await judge.aclose()
-        await ledger.aclose()
+    asked = Asked.judge(judge, config.judge_timeout)
+    server, answer = await _booked(config, judge.identity.name, judge, asked, call)
+    return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
 
 
 async def examine_system(
@@ -123,21 +115,26 @@ async def examine_system(
     findings = [Finding("settings", True, _limits(name, system)), price, _place(config.ledger)]
     if any(finding.fine is False for finding in findings):
         return findings
-    wanted = Reservation(
-        _own_key(), quote.cost_p, TOLD.item.id, name, {"price": quote.price}, output=True
-    )
-    ledger = open_ledger(config.ledger, config.charge_to)
-    try:
-        server, answer = await _try(config, ledger, wanted, Asked.system(name, system), TOLD)
-    finally:
-        await system.aclose()
-        await ledger.aclose()
+    server, answer = await _booked(config, name, system, Asked.system(name, system), TOLD)
     return [*findings, *server, *([] if answer is None else [_output(system, answer)])]
 
 
-def _own_key() -> str:
-    """Return a key under which there is no earlier answer: what counts is the reply of now."""
-    return f"{RUN} {uuid.uuid4().hex}"
+async def _booked(
+    config: JudgeSettings, name: str, one: Judge | System, asked: Asked, call: Call
+) -> tuple[list[Finding], Answer | Output | None]:
+    """Ask a judge or a system once, and close it; return what `_try` does.
+
+    The key has no earlier answer: what counts is the reply of now.
+    """
+    quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
+    note, judges = {"price": quote.price}, [one] if isinstance(one, Judge) else []
+    wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
+    ledger = open_ledger(config.ledger, config.charge_to)
+    try:
+        return await _try(config, ledger, wanted, asked, call, judges=judges)
+    finally:
+        await one.aclose()
+        await ledger.aclose()
 
 
 def _system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> System:
@@ -180,7 +177,7 @@ async def _try(
     asked: Asked,
     call: Call,
     *,
-    judges: Sequence[Judge] = (),
+    judges: Sequence[Judge],
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)

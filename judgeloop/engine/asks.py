@@ -63,7 +63,8 @@ def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
     """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
-        return Planned(query, (), Abstention(f"larger than {most:,} bytes (`max_item_bytes`)"))
+        why = f"larger than {most:,} bytes (`max_item_bytes`)"
+        return Planned(query, (), Abstention(why, too_long=True))
     return Planned(query, asks_for(query, judges, terms))
 
 

@@ -204,7 +204,8 @@ class Attempts:
         except JudgeError as error:
             if error.kind is not ErrorKind.ITEM:
                 raise
-            return Reply(Abstention(str(error)), cost_p=None if error.billed else 0)
+            lacked = Abstention(str(error), too_long=error.too_long)
+            return Reply(lacked, cost_p=None if error.billed else 0)
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""

@@ -3,27 +3,34 @@
 Draws the controls of a judge, asks them before the run begins, and says which judges do not pass.
 `methods/stats/controls.py` has the test, and what it proves. A judge that rates gets the two answers in
 two calls. Each judge of a panel is tested by itself. The draw follows the judge and the answers, not
-the run or its seed: the same judge gets the same controls, whose verdicts the ledger remembers. Controls
+the run or its seed: the same judge gets the same controls, whose verdicts the ledger remembers. Those
+from a system that answers live are made of its outputs to the items that are drawn first. Controls
 count against the budget, and never enter a decision.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
-from judgeloop.core.records import Answer, Item, JudgeIdentity, Query, Verdict
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import NOBODY, Answer, Item, JudgeIdentity, Query, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.asks import size_of
 from judgeloop.engine.batch import answers
 from judgeloop.engine.oracle import Oracle
+from judgeloop.engine.terms import Recipe
 from judgeloop.methods.stats.controls import MOST, NO_CONTROLS, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from
 FEWEST_ITEMS = 10
+MOST_FIRST = 20  # items that a live system is asked about for controls
 # An answer with fewer characters and fewer words may be right for another question, too.
 SHORT_CHARACTERS, SHORT_WORDS = 20, 4
 TRIES = 200  # for a pair of questions whose answers differ
+INSTEAD = "give the items references, or set `controls=off`"
 NOT_PASSED = {
     Control.FAILED: "{0} does not tell an answer from one to another question ({1} of {2} controls "
     "right)",
@@ -87,6 +94,52 @@ def control_queries(
         if len(queries) == MOST * calls_each(queries):
             return tuple(queries)
     return ()
+
+
+def controls_by(
+    recipe: Recipe, answered: Sequence[tuple[Item, str]], judges: Sequence[Judge]
+) -> tuple[tuple[Query, ...], ...]:
+    """Return the controls of each judge, () for one that is no model; () if there are too few."""
+    source, models = recipe.source, recipe.models
+    drawn = tuple(
+        control_queries(
+            source, answered, judge.identity, number, recipe.most_bytes, rates=recipe.rates
+        )
+        if model
+        else ()
+        for number, (judge, model) in enumerate(zip(judges, models, strict=True))
+    )
+    return drawn if [bool(queries) for queries in drawn] == list(models) else ()
+
+
+async def made_of_first(
+    oracle: Oracle, pool: Pool, recipe: Recipe, first: Sequence[int]
+) -> tuple[tuple[Query, ...], ...]:
+    """Return controls from a live system's outputs to the items at the positions `first`.
+
+    It is asked about as many as that takes, at most `MOST_FIRST`. The run halts if these are too few,
+    or if the system fails on too many.
+    """
+    system, state, sources = pool.systems.index(recipe.source), oracle.state, oracle.sources
+    number = FEWEST_ITEMS
+    while True:
+        queries = [replace(pool.query(at, (system,)), alone=NOBODY) for at in first[:number]]
+        await answers(oracle, queries, counted=False)
+        found = [(query.item, sources.output_of(query)) for query in queries]
+        usable = [(item, one.text) for item, one in found if one and not is_short(one.text or "")]
+        made = controls_by(recipe, [(item, text) for item, text in usable if text], oracle.judges)
+        if made:
+            sources.judged(queries)
+            return made
+        if state.is_over():
+            return ()
+        if number >= MOST_FIRST:
+            few = f"of the outputs of {recipe.source} to the {len(queries)} items that were drawn first"
+            why = f"{few}, too few differ and are long enough for controls; {INSTEAD}"
+            wrong = sources.wrong(queries, state.terms.max_failed)
+            state.halt(wrong or StopReason(StopKind.CONTROLS, why))
+            return ()
+        number = min(MOST_FIRST, number + max(1, FEWEST_ITEMS - len(usable)))
 
 
 def _differ(one: str, other: str) -> bool:

@@ -7,6 +7,7 @@ in the same way as for judges.
 """
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -22,6 +23,7 @@ from judgeloop.core.records import (
     Abstention,
     Answer,
     Call,
+    Label,
     Output,
     Query,
     Quote,
@@ -31,10 +33,12 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
+from judgeloop.providers.redaction import MASK
 
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far
 MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
 EARMARK = "earmark"
+THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its answer
 
 
 @dataclass(slots=True)
@@ -75,8 +79,8 @@ class Sources:
         for name in self.systems:
             own = {key for key, ask in asks.items() if ask.system == name} - self._known.keys()
             found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
-            for key, output in found.items():
-                self.learn(asks[key], output)
+            for key in found.keys() - self._known.keys():  # some were given meanwhile
+                self.learn(asks[key], found[key])
 
     def leave_out(self, name: str, before: str) -> None:
         """Forget the outputs of a system that were recorded before a time: another model gave them."""
@@ -114,11 +118,15 @@ class Sources:
             return Planned(whole, (), outputs=tuple(self.asks(whole)))
         if not self._judges or query.alone == NOBODY:
             return Planned(whole, (), unasked=Verdict(TIE, reason="no judge is asked"))
-        self._judged.update(ask.key for ask in self.asks(query))
+        self.judged([query])
         lost = self._lost(query)
         if lost is not None:
             return Planned(whole, (), unasked=lost)
         return plan_for(whole, self._judges, self._terms)
+
+    def judged(self, queries: Iterable[Query]) -> None:
+        """Note that the outputs which `queries` lacked are shown to a judge."""
+        self._judged.update(ask.key for query in queries for ask in self.asks(query))
 
     def output_of(self, query: Query) -> Output | None:
         """Return the output of the only system of a query; None if it is not known."""
@@ -251,17 +259,24 @@ class Sources:
         if output.text is None:
             seen.failed, seen.why = seen.failed + 1, output.failed
 
-    def figures(self, items: int) -> tuple[Generated, ...]:
-        """Return what each system gave, of all `items`."""
-        return tuple(self._figures(name, items) for name in self.systems)
+    def figures(self, pool: Pool, labels: Sequence[Label]) -> tuple[Generated, ...]:
+        """Return what each system gave, of all items of `pool`; `labels` are those of the run."""
+        whole = self.filled(pool)
+        longest = Counter(
+            _longest(whole.query(label.choice.position, label.choice.systems))
+            for label in labels
+            if isinstance(label.answer, Abstention) and label.answer.too_long
+        )
+        return tuple(self._figures(name, len(pool), longest[name]) for name in self.systems)
 
-    def _figures(self, name: str, items: int) -> Generated:
+    def _figures(self, name: str, items: int, too_long: int) -> Generated:
         own = [
             (ask.key, self._known[ask.key])
             for (owner, _), ask in self._asks.items()
             if owner == name and ask.key in self._known
         ]
         outputs = [output for _, output in own]
+        texts = [output.text for output in outputs if output.text is not None]
         fresh = [output for output in outputs if output.fresh]
         seconds = sorted(output.seconds for output in fresh)
         old = [output.at for output in outputs if not output.fresh]
@@ -274,7 +289,10 @@ class Sources:
             unjudged=sum(key not in self._judged for key, _ in own),
             failed=sum(output.text is None for output in outputs),
             cut=sum(output.cut for output in outputs),
-            empty=sum(output.text is not None and not output.text.strip() for output in outputs),
+            empty=sum(not text.strip() for text in texts),
+            thoughts=sum(THOUGHTS_END in text for text in texts),
+            masked=sum(MASK in text for text in texts),
+            too_long=too_long,
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
             usd=_usd(fresh) if self.systems[name].priced else None,
             usd_of_all=_usd(outputs) / len(outputs) * items
@@ -301,6 +319,12 @@ class Sources:
             outputs=tuple(map(tuple, outputs)),
             known={number: frozenset(places) for number, places in known.items()},
         )
+
+
+def _longest(query: Query) -> str:
+    """Return the system of the longest output; empty if the prompt is longer."""
+    texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
+    return max(texts, key=lambda one: len(one[0].encode()))[1]
 
 
 def _usd(outputs: Sequence[Output]) -> float:

@@ -13,7 +13,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
-from judgeloop.engine.controls import shown
+from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
 from judgeloop.engine.probing import check_models
 from judgeloop.engine.session import Session
@@ -60,7 +60,7 @@ async def drive(
     oracle = Oracle(panel, ledger, state, systems)
     with state.interruption.within(terms.deadline_s):
         state.folded(session.asked, session.tally, session.risk)
-        controls = await _controls(oracle)
+        controls = await _controls(oracle, pool, session)
         await _ask_until_over(session, pool, oracle)
     outcome, sources = session.outcome(), oracle.sources
     if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
@@ -80,7 +80,7 @@ async def drive(
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,
-        sources.figures(len(pool)),
+        sources.figures(pool, outcome.labels),
         sources.filled(pool) if pool.live else None,
     )
 
@@ -89,8 +89,6 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
     state = oracle.state
     choices = session.ask()
-    if pool.live:
-        await check_models(oracle, pool, [choice.position for choice in choices])
     while choices:
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
@@ -106,12 +104,25 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         choices = session.ask()
 
 
-async def _controls(oracle: Oracle) -> tuple[ControlTally | None, ...]:
-    """Test the judges; offline with what the ledger knows, which does not halt the run."""
-    state, asking = oracle.state, oracle
-    if state.terms.offline:
-        asking = Oracle(oracle.judges, oracle.ledger, RunState(state.terms, None, unobserved))
-    tallies = await shown(asking, state.terms.controls)
+async def _controls(
+    oracle: Oracle, pool: Pool, session: Session[T]
+) -> tuple[ControlTally | None, ...]:
+    """Test the judges; offline with what the ledger knows, which does not halt the run.
+
+    Before that it is looked which models answer for the live systems.
+    """
+    state, asking, systems = oracle.state, oracle, oracle.sources.systems
+    terms, controls = state.terms, state.terms.controls
+    order: list[int] = []
+    if pool.live:
+        drawn = [choice.position for choice in session.ahead()]
+        order = list(dict.fromkeys([*drawn, *range(len(pool))]))
+        await check_models(oracle, pool, order)
+    if terms.offline:
+        asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
+    if terms.controls_of is not None:
+        controls = await made_of_first(asking, pool, terms.controls_of, order) or controls
+    tallies = await shown(asking, controls)
     reason = asking.state.reason
     if reason is not None and reason.kind is StopKind.CONTROLS:
         state.halt(reason)

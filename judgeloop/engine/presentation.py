@@ -127,9 +127,10 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
     if len(answers) == 1:
         return answers[0]
     verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
-    reasons = [answer.reason for answer in answers if isinstance(answer, Abstention)]
-    if reasons and (vote is Vote.UNANIMOUS or 2 * len(reasons) >= len(answers)):
-        return Abstention(f"{len(reasons)} of {len(answers)} judges gave no verdict: {reasons[0]}")
+    lacked = [answer for answer in answers if isinstance(answer, Abstention)]
+    if lacked and (vote is Vote.UNANIMOUS or 2 * len(lacked) >= len(answers)):
+        why = f"{len(lacked)} of {len(answers)} judges gave no verdict: {lacked[0].reason}"
+        return Abstention(why, too_long=any(one.too_long for one in lacked))
     score = {Vote.MAJORITY: _majority, Vote.MEAN: _mean, Vote.UNANIMOUS: _unanimous}[vote](verdicts)
     orders = {verdict.swapped for verdict in verdicts}
     return Verdict(

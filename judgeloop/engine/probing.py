@@ -5,7 +5,7 @@ item that lacks one. If it is another model, the earlier outputs are left out. A
 outputs of its own, which show it. Where no item lacks an output, nothing is asked, and all of them count.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from judgeloop.core.pool import Pool
@@ -14,14 +14,13 @@ from judgeloop.engine.batch import answers
 from judgeloop.engine.oracle import Oracle
 
 
-async def check_models(oracle: Oracle, pool: Pool, first: Iterable[int]) -> None:
-    """Leave out what other models gave; items at the positions `first` are asked about before others."""
+async def check_models(oracle: Oracle, pool: Pool, order: Sequence[int]) -> None:
+    """Leave out what other models gave; items are asked about in this `order` of positions."""
     sources, run = oracle.sources, oracle.state.terms.run_id
     lasting = [number for number in pool.live if sources.systems[pool.systems[number]].lasts]
     if not lasting or oracle.state.terms.offline:
         return
     began = oracle.ledger.begin(run)
-    order = list(dict.fromkeys([*first, *range(len(pool))]))
     for number in lasting:
         queries = [replace(pool.query(place, (number,)), alone=NOBODY) for place in order]
         await sources.look_up(queries, oracle.ledger)

@@ -24,7 +24,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
@@ -102,7 +103,6 @@ class Session(Generic[T]):
         self._lookahead = lookahead
         self._further = further
         self._later: list[Label] = []  # the labels that `further` asked for
-        self._unasked: list[Choice] = []  # what was left to ask at the decision
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
@@ -144,6 +144,15 @@ class Session(Generic[T]):
         self._fold()
         self._asked = []
         self._stop = self._stop or halt
+
+    def ahead(self) -> Iterator[Choice]:
+        """Yield what the selector chooses next, as far as no answer changes it."""
+        state, rng = self._state, copy.deepcopy(self._rng)
+        while True:
+            step, state = self._selector.ask(state, rng)
+            if step is None:
+                return
+            yield from step.choices
 
     @property
     def estimate(self) -> Estimate[T]:
@@ -194,17 +203,9 @@ class Session(Generic[T]):
             return []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
-        return list(further.ask(self._left({label.choice.key for label in known})))
-
-    def _left(self, known: set[Key]) -> list[Choice]:
-        """Return the choices that the selector would still make; which is asked is then no draw."""
-        while True:
-            step, state = self._selector.ask(self._state, self._rng)
-            if step is None:
-                break
-            self._state = state
-            self._unasked += [replace(choice, propensity=None) for choice in step.choices]
-        return [choice for choice in self._unasked if choice.key not in known]
+        keys = {label.choice.key for label in known}
+        left = [choice for choice in self.ahead() if choice.key not in keys]
+        return list(further.ask([replace(choice, propensity=None) for choice in left]))
 
     def _belief(self) -> Belief | None:
         """Return the selector's belief about which system is the best; None without one."""

@@ -9,12 +9,26 @@ from judgeloop.engine.retrying import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
+class Recipe:
+    """How controls are made: of the answers of `source`, for the judges that are `models`.
+
+    The texts of a control take at most `most_bytes`. A judge that `rates` reads one answer a time.
+    """
+
+    source: str
+    models: tuple[bool, ...]
+    most_bytes: int
+    rates: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
     `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
-    waits for the calls in flight. `controls` holds the controls of each judge. With `offline` the run is
+    waits for the calls in flight. `controls` holds the controls of each judge. With `controls_of` they
+    only say what controls take, which are made as it says once a live system has answered. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. With
@@ -35,6 +49,7 @@ class Terms:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     deadline_s: float | None = None
     controls: tuple[tuple[Query, ...], ...] = ()
+    controls_of: Recipe | None = None
     offline: bool = False
     max_item_bytes: int | None = None
     missing_abstains: bool = False

@@ -95,11 +95,12 @@ def within(value: Any, *names: str) -> Any:
 FORMATS = (
     Format("inspect", "Inspect logs", "inspect_log", "`.eval`, `.json`", "each scorer", "sample"),
     Format("parquet", "Parquet, with the extra `parquet`", "parquet", "`.parquet`", "`score` or `scores`", "row"),
-    Format("promptfoo", "promptfoo results", "promptfoo", "`results.json`", "`score` and `namedScores`", "result"),
+    Format("promptfoo", "promptfoo results", "promptfoo", "`results.json`, `results.jsonl`", "`score` and `namedScores`", "result"),
     Format("helm", "HELM scenario states", "helm", "`scenario_state.json`", unit="request"),
     Format("openai-batch", "OpenAI batch results and requests", "openai_batch", "`batch_*_output.jsonl`"),
     Format("anthropic-batch", "Anthropic message batch results and requests", "anthropic_batch", "`*_results.jsonl`"),
     Format("lm-eval", "lm-evaluation-harness samples", "lm_eval", "`samples_*.jsonl`", "each metric"),
+    Format("openai-evals", "Logs of OpenAI's evals", "openai_evals", "`/tmp/evallogs/*.jsonl`", "`match`, `metrics`"),
     Format("arena-hard", "Arena-Hard answers", "arena_hard", "`model_answer/*.jsonl`"),
     Format("mt-bench", "MT-Bench questions and answers", "mt_bench", "`question.jsonl`, `model_answer/*.jsonl`"),
     Format("alpaca-eval", "AlpacaEval outputs", "alpaca_eval", "`model_outputs.json`"),

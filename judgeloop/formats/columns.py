@@ -46,13 +46,13 @@ KNOWN: dict[str, tuple[str, ...]] = {
 }
 GUESSES: dict[str, tuple[str, ...]] = {
     ID: ("item_id", "question_id", "sample_id", "example_id", "prompt_id", "uid"),
-    PROMPT: ("question", "input", "query", "problem", MESSAGES, "conversation", "conversations"),
+    PROMPT: ("question", "input", "user_input", "query", "problem", MESSAGES, "conversation", "conversations"),
     REFERENCE: ("target", "expected", "expected_output", "ground_truth", "gold", "ideal"),
     GROUP: ("category",),
     MODEL: ("model_name", "model_id"),
     OUTPUT: (
         "response", "completion", "answer", "generation", "prediction", "generated_text",
-        "model_output", "model_response", "model_answer",
+        "model_output", "model_response", "model_answer", "actual_output",
     ),
 }  # fmt: skip
 WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live

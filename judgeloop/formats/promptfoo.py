@@ -1,6 +1,6 @@
-"""Reads the JSON that `promptfoo eval --output results.json` writes.
+"""Reads what `promptfoo eval --output results.json` writes, or `results.jsonl`.
 
-`results.results` has an entry for each test, prompt and provider. The item is the test (`testIdx`),
+`results.results`, or each line, has an entry for each test, prompt and provider. The item is the test (`testIdx`),
 the system is the provider, with the prompt's label if there are several prompts. Then the item's
 text is the test's variables, as the prompts differ. A test that failed because of an error, not
 because of an assertion, has no output.
@@ -21,13 +21,13 @@ UNIT = "result"
 def recognises(source: Source) -> bool:
     """Return whether this is a promptfoo evaluation."""
     results = _results(source.document)
-    first = results[0] if isinstance(results, list) and results else None
+    first = results[0] if isinstance(results, list) and results else source.first
     return isinstance(first, dict) and {"prompt", "provider", "vars"} <= set(first)
 
 
 def read(source: Source) -> Iterator[Row]:
     """Yield a row for each result."""
-    results: list[Fields] = _results(source.document)
+    results: list[Fields] = _results(source.document) or [row.fields for row in source.rows()]
     several = len({str(result.get("promptIdx")) for result in results}) > 1
     for number, result in enumerate(results, start=1):
         if not isinstance(result, dict) or "testIdx" not in result:

@@ -137,9 +137,10 @@ def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
         change(connection, row, state="sent")
 
 
-def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Iterator[AttemptRow]:
-    """Yield the attempts under `key` that other processes have sent and not closed."""
-    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
+def sent_by_others(connection: LedgerConnection, ticket: Ticket) -> Iterator[AttemptRow]:
+    """Yield the attempts at the call of a ticket that other runs have sent and not closed."""
+    run = _open_attempt(connection, ticket).run
+    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND run <> ?", ticket.key, run)
 
 
 def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
@@ -202,17 +203,18 @@ def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
     none = (None,) * (2 - len(systems))
     place = found.place(attempt.item_id)
     values = (attempt.run, found.judge, place, *systems, *none, *found.outputs, *none)
-    return np.array([_number(connection, value) for value in values], NUMBER).tobytes()
+    return np.array(_numbers(connection, list(map(as_text, values))), NUMBER).tobytes()
 
 
-def _number(connection: LedgerConnection, value: object) -> int:
-    """Return the number of the text for `value`, which is written if it is new."""
-    text = as_text(value)
-    found = one(connection, TextRow, "text = ?", text)
-    if found is None:
-        found = TextRow(next_number(connection, TextRow), text)
-        insert(connection, found)
-    return found.id
+def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:
+    """Return the numbers of texts; those that are new are written."""
+    marks = ", ".join("?" * len(texts))
+    known = {row.text: row.id for row in read(connection, TextRow, f"text IN ({marks})", *texts)}
+    for text in texts:
+        if text not in known:
+            known[text] = next_number(connection, TextRow)
+            insert(connection, TextRow(known[text], text))
+    return [known[text] for text in texts]
 
 
 def _end_of(answer: Answer | Output) -> End:

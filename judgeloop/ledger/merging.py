@@ -217,11 +217,18 @@ class _Merge:
 
     def _run(self, run: str, began_at: str) -> str:
         """Return the name that a run of the source has here; it is made if it is missing."""
+        name = run
         if not self._own and ORIGIN not in run:
             run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
         if one(self._new, RunRow, "id = ?", run) is None:
-            insert(self._new, RunRow(next_number(self._new, RunRow), run, began_at, 0, 0))
+            row = RunRow(next_number(self._new, RunRow), run, began_at, 0, 0)
+            insert(self._new, row._replace(note=self._note(name)))
         return run
+
+    def _note(self, run: str) -> str:
+        """Return what the source notes of a run."""
+        found = one(self._old, RunRow, "id = ?", run)
+        return found.note if found else "{}"
 
     def _result(self, row: ResultRow) -> None:
         """Take the result of a run with its texts, unless the run has one here."""
@@ -232,6 +239,9 @@ class _Merge:
                 if one(self._new, JudgedRow, "digest = ?", text.digest) is None:
                     insert(self._new, text._replace(seq=next_number(self._new, JudgedRow)))
             insert(self._new, row._replace(seq=next_number(self._new, ResultRow), run=run))
+            held = one(self._new, RunRow, "id = ?", run)
+            assert held is not None, "it was made just now"
+            change(self._new, held, note=self._note(row.run))
 
     def _verdict(self, row: VerdictRow) -> str:
         """Take a verdict; return what it is about if it differs from the one here, and none is used."""

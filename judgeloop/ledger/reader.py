@@ -16,6 +16,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
+from judgeloop.ledger.locks import is_held
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
@@ -46,6 +47,7 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
     "state": lambda row: row.state,
 }
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
+KINDS = ("day", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
 WIDTH = np.dtype(NUMBER).itemsize
 # Which verdicts show one of some outputs: their numbers, as the ingredients of a row hold them.
@@ -80,13 +82,24 @@ class SqliteReader:
         """Return all runs, the oldest first."""
         rows = read(self._connection, RunRow, "true ORDER BY seq")
         return [
-            ledger.RecordedRun(row.id, row.created_at, row.charged_p, bool(row.finished))
+            ledger.RecordedRun(
+                row.id,
+                row.created_at,
+                row.charged_p,
+                bool(row.finished),
+                results.note_of(row),
+                row.id.partition(ORIGIN)[2],
+            )
             for row in rows
         ]
 
-    def results(self) -> dict[str, ledger.KeptResult]:
-        """Return the results of all runs that have one, by run, without their texts."""
-        return results.results(self._connection)
+    def working(self, runs: Iterable[str]) -> set[str]:
+        """Return those of `runs` that a process of this machine works on now."""
+        return {run for run in runs if is_held(str(self._connection.path), run)}
+
+    def headlines(self) -> dict[str, str]:
+        """Return the decisions of all runs that have a result, by run."""
+        return results.headlines(self._connection)
 
     def result(self, run: str) -> ledger.KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
@@ -102,16 +115,18 @@ class SqliteReader:
         return budgets.balances(self._connection)
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
-        """Return the charges by day, judge, run and state, each in order, and those elsewhere if any.
+        """Return the charges by day, systems, judge, run and state, each in order, and those elsewhere if any.
 
         Attempts that were only rehearsed cost nothing and are left out.
         """
-        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in (*GROUPS, ELSEWHERE)}
+        found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
+        systems = {run.id: run.note.names for run in self.runs()}
         for row in read(self._connection, AttemptRow, "NOT rehearsed"):
             tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
             charged = ledger.Charged(1, row.charged_p, tokens)
             _, mark, origin = row.run.partition(ORIGIN)
             names = {kind: name_of(row) for kind, name_of in GROUPS.items()}
+            names["systems"] = systems[row.run] or row.run
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         if not found[ELSEWHERE]:

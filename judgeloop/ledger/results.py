@@ -1,18 +1,19 @@
-"""The results of runs in an open ledger: kept, and read with the texts that were judged.
+"""The notes and results of runs in an open ledger: kept, and read with the texts that were judged.
 
 Every function is one job within a transaction of the caller, as in `booking.py`. A text is kept once,
 however many results name it.
 """
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from judgeloop.core.ledger import KeptResult
+from judgeloop.core.ledger import KeptResult, RunNote
 from judgeloop.ledger.charges import run_row
 from judgeloop.ledger.rows import (
     JudgedRow,
     LedgerConnection,
     ResultRow,
+    RunRow,
     change,
     insert,
     next_number,
@@ -22,8 +23,26 @@ from judgeloop.ledger.rows import (
 )
 
 
+def note(connection: LedgerConnection, run: str, note: RunNote) -> None:
+    """Note what a run is, and who works on it."""
+    change(connection, run_row(connection, run), note=json.dumps(asdict(note)))
+
+
+def noted(connection: LedgerConnection, run: str) -> RunNote:
+    """Return what is noted of a run that may be missing."""
+    row = one(connection, RunRow, "id = ?", run)
+    return note_of(row) if row else RunNote()
+
+
+def note_of(row: RunRow) -> RunNote:
+    """Return what is noted of a run."""
+    values = json.loads(row.note)
+    lists = {name: tuple(values.get(name, ())) for name in ("systems", "judges")}
+    return RunNote(**(values | lists))
+
+
 def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
-    """Keep the result of a run in the place of an earlier one."""
+    """Keep the result of a run in the place of an earlier one, and note with which exit code it ended."""
     for digest, text in result.texts.items():
         if one(connection, JudgedRow, "digest = ?", digest) is None:
             insert(connection, JudgedRow(next_number(connection, JudgedRow), digest, text))
@@ -33,7 +52,8 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
         "document": result.document,
         "digests": json.dumps(list(result.texts)),
     }
-    found = one(connection, ResultRow, "run = ?", run_row(connection, run).id)
+    note(connection, run, replace(noted(connection, run), exit_code=result.exit_code))
+    found = one(connection, ResultRow, "run = ?", run)
     if found is None:
         insert(connection, ResultRow(next_number(connection, ResultRow), run, now(), **values))
         return
@@ -41,9 +61,9 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     change(connection, found, created_at=at, **values)
 
 
-def results(connection: LedgerConnection) -> dict[str, KeptResult]:
-    """Return the results of all runs that have one, by run, without their texts."""
-    return {row.run: _kept(row) for row in read(connection, ResultRow, "true")}
+def headlines(connection: LedgerConnection) -> dict[str, str]:
+    """Return the decisions of all runs that have a result, by run."""
+    return {row.run: row.headline for row in read(connection, ResultRow, "true")}
 
 
 def result_of(connection: LedgerConnection, run: str) -> KeptResult | None:
@@ -53,7 +73,7 @@ def result_of(connection: LedgerConnection, run: str) -> KeptResult | None:
         return None
     named = "digest IN (SELECT value FROM json_each(?))"
     texts = {text.digest: text.text for text in read(connection, JudgedRow, named, row.digests)}
-    return replace(_kept(row), texts=texts)
+    return KeptResult(row.headline, row.text, row.document, texts, row.created_at)
 
 
 def forget(connection: LedgerConnection, before: str) -> None:
@@ -62,7 +82,3 @@ def forget(connection: LedgerConnection, before: str) -> None:
     connection.execute(
         "DELETE FROM judged WHERE digest NOT IN (SELECT value FROM results, json_each(digests))"
     )
-
-
-def _kept(row: ResultRow) -> KeptResult:
-    return KeptResult(row.headline, row.text, row.document, {}, row.created_at)

@@ -89,7 +89,7 @@ class RunRow(NamedTuple):
     """A run, and what it has been charged in picodollars.
 
     `seen` is the number of the last verdict that was recorded before the run began. `finished` is 1
-    once it has ended by itself.
+    once it has ended by itself. `note` is a `RunNote` as JSON.
     """
 
     seq: int
@@ -98,6 +98,7 @@ class RunRow(NamedTuple):
     seen: int
     charged_p: int
     finished: int = 0
+    note: str = "{}"
 
 
 class AttemptRow(NamedTuple):

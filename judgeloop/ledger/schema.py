@@ -26,6 +26,7 @@ DDL = (
     seen        INTEGER NOT NULL CHECK (seen >= 0),
     charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
     finished    INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
+    note        TEXT NOT NULL DEFAULT '{}',
     seal        BLOB NOT NULL
 ) STRICT""",
     f"""CREATE TABLE attempts (

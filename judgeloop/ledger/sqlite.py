@@ -17,13 +17,13 @@ sent (`recover`). The ledger does not know prices and does not parse replies.
 
 import asyncio
 import os
+import platform
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, final
-
-from filelock import FileLock, Timeout
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import (
@@ -33,6 +33,7 @@ from judgeloop.core.ledger import (
     KeptResult,
     RecordedAttempt,
     Reservation,
+    RunNote,
     Settlement,
     Ticket,
 )
@@ -40,14 +41,15 @@ from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import booking, budgets, charges, results
 from judgeloop.ledger.connection import connect
+from judgeloop.ledger.locks import inode, lock_of, taken
 from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
-from judgeloop.ledger.rows import LedgerConnection
+from judgeloop.ledger.rows import LedgerConnection, now
 from judgeloop.ledger.writer import Writer
 
 T = TypeVar("T")
 # Another process that looks whether a run is worked on holds its lock for an instant.
-PATIENCE_S, PAUSE_S = 0.3, 0.02
+PATIENCE_S = 0.3
 
 
 @final
@@ -125,8 +127,8 @@ class SqliteLedger:
 
     def _recovered(self, connection: LedgerConnection, run: str) -> bool:
         """Close what dead processes left open of a run; return False if a process works on it."""
-        lock = self._lock(run)
-        if lock is None or not _taken(lock, 0):
+        lock = lock_of(self.path, run)
+        if lock is None or not taken(lock, 0):
             return False
         try:
             booking.recover(connection, run, self._opener)
@@ -157,7 +159,7 @@ class SqliteLedger:
                 why=booking.HAD_MEANWHILE,
             )
             return Clearance(held)
-        others = list(booking.sent_by_others(connection, ticket.key, self._opener))
+        others = list(booking.sent_by_others(connection, ticket))
         # A process that died holds no lock; its call is not waited for.
         for other in others:
             if not self._recovered(connection, other.run):
@@ -226,14 +228,14 @@ class SqliteLedger:
         Raises:
             LedgerError: another process holds the lock, or it cannot be made.
         """
-        lock = self._lock(run)
-        if lock is not None and not _taken(lock, PATIENCE_S):
+        lock = lock_of(self.path, run)
+        if lock is not None and not taken(lock, PATIENCE_S):
             raise LedgerError(
-                f"another judgeloop process is working on this run ({run}); wait until it ends, "
-                "then repeat this command: it reuses the verdicts that are already paid for"
+                f"another judgeloop process is working on this run ({run}){self._worker(run)}; wait "
+                "until it ends, then repeat this command: it reuses the verdicts that are already paid for"
             )
         if lock is not None:
-            self._held[lock.lock_file] = _inode(lock.lock_file)
+            self._held[lock.lock_file] = inode(lock.lock_file)
         try:
             yield lock is not None
         finally:
@@ -241,30 +243,33 @@ class SqliteLedger:
                 del self._held[lock.lock_file]
                 lock.release()
 
+    def _worker(self, run: str) -> str:
+        """Return which process worked on a run last, as the end of a sentence."""
+        note = self._writer.submit(lambda connection: results.noted(connection, run)).result()
+        return f": {note.process}, since {note.since[:16]} UTC" if note.process else ""
+
     def _check_locks(self) -> None:
         """Check that the files of the locks that are held are still there: others look for them."""
-        for path, inode in self._held.items():
-            if _inode(path) != inode:
+        for path, held in self._held.items():
+            if inode(path) != held:
                 raise LedgerError(
                     f"{path}, which locks this run, was removed while it went on, so that another "
                     "process may work on it; nothing more is sent, and what was paid for is kept"
                 )
 
-    def _lock(self, run: str) -> FileLock | None:
-        """Return the lock of a run: a file beside the ledger itself, not beside a link to it."""
-        if str(self.path) == ":memory:":
-            return None
-        folder = Path(f"{os.path.realpath(self.path)}.locks")
-        try:
-            folder.mkdir(exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise LedgerError(f"the run {run} cannot be locked: {error}") from error
-        return FileLock(folder / run, mode=0o600)
-
     def begin(self, run: str) -> str:
         """Record that `run` begins now, unless it has begun; return when it began."""
         made = self._writer.submit(lambda connection: charges.run_row(connection, run))
         return made.result().created_at
+
+    async def note(self, run: str, note: RunNote) -> None:
+        """Note what `run` is, in the place of an earlier note, and that this process works on it now."""
+        process = f"process {os.getpid()} on {platform.node()}"
+        await self._do(
+            lambda connection: results.note(
+                connection, run, replace(note, process=process, since=now())
+            )
+        )
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
@@ -321,22 +326,3 @@ class SqliteLedger:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
-
-
-def _inode(path: str) -> int:
-    """Return what identifies the file at a path; 0 if there is none."""
-    try:
-        return os.stat(path).st_ino  # noqa: PTH116 - asked before every call
-    except OSError:
-        return 0
-
-
-def _taken(lock: FileLock, patience_s: float) -> bool:
-    """Take a lock if it becomes free in time; return whether it was taken."""
-    try:
-        lock.acquire(timeout=patience_s, poll_interval=PAUSE_S)
-    except Timeout:
-        return False
-    except OSError as error:
-        raise LedgerError(f"{lock.lock_file} cannot be locked: {error}") from error
-    return True

@@ -218,5 +218,5 @@ class AnthropicChat(Chat[Message]):
         if message.stop_reason == "refusal":
             return Abstention("refused by the judge")
         if message.stop_reason == "model_context_window_exceeded":
-            return Abstention(TOO_LONG)
+            return Abstention(TOO_LONG, too_long=True)
         return Said(message.text())

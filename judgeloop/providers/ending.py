@@ -123,9 +123,10 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
     codes = [endpoint.clean(code) for code in failure.codes]
     reason = _reason_of_item(failure, codes)
     if reason is not None:
-        known = endpoint.length_is_free if reason == TOO_LONG else endpoint.filter_is_free
-        free = known or failure.status in _UNREAD
-        return JudgeError(ErrorKind.ITEM, reason, billed=failure.late or not free)
+        too_long = reason == TOO_LONG
+        known = endpoint.length_is_free if too_long else endpoint.filter_is_free
+        billed = failure.late or not (known or failure.status in _UNREAD)
+        return JudgeError(ErrorKind.ITEM, reason, billed=billed, too_long=too_long)
     found = _of_every_item(failure, codes, endpoint)
     if failure.status in _OF_FIREWALLS and not failure.error:
         # A firewall looks for attacks, such as SQL or paths of files, in every text: also in

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-MASK = "[key]"
+MASK = "[masked key]"
 SHORTEST_KEY = 8  # shorter keys, such as the placeholder "none", may be ordinary words
 RUN = 8  # characters of a key that looks random
 SHORTEST_RANDOM = 20
@@ -29,7 +29,7 @@ def redact(text: str, secret: str) -> str:
     """Return `text` with every form of `secret` replaced by `MASK`.
 
     >>> redact("key=ABC%2B 12345%3D", "abc+12345=")
-    'key=[key]'
+    'key=[masked key]'
     """
     bare = text.translate(_BARE)
     found = sorted(
@@ -53,7 +53,7 @@ def redacted(value: Any, secret: str) -> Any:
     """Return a JSON value with `secret` removed from every text in it, also from names of fields.
 
     >>> redacted({"abcd1234": ["x abcd1234", 5]}, "abcd1234")
-    {'[key]': ['x [key]', 5]}
+    {'[masked key]': ['x [masked key]', 5]}
     """
     if isinstance(value, str):
         return redact(value, secret)

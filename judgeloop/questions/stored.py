@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
@@ -34,22 +36,20 @@ def keep(ready: Prepared[Any], result: RunResult, text: str) -> None:
         ledger.close()
 
 
-def result_in(ledger: Path, run: str) -> RunResult:
-    """Return the result of a run, of which the ledger has one.
+def stored(ledger: Path, run: str) -> KeptResult:
+    """Return what is kept of a run, of which the ledger has a result.
 
     Raises:
-        LedgerError: the ledger, or the result, cannot be read.
+        LedgerError: the ledger cannot be read.
     """
     with open_reader(ledger) as reader:
         kept = reader.result(run)
-    assert kept is not None, "the caller has seen its text"
-    return result_of(kept)
+    assert kept is not None, "the caller has seen its decision"
+    return kept
 
 
 def kept_of(result: RunResult, text: str) -> KeptResult:
     """Return what a ledger keeps of a result."""
-    from pydantic import TypeAdapter
-
     texts: dict[str, str] = {}
 
     def named(text: str) -> str:
@@ -59,13 +59,12 @@ def kept_of(result: RunResult, text: str) -> KeptResult:
         judged = {label.item_id for label in result.labels}
         pool = _with_texts(_only(result.texts.pool, judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
-    values = TypeAdapter(type(result)).dump_python(result, mode="json")
-    document = json.dumps({"job": result.job, "result": values})
-    return KeptResult(result.page.headline, text, document, texts)
+    document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
+    return KeptResult(result.page.headline, text, document, texts, exit_code=result.exit_code)
 
 
-def result_of(kept: KeptResult) -> RunResult:
-    """Return a result that was kept.
+def result_of(kept: KeptResult, *, texts: bool = True) -> RunResult:
+    """Return a result that was kept, with or without the texts that were judged.
 
     Raises:
         DamagedLedgerError: it is not as this version of judgeloop writes one, or lacks a text.
@@ -74,6 +73,8 @@ def result_of(kept: KeptResult) -> RunResult:
 
     try:
         found = json.loads(kept.document)
+        if not texts:
+            found["result"]["texts"] = None
         question = next(one for one in QUESTIONS if one.name == found["job"])
         result: RunResult = TypeAdapter(question.load().result).validate_python(found["result"])
         if result.texts is None:

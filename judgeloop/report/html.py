@@ -11,12 +11,13 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Protocol
+from urllib.parse import quote
 
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
@@ -34,6 +35,7 @@ MOST_TEXT = (
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
 NARROW = 5  # columns beside other cards
+NO_LINKS: Mapping[str, str] = {}
 SCORED = "rated"  # the kind of an item with a score of one output
 
 
@@ -147,15 +149,20 @@ def _body(card: Section | Table) -> str:
     return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, links: Mapping[str, str] = NO_LINKS) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
     body = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
+        f'<tr><th scope="row">{_linked(name, links)}</th>'
         f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
         for name, *cells in table.rows
     )
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}"
+
+
+def _linked(name: str, links: Mapping[str, str]) -> str:
+    shown = escape(name)
+    return f'<a href="{escape(quote(links[name]))}">{shown}</a>' if name in links else shown
 
 
 def _named(section: Section) -> bool:
@@ -304,6 +311,21 @@ def _shown(text: str) -> str:
 
 def _attribute(text: str) -> str:
     return escape(visible(text))
+
+
+def render_index(page: Page, links: Mapping[str, str]) -> str:
+    """Return a page of tables; a name in their first column leads to its link, if it has one."""
+    style = _web("page.css")
+    return Template(_web("index.html")).substitute(
+        style_hash=_hash(style),
+        style=style,
+        title=escape(page.headline),
+        summary="\n".join(map(_paragraph, page.summary)),
+        cards="\n".join(
+            f'<div class="card wide">{_body(one) if isinstance(one, Section) else _table(one, links)}</div>'
+            for one in page.sections
+        ),
+    )
 
 
 def render_notebook(page: Page) -> str:

@@ -4,11 +4,17 @@ The question is a test, and so is each condition beside it: all pass exactly if 
 with 0. Computes no figure and writes no file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON
+from judgeloop.core.errors import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_JUDGE,
+    EXIT_OTHER_WON,
+    EXIT_USAGE,
+)
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
@@ -16,7 +22,7 @@ from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import sentence
 
 SERVER_FAILED = {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}
-BROKEN = {EXIT_JUDGE, EXIT_INTERRUPTED}
+BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
 def render_junit(result: RunResult) -> str:
@@ -36,17 +42,12 @@ def render_junit(result: RunResult) -> str:
     # Of a judge or a system that failed, what CI shows begins with the cause.
     cause = f"{sentence(result.stop_sentence)} " if result.stop_reason in SERVER_FAILED else ""
     answer = Case(name, _kind(ended), f"{cause}{result.page.headline}", why, said)
-    conditions = (
-        Case(
-            one.name,
-            _kind(one.exit_code),
-            one.sentence,
-            _exit(one.exit_code),
-            {"system-out": visible(one.sentence)},
-        )
-        for one in result.conditions
-    )
-    return _suite(result.job, answer, *conditions)
+    return _suite(result.job, answer, *map(_ended, result.conditions))
+
+
+def render_ends(question: str, ends: Iterable[tuple[str, int, str]]) -> str:
+    """Return a test suite with a test for each end: a name, an exit code and a sentence."""
+    return _suite(question, *map(_ended, ends))
 
 
 NOT_FINISHED = "judgeloop did not finish"
@@ -78,6 +79,11 @@ class Case(NamedTuple):
     message: str
     why: str
     said: Mapping[str, str]
+
+
+def _ended(end: tuple[str, int, str]) -> Case:
+    name, code, text = end
+    return Case(name, _kind(code), text, _exit(code), {"system-out": visible(text)})
 
 
 def _kind(exit_code: int) -> str:

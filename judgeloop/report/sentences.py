@@ -244,10 +244,13 @@ def _generated(one: Generated, result: RunResult) -> str:
                 (one.failed, "without an output"),
                 (one.cut, "cut at the limit of tokens"),
                 (one.empty, "empty"),
+                (one.thoughts, "with thoughts in tags, which were judged, too"),
+                (one.masked, "in which a key was masked"),
+                (one.too_long, "too long to be judged"),
             )
             if number
         ),
-        f"its server calls it {', then '.join(map(visible, models))}" if models else "",
+        f"its server names the model {', then '.join(map(visible, models))}" if models else "",
     ]
     return "; ".join(filter(None, parts))
 

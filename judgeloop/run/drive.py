@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
@@ -67,6 +68,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         timeout_s=None if by_hand else config.judge_timeout,
         deadline_s=config.deadline,
         controls=prepared.inputs.controls,
+        controls_of=prepared.inputs.controls_of,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
         missing_abstains=config.missing == ABSTAIN,
@@ -110,17 +112,19 @@ async def drive_session(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, and close the judges and the ledger.
+    """Run a session to its end through the ledger, and close the judges, and the ledger if it opens it.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
-    ledger = open_ledger(prepared.config.ledger, prepared.config.charge_to)
+    given = prepared.ledger
+    ledger = given or open_ledger(prepared.config.ledger, prepared.config.charge_to)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
+                await ledger.note(terms.run_id, _note(prepared))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
@@ -148,10 +152,18 @@ async def drive_session(
             await judge.aclose()
         for system in systems.values():
             await system.aclose()
-        await ledger.aclose()
+        if given is None:
+            await ledger.aclose()
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
+
+
+def _note(prepared: Prepared[Any]) -> RunNote:
+    """Return what a list of runs says of this one."""
+    judges = tuple(judge.identity.name for judge in prepared.judges)
+    night = prepared.night or prepared.config.night or ""
+    return RunNote(prepared.pool.systems, judges, night)
 
 
 async def planned(

@@ -5,12 +5,13 @@ run: it is a run without judges. Writes no file.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_UNDECIDED, InputError
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, Spend, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
@@ -27,6 +28,7 @@ from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.report.run_result import SCHEMA_VERSION
 from judgeloop.run.drive import drive_session, look_up, session_of, systems_of, terms_of
 from judgeloop.run.inputs import Inputs, check_ledger
 from judgeloop.run.live import live_systems, with_live
@@ -73,7 +75,8 @@ class Gathered:
     """The outputs that are known, and how many are `missing`.
 
     `rows` holds them as judgeloop's own rows, in the order of the items. Where the system failed by
-    itself, the output is null and `error` says why; there are `failed` such rows. `asked` says
+    itself, the output is null and `error` says why; there are `failed` such rows. `lacking_p` is what
+    the missing ones probably cost, and at most, in picodollars; None without a price. `asked` says
     what this command asked for, and `stop` why it asked for less than it should; both are None if it
     did not.
     """
@@ -81,6 +84,7 @@ class Gathered:
     rows: tuple[dict[str, Any], ...]
     missing: int
     failed: int
+    lacking_p: tuple[int, int] | None = None
     asked: Generated | None = None
     spend: Spend | None = None
     stop: StopReason | None = None
@@ -91,8 +95,27 @@ class Gathered:
         cut = EXIT_UNDECIDED if self.missing else 0
         return cut if self.stop is None else CODES.get(self.stop.kind, EXIT_UNDECIDED)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as JSON values, without the rows; amounts in dollars."""
+        lacking = [float(to_usd(one_p)) for one_p in self.lacking_p or ()]
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "generate",
+            "outputs": len(self.rows),
+            "failed": self.failed,
+            "missing": self.missing,
+            "usd_of_missing": dict(zip(("expected", "worst"), lacking, strict=True))
+            if lacking
+            else None,
+            "generated": None if self.asked is None else asdict(self.asked),
+            **({} if self.spend is None else self.spend.to_json()),
+            "stop_reason": None if self.stop is None else self.stop.kind.value,
+        }
 
-def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generation:
+
+def prepare(
+    config: GenerateConfig, environment: Mapping[str, str], *, offline: bool = False
+) -> Generation:
     """Read and check everything; spends nothing.
 
     Raises:
@@ -107,7 +130,7 @@ def prepare(config: GenerateConfig, environment: Mapping[str, str]) -> Generatio
     first, export_only = shared.pop("first"), shared.pop("export_only")
     run = within_ceiling(RunOfOutputs(**shared), environment)
     check_ledger(run)
-    systems = live_systems(run, environment, offline=export_only)
+    systems = live_systems(run, environment, offline=offline or export_only)
     if export_only and not systems[0].lasts:
         raise InputError(
             f"`export_only`: nothing says what is behind {config.outputs}, so its outputs serve their own "
@@ -137,7 +160,7 @@ async def run(
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
     if generation.export_only:
-        return await _gathered(generation)
+        return await gathered(generation)
     items = len(generation.pool)
     finished = await drive_session(
         session_of(
@@ -151,7 +174,7 @@ async def run(
         interruption=interruption,
         observe=observe,
     )
-    stop, found = finished.outcome.stop, await _gathered(generation)
+    stop, found = finished.outcome.stop, await gathered(generation)
     return replace(
         found,
         asked=finished.generated[0],
@@ -160,18 +183,25 @@ async def run(
     )
 
 
-async def _gathered(generation: Generation) -> Gathered:
-    """Return what the ledger has of the outputs that are wanted."""
+async def gathered(generation: Generation) -> Gathered:
+    """Return what the ledger has of the outputs that are wanted; asks nothing."""
     pool = generation.pool
     queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
     sources = Sources(systems_of(generation), (), terms_of(generation))
     await look_up(generation, sources, queries)
     found = [(query.item, sources.output_of(query)) for query in queries]
     known = [(item, output) for item, output in found if output is not None]
+    asks = [
+        ask for query in queries if sources.output_of(query) is None for ask in sources.asks(query)
+    ]
+    quotes = list(map(sources.quote, asks))
+    likely_p, worst_p = sum(one.likely_cost_p for one in quotes), sum(one.cost_p for one in quotes)
+    priced = all(system.priced for system in sources.systems.values())
     return Gathered(
         tuple(_row(item, output) for item, output in known),
         missing=len(found) - len(known),
         failed=sum(output.text is None for _, output in known),
+        lacking_p=(likely_p, worst_p) if priced else None,
     )
 
 

@@ -7,6 +7,7 @@ spent. The question's own `prepare.py` reads what only this question needs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
 from judgeloop.engine.controls import (
     FEWEST_ITEMS,
+    INSTEAD,
     SHORT_CHARACTERS,
     SHORT_WORDS,
-    control_queries,
+    controls_by,
     is_short,
 )
 from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
 from judgeloop.formats.columns import Map, MissingFieldError, guesses_text
@@ -35,7 +38,13 @@ from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import limit_of, live_systems, with_live
-from judgeloop.settings.run_settings import REFERENCES, JudgeSettings, RunSettings, named
+from judgeloop.settings.run_settings import (
+    REFERENCES,
+    JudgeSettings,
+    MoneySettings,
+    RunSettings,
+    named,
+)
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
@@ -70,13 +79,14 @@ class Inputs:
 
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt. `systems` are those that answer live, by their
-    place.
+    place. `controls` and `controls_of` are as in `Terms`.
     """
 
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
     controls: tuple[tuple[Query, ...], ...] = ()
+    controls_of: Recipe | None = None
     population: int | None = None
     guessed: str = ""
     prompt: Template | None = None
@@ -156,7 +166,7 @@ def read_inputs(
         joined,
         judges,
         limits,
-        _controls(config, joined.pool, judges),
+        *_controls(config, joined.pool, judges, systems),
         _population(config, judges),
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
@@ -164,7 +174,7 @@ def read_inputs(
     )
 
 
-def check_ledger(config: RunSettings) -> None:
+def check_ledger(config: MoneySettings) -> None:
     """Refuse a ledger behind a link, one that is missing and has to be there, or lacks a budget.
 
     Raises:
@@ -314,9 +324,11 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
 
 
 def _controls(
-    config: RunSettings, pool: Pool, judges: tuple[Judge, ...]
-) -> tuple[tuple[Query, ...], ...]:
+    config: RunSettings, pool: Pool, judges: tuple[Judge, ...], systems: Mapping[int, System]
+) -> tuple[tuple[tuple[Query, ...], ...], Recipe | None]:
     """Return the controls of each judge, () for a judge that is no model; () if none are wanted.
+
+    Those of a live system are supposed, and the recipe makes others once it has answered.
 
     Raises:
         InputError: they cannot be made, or no judge is a model.
@@ -324,38 +336,30 @@ def _controls(
     from judgeloop.providers.prices import Metered
 
     if not config.controlled:
-        return ()
-    models = [isinstance(judge, Metered) for judge in judges]
+        return (), None
+    models = tuple(isinstance(judge, Metered) for judge in judges)
     if config.controls and not any(models):
         raise InputError("`controls=on` is for judges that are models, and none is; leave it out")
     sources = config.sources(pool.systems)
+    made = partial(Recipe, models=models, most_bytes=config.max_item_bytes, rates=config.rates)
     for source in sources:
-        drawn = [
-            control_queries(
-                source,
-                _answered(pool, source),
-                judge.identity,
-                number,
-                config.max_item_bytes,
-                rates=config.rates,
-            )
-            if model
-            else ()
-            for number, (judge, model) in enumerate(zip(judges, models, strict=True))
-        ]
-        if [bool(queries) for queries in drawn] == models:
-            return tuple(drawn)
+        if drawn := controls_by(made(source), _answered(pool, source), judges):
+            return drawn, None
     system = next(source for source in sources if source != REFERENCES)
-    why = (
-        f"{system} answers live: its answers are not known before, and there are no references"
-        if pool.systems.index(system) in pool.live
-        else f"there are not {FEWEST_ITEMS} of {system} that differ and have {SHORT_CHARACTERS} characters or "
-        f"{SHORT_WORDS} words, nor references"
-    )
+    live = systems.get(pool.systems.index(system))
+    if live and (drawn := controls_by(made(system), _supposed(pool, live), judges)):
+        return drawn, made(system)
     raise InputError(
-        f"`controls`: a judge is tested with answers to different questions, and {why}. Give the items "
-        "references, or set `controls=off`"
+        f"`controls`: a judge is tested with answers to different questions, and there are not {FEWEST_ITEMS} "
+        f"of {system} that differ and have {SHORT_CHARACTERS} characters or {SHORT_WORDS} words, nor "
+        f"references; {INSTEAD}"
     )
+
+
+def _supposed(pool: Pool, system: System) -> list[tuple[Item, str]]:
+    """Return the items with texts in place of a live system's outputs, which say what controls take."""
+    texts = (f"{at:09} {'x' * system.likely_bytes}" for at in range(len(pool)))
+    return list(zip(pool.items, texts, strict=True))
 
 
 def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:

@@ -18,6 +18,7 @@ from judgeloop.formats.join import Joined
 from judgeloop.formats.rows import Items
 from judgeloop.ledger.opening import budgets_of
 from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.written import night_began
 from judgeloop.systems.catalogue import make_system
 from judgeloop.systems.options import options_of
 
@@ -157,10 +158,14 @@ def _plain(value: Any) -> object:
 
 
 def since_of(config: RunSettings) -> dict[int, str]:
-    """Return the first day whose remembered outputs count, by place of a live system that has one."""
+    """Return since when remembered outputs count, by place of a live system for which it is said.
+
+    It is a day, or the beginning of the run's night.
+    """
     names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
     options = options_of(config.system, list(names.values()), {})
-    days = {place: options[name].outputs_since for place, name in names.items()}
+    night = config.night and night_began(config.night)
+    days = {place: options[name].outputs_since or night for place, name in names.items()}
     return {place: day for place, day in days.items() if day is not None}
 
 

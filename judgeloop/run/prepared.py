@@ -9,12 +9,13 @@ import enum
 import hashlib
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
@@ -43,6 +44,9 @@ class Prepared(Generic[C]):
     config: C
     inputs: Inputs
     run_id: str
+    # Of a suite: its open ledger, and the name of its night.
+    ledger: Ledger | None = field(default=None, kw_only=True)
+    night: str = field(default="", kw_only=True)
 
     @property
     def pool(self) -> Pool:
@@ -169,7 +173,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
             "content": {name: plain(value) for name, value in content.items()},
         }
     )
-    if all(system.lasts for system in inputs.systems.values()):
+    if config.night is not None or all(system.lasts for system in inputs.systems.values()):
         return made_of[:LENGTH]
     return _next_run(made_of, config.ledger)
 
@@ -178,7 +182,7 @@ def _next_run(made_of: str, ledger: Path) -> str:
     """Return the id of a run whose systems are known by their names alone.
 
     What is behind such a name may change. So a finished run is never returned: the same command
-    begins another one, and an unfinished run goes on.
+    begins another one, and an unfinished run goes on. A night has a single run, whose outputs are new.
     """
     finished: set[str] = set()
     if is_ledger(ledger):

@@ -55,6 +55,7 @@ from judgeloop.settings.shared import (
     MaxTokens,
     MinJudgments,
     Missing,
+    Night,
     Seed,
     SystemNames,
     TieMargin,
@@ -71,8 +72,23 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeSettings(Configuration):
-    """The judges, their prompt, prices and budget. Money in dollars, times in seconds."""
+class MoneySettings(Configuration):
+    """What may be spent, in dollars, and where it is booked."""
+
+    budget: Budget = Decimal("5.00")
+    charge_to: ChargeTo = ()
+    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger_must_exist: LedgerMustExist = False
+
+    @property
+    def budget_p(self) -> int | None:
+        """The budget in picodollars; None without a budget."""
+        return None if self.budget is None else to_pico(self.budget)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings(MoneySettings):
+    """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
     judge: Annotated[tuple[str | Judge, ...], MinLen(1), JUDGES]
     judge_base_url: BaseUrl = None
@@ -119,15 +135,6 @@ class JudgeSettings(Configuration):
         ),
     ] = None
     allow_plugins: AllowPlugins = False
-    budget: Budget = Decimal("5.00")
-    charge_to: ChargeTo = ()
-    ledger: Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: LedgerMustExist = False
-
-    @property
-    def budget_p(self) -> int | None:
-        """The budget in picodollars; None without a budget."""
-        return None if self.budget is None else to_pico(self.budget)
 
     @property
     def price_file(self) -> Path | None:
@@ -175,6 +182,7 @@ class RunSettings(JudgeSettings):
         run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
     ] = 1_000_000
     seed: Seed = 0
+    night: Night = None
     risk: Annotated[
         float,
         Gt(0),
@@ -258,7 +266,9 @@ class RunSettings(JudgeSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Lower the default minimum of judgments to a smaller maximum."""
+        """Lower the default minimum of judgments to a smaller maximum; put the night into the seed."""
+        if (night := str(values.get("night", "")).replace("-", "")).isdecimal():
+            values = values | {"seed": f"{values.get('seed') or ''}{night}"}
         most, least = str(values.get("max_judgments", "")), declared(cls)["min_judgments"].default
         if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
             return values | {"min_judgments": int(most)}
@@ -376,7 +386,7 @@ def named(judges: Iterable[object]) -> tuple[str, ...]:
     return tuple(one for one in judges if isinstance(one, str))
 
 
-C = TypeVar("C", bound=JudgeSettings)
+C = TypeVar("C", bound=MoneySettings)
 
 
 def within_ceiling(config: C, environment: Mapping[str, str]) -> C:

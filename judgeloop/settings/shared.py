@@ -22,7 +22,7 @@ from judgeloop.settings.setting import (
     matching,
     one_of,
 )
-from judgeloop.settings.written import amount, listed, seconds
+from judgeloop.settings.written import amount, listed, night_name, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -301,6 +301,19 @@ TieMargin = Annotated[
     float,
     Ge(0),
     run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE),
+]
+NIGHT = Setting(
+    "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "
+    "before it do not count.",
+    SELECTION,
+    Part.RUN,
+    CallerOnly,
+    metavar="DATE",
+    file_only=True,
+)
+Night = Annotated[str | None, Parse(night_name), NIGHT]
+NightOfSuite = Annotated[
+    str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)
 ]
 JUDGES = Setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",

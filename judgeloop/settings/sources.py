@@ -19,6 +19,7 @@ from judgeloop.settings.setting import PREFIX, Declared, variable
 
 ENV_FILE, SHARED = ".env", "shared"
 SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
+PAIRS = "pairs"  # the tables of a suite
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 OF_TESTS = f"{PREFIX}TEST_"  # variables of judgeloop's own tests
 # Variables that are read beside the settings, each with a sentence on it. Only the caller sets
@@ -41,12 +42,13 @@ class Read:
     """What a command is told beside its command line.
 
     `environment` is the process's own, with the API keys of `.env`. `values` are settings by name.
-    `files` says what each file set.
+    `files` says what each file set. `named` is the file that the caller names; None without one.
     """
 
     environment: Mapping[str, str]
     values: dict[str, Any]
     files: dict[str, list[str]] = field(default_factory=dict)
+    named: Path | None = None
 
     @property
     def sentence(self) -> str | None:
@@ -78,12 +80,12 @@ def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | Non
     """
     environment, working = dict(os.environ), Path.cwd()
     check_variables(environment, "the environment", commands, asked)
-    read = Read(environment, {})
+    read = Read(environment, {}, named=config)
     if config != Path("none"):
         found = trust.found_settings_file(working) if config is None else None
         path = found.path if found is not None else config
         if path is not None:
-            read.take(path, _of_tables(commands, asked, path, found))
+            read.take(path, tables_for(commands, asked, path, parsed(path), found))
         if (working / ENV_FILE).is_file():
             keys, values = _of_env_file(commands, asked, environment, named=config is not None)
             environment |= keys
@@ -120,14 +122,21 @@ def check_variables(
         raise InputError(f"{where}: {name} sets nothing{did_you_mean(name, sorted(known))}")
 
 
-def _of_tables(
-    commands: Commands, asked: tuple[str, ...], path: Path, found: trust.FoundFile | None
+def tables_for(
+    commands: Commands,
+    asked: tuple[str, ...],
+    path: Path,
+    tables: Mapping[str, Any],
+    found: trust.FoundFile | None,
 ) -> dict[str, Any]:
     """Return the values of [shared] and of the command's table, which wins, by name.
 
-    `found` is None for a file that the caller names.
+    `found` is None for a file that the caller names. The pairs of a suite are left alone.
+
+    Raises:
+        DataError: there is no such table or setting, or a found file may not set it.
     """
-    tables = _parsed(path)
+    tables = {name: table for name, table in tables.items() if name != PAIRS}
     systems = _of_systems(path, tables.pop(SYSTEMS, {}), found)
     fields, shared = commands[asked], _table(path, tables, (SHARED,), commands)
     if others := shared.keys() - fields.keys():
@@ -229,7 +238,12 @@ def _is_address(name: str) -> bool:
     return name in {f"{row.kind.upper()}_BASE_URL" for row in JUDGES}
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def parsed(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        DataError: it cannot be read, or is no TOML.
+    """
     import tomllib
 
     try:

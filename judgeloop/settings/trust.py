@@ -41,12 +41,13 @@ class FoundFile:
     """A file that was found in `folder`, which is the working folder or above it.
 
     It may be a stranger's. `path` is relative to the working folder. Paths in the file are relative
-    to the file's own folder.
+    to the file's own folder. If it is `named` by the caller, as data, it may be in any folder.
     """
 
     path: Path
     folder: Path
     working: Path
+    named: bool = False
 
     def value(self, where: str, field: Declared, value: object) -> object:
         """Return a setting's value, with its paths relative to the working folder.
@@ -71,13 +72,14 @@ class FoundFile:
         """
         trusted = (
             f", or trust the file with --config {self.path}"
-            if self.path.name == SETTINGS_FILE
+            if self.named or self.path.name == SETTINGS_FILE
             else ""
         )
         place = "in" if self.folder == self.working else "above"
+        why = "is data" if self.named else f"was found {place} the working folder"
         raise DataError(
             self.path,
-            f"{where}: {reason}, because this file was found {place} the working folder; set it "
+            f"{where}: {reason}, because this file {why}; set it "
             f"on the command line, or as {name} in the environment{trusted}",
         )
 

@@ -4,12 +4,11 @@ Returns what is of another type as it is, for pydantic to check (`validation.py`
 """
 
 import re
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
-
-DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+from judgeloop.systems.options import duration
 
 
 def amount(value: object) -> Decimal | None:
@@ -60,10 +59,29 @@ def seconds(value: object) -> object:
     """Parse a duration such as 90s, 30m or 2h to seconds."""
     if value is None or isinstance(value, int | float):
         return value
-    found = DURATION.fullmatch(str(value).strip())
-    if found is None:
-        raise ValueError("expected a duration such as 90s, 30m or 2h")
-    return float(found["number"]) * SECONDS[found["unit"]]
+    try:
+        return duration(str(value))
+    except ValueError as error:
+        raise ValueError(f"expected {error}") from None
+
+
+def night_name(value: object) -> str | None:
+    """Parse the name of a night: a date, and not one to come, of which no output could be."""
+    if value is None:
+        return None
+    try:
+        found = date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError("expected a date such as 2026-11-24") from None
+    if found > date.today():  # noqa: DTZ011 - a night is named by the local date
+        raise ValueError("expected the date of today, or an earlier one")
+    return found.isoformat()
+
+
+def night_began(night: str) -> str:
+    """Return when a night begins: at midnight, local time, as the ledger writes a time (UTC)."""
+    midnight = datetime.combine(date.fromisoformat(night), time()).astimezone(UTC)
+    return midnight.isoformat(timespec="milliseconds")
 
 
 def listed(value: object) -> object:

@@ -38,6 +38,11 @@ class SystemRow:
         """The name with its placeholder, such as `openai/MODEL`."""
         return f"{self.prefix}{self.rest}"
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether such a system is code, and no model."""
+        return "max-cost" in self.takes
+
     def names(self, name: str) -> bool:
         """Return whether `name` names such a system."""
         ending = "" if self.prefix else Path(self.rest).suffix

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.core.records import Item, Output
+from judgeloop.engine.generating import THOUGHTS_END
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS
@@ -25,7 +26,6 @@ from judgeloop.systems.options import KEYS
 
 MOST_BYTES = 1 << 16  # of the file, and of each text
 PLAIN = "{{prompt}}"
-THOUGHTS_END = "</think>"
 MODELS = ", ".join(f"{row.name}/{row.rest}" for row in PROVIDERS)
 _FIELD = re.compile(r"\{\{([^{}\n]+)\}\}")
 PLAINLY = r"[^=\x00-\x1f]"  # in a name: no = , which parts a setting from its value

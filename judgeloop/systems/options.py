@@ -15,7 +15,7 @@ from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 
 _PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
-_DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>[smh]?)")
+_DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?) ?(?P<unit>[smh]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -65,11 +65,12 @@ def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
     return read
 
 
-def _seconds(text: str) -> float:
-    found = _DURATION.fullmatch(text)
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as 90s, 30m or 2h."""
+    found = _DURATION.fullmatch(text.strip())
     seconds = float(found["number"]) * UNITS[found["unit"]] if found else 0.0
     if not seconds > 0:
-        raise ValueError('seconds, or text such as "90s" or "10m"')
+        raise ValueError("a duration such as 90s, 30m or 2h")
     return seconds
 
 
@@ -108,7 +109,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "base-url": ("base_url", str),
     "key-variable": ("key_variable", _matching(_VARIABLE, "the name of an environment variable")),
     "price": ("price", _matching(_PRICE, "dollars per million tokens, such as 2,8, or a file")),
-    "timeout": ("timeout_s", _seconds),
+    "timeout": ("timeout_s", duration),
     "max-tokens": ("max_tokens", _number),
     "version": ("version", str),
     "max-cost": ("max_cost_p", _dollars),

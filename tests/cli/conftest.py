@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.live import of_both, write_items, write_outputs
 from support.outputs import write_good_and_poor
 
 PRICES = """
@@ -34,3 +35,17 @@ def priced(chat_server):
     write_good_and_poor(Path(), 12)
     url = ["--judge-base-url", chat_server.url]
     return ["--judge", "openai/judge", *url, "--judge-price", "prices.toml"]
+
+
+@pytest.fixture
+def server(chat_server):
+    """A server on loopback that is judge and systems at once."""
+    chat_server.respond = of_both
+    return chat_server
+
+
+@pytest.fixture
+def files():
+    """Items, and a file of outputs to them."""
+    write_items(Path("items.jsonl"))
+    write_outputs(Path("old.jsonl"))

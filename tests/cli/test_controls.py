@@ -155,7 +155,7 @@ def test_without_answers_that_differ_nothing_is_asked(judge, output):
     server = judge(reads)
     done = compare(server, "--not-worse", "5%")
     assert (done.exit_code, server.requests) == (2, [])
-    assert "Give the items references, or set --controls off" in unwrapped(done.stderr)
+    assert "give the items references, or set --controls off" in unwrapped(done.stderr)
 
 
 def test_short_answers_are_tested_with_their_references(judge):
@@ -275,18 +275,51 @@ def test_select_tests_its_judge_where_that_is_asked(judge):
     assert found["controls"][0]["end"] == "passed"
 
 
-def test_a_baseline_that_answers_live_has_to_have_references(judge):
+def live_baseline(server, about, *more):
+    """Compare a baseline that answers live, and says the text `about` of the subject."""
+    server.respond = lambda request, n: (
+        verdict(reads(request), usage=used(request))
+        if "response_format" in request
+        else completion(about(request["messages"][-1]["content"][18:-1]), usage=used(request))
+    )
     rows = [json.loads(line) for line in Path("new.jsonl").read_text().splitlines()]
     items = [{"id": row["id"], "prompt": row["prompt"]} for row in rows]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
-    server, live = judge(reads), "openai/better"
-    systems = ["--items", "items.jsonl", *system_flags(server, live, price="1,10", version="1")]
-    gate = ["--not-worse", "5%", *systems]
-    done = judgeloop("compare", live, "new.jsonl", *judged_by(server), *gate)
-    assert (done.exit_code, server.requests) == (2, []), done.output
+    systems = ["--items", "items.jsonl", *system_flags(server, "openai/old")]
+    named = [*judged_by(server), "JUDGELOOP_JUDGE_NAME=gateway", "--not-worse", "20%"]
+    return judgeloop("compare", "openai/old", "new.jsonl", *named, *systems, *more)
+
+
+def well_known(subject):
+    return f"The {subject} is old and well known to all."
+
+
+def test_controls_of_a_live_baseline_are_made_of_the_items_drawn_first(server):
+    without = json.loads(live_baseline(server, well_known, "--dry-run", "--json").stdout)["calls"]
+    assert server.requests == []
+    done = live_baseline(server, well_known, "--json", "--concurrency", "1")
+    found = json.loads(done.stdout)
+    assert (found["controls"][0]["right"], found["exit_code"]) == (9, 0)
+    judged = ["response_format" in request for request in server.requests]
+    assert judged[:18] == [False] * 10 + [True] * 8, "ten outputs, and then the controls"
+    controls = [candidates(request) for request in server.requests[10:18]]
+    shown = {one[name] for one in controls for name in ("answer_A", "answer_B")}
+    assert all(text.endswith("to all.") for text in shown), "a control may be drawn twice"
+    (one,) = found["generated"]
+    assert (one["asked"], one["unjudged"]) == (found["judged"], 0), "they are the items of the run"
+    again = json.loads(live_baseline(server, well_known, "--dry-run", "--json").stdout)["calls"]
+    assert without["low"] - again["low"] > 13, "controls are in the forecast until they are passed"
+
+
+def test_a_live_baseline_without_answers_that_differ_halts_before_a_judge_is_asked(server):
+    done = live_baseline(server, lambda subject: "No.")
+    assert (done.exit_code, len(server.requests)) == (4, 20), done.output
     said = unwrapped(done.stderr)
-    assert "answers live: its answers are not known before, and there are no references" in said
-    assert "Give the items references, or set --controls off" in said
+    assert (
+        "of the outputs of openai/old to the 20 items that were drawn first, too few differ" in said
+    )
+    assert "give the items references, or set --controls off" in said
+    assert live_baseline(server, lambda subject: "No.", "--controls", "off").exit_code != 4
 
 
 @pytest.mark.parametrize("order", ["random", "fixed"])

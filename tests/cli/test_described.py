@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.chat_server import ChatServer, completion, used
+from support.chat_server import completion, used
 from support.commandline import judged_by, judgeloop, result_of
-from support.live import ITEMS, generated, of_both, system_flags, write_items, write_outputs
+from support.live import ITEMS, generated, system_flags, systems_say, write_outputs
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Item
@@ -22,19 +22,7 @@ from judgeloop.systems.description import KEYS_OF_FILE, Description, read_descri
 from judgeloop.systems.options import KEYS
 
 FILE = "candidate.toml"
-
-
-@pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def _files():
-    write_items(Path("items.jsonl"))
-    write_outputs(Path("old.jsonl"))
+pytestmark = pytest.mark.usefixtures("files")
 
 
 def described(text, name=FILE):
@@ -100,11 +88,7 @@ def test_the_prompt_and_the_request_are_these_bytes(server):
     described(WHOLE)
     item = Item("item-3", "What is 3 and 3?", columns=columns)
     assert read_description(Path(FILE)).messages(item)[1][1].encode() == RENDERED.encode()
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion(f"good {n}", usage=used(request))
-    )
+    systems_say(server, lambda request, n: completion(f"good {n}", usage=used(request)))
     flags = ["JUDGELOOP_MIN_JUDGMENTS=30", "--max-judgments", "30"]
     result_of(*comparison(server, *flags))
     sent = [json.dumps(one, sort_keys=True, ensure_ascii=False) for one in generated(server)]
@@ -209,9 +193,7 @@ def test_a_conversation_takes_a_system_prompt_but_no_template_and_no_second_one(
 
 
 def answering(server, words):
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else completion(words, usage=used(request))
-    )
+    systems_say(server, lambda request, n: completion(words, usage=used(request)))
 
 
 def shown_to_judges(server):
@@ -221,13 +203,22 @@ def shown_to_judges(server):
 def test_thoughts_are_not_judged_and_the_ledger_keeps_them(server):
     answering(server, "<think>SECRET good</think>\n\ngood answer")
     described('model = "openai/better"\nstrip-thoughts = true\n')
-    result_of(*comparison(server))
+    (one,) = result_of(*comparison(server))["generated"]
+    assert one["thoughts"] == 0
     assert "good answer" in shown_to_judges(server)
     assert "SECRET" not in shown_to_judges(server)
     assert b"SECRET" in Path(".judgeloop/ledger.sqlite").read_bytes()
     sent = len(server.requests)
     again = result_of(*comparison(server))
     assert (len(server.requests), again["winner"]) == (sent, "candidate")
+
+
+def test_thoughts_that_are_judged_are_counted_and_the_model_is_named(server):
+    answering(server, "<think>hm</think>good answer")
+    described('model = "openai/better"\n')
+    said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
+    assert "5 with thoughts in tags, which were judged, too" in said
+    assert "its server names the model judge-2026-01-01" in said
 
 
 def test_a_field_of_a_json_answer_is_judged(server):

@@ -7,23 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, candidates, completion, error, used, verdict
+from support.chat_server import candidates, completion, error, used, verdict
 from support.commandline import judged_by, judgeloop
-from support.live import generated, of_both, system_flags
+from support.live import generated, system_flags, systems_say
 
 LIVE = "openai/better"
 
 
 @pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion("It is Paris.", usage=used(request))
-    )
-    yield server
-    server.close()
+def server(server):
+    systems_say(server, lambda request, n: completion("It is Paris.", usage=used(request)))
+    return server
 
 
 def doctor(server, name=LIVE, *more, **variables):

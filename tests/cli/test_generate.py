@@ -7,19 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, Response, completion, error, used
+from support.chat_server import Response, completion, error, used
 from support.commandline import judged_by, judgeloop, result_of
 from support.live import ITEMS, generated, number_of, of_both, system_flags, write_items
 
 LIVE = "openai/better"
 OUT = Path("out.jsonl")
-
-
-@pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    yield server
-    server.close()
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +57,24 @@ def test_an_export_asks_for_nothing_and_says_what_is_missing(server):
     assert judgeloop(*generation(server, "--export-only", "--first", 10)).exit_code == 0
 
 
+def test_a_dry_run_says_what_is_missing_and_its_price_and_writes_nothing(server):
+    judgeloop(*generation(server, "--first", 10))
+    OUT.unlink()
+    done = judgeloop(*generation(server, "--dry-run", "--json"))
+    plan = json.loads(done.stdout)
+    assert (done.exit_code, len(server.requests), OUT.exists()) == (0, 10, False)
+    assert (plan["dry_run"], plan["outputs"], plan["missing"]) == (True, 10, 20)
+    assert 0 < plan["usd_of_missing"]["expected"] < plan["usd_of_missing"]["worst"]
+    assert "20 outputs missing, which would cost about $" in re.sub(r"\s+", " ", done.stderr)
+    found = json.loads(judgeloop(*generation(server, "--json")).stdout)
+    assert (found["generated"]["asked"], found["missing"], found["usd_of_missing"]["worst"]) == (
+        20,
+        0,
+        0,
+    )
+    assert found["spent_usd"] == pytest.approx(found["generated"]["usd"])
+
+
 @pytest.mark.parametrize("other", [["openai/plain"], ["old.jsonl"]])
 def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server, other):
     rows = ({"id": f"item-{n}", "output": f"plain {n}"} for n in range(ITEMS))
@@ -100,7 +111,7 @@ def test_a_budget_that_ends_is_kept_and_a_higher_one_goes_on(server):
     (asked,) = re.findall(r"(\d+) asked for now", done.stderr)
     assert (done.exit_code, len(rows_of())) == (3, int(asked))
     assert 0 < len(server.requests) < ITEMS
-    assert "outputs missing; what is left of the budget of $0.050 does not cover" in done.stderr
+    assert "; what is left of the budget of $0.050 does not cover" in done.stderr
     assert judgeloop(*generation(server)).exit_code == 0
     assert len(server.requests) == len({number_of(one) for one in server.requests}) == ITEMS
 

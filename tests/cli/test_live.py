@@ -17,6 +17,7 @@ from support.live import (
     number_of,
     of_both,
     system_flags,
+    systems_say,
     write_items,
     write_outputs,
 )
@@ -27,19 +28,7 @@ from judgeloop.engine import retrying
 
 LIVE = "openai/better"
 TWO = (LIVE, "openai/plain")
-
-
-@pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def _files():
-    write_items(Path("items.jsonl"))
-    write_outputs(Path("old.jsonl"))
+pytestmark = pytest.mark.usefixtures("files")
 
 
 def comparison(server, first="old.jsonl", second=LIVE, *more, price="1,10", version="1"):
@@ -139,10 +128,9 @@ def test_a_dry_run_shows_what_is_not_known_as_not_known(server):
 
 @pytest.mark.parametrize("cents", [4, 5, 6, 8, 12])
 def test_no_budget_is_ever_exceeded(server, cents):
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion("plain " * (400 if n % 3 else 4_000), usage=used(request))
+    systems_say(
+        server,
+        lambda request, n: completion("plain " * (400 if n % 3 else 4_000), usage=used(request)),
     )
     budget = cents / 100
     done = judgeloop(*comparison(server, *TWO, "--budget", budget, price="1,1"), "--json")
@@ -153,10 +141,9 @@ def test_no_budget_is_ever_exceeded(server, cents):
 
 def test_outputs_longer_than_the_earmark_stay_in_the_ledger(server):
     long = "word " * 12_000
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion(long, usage=used(request) | {"completion_tokens": 12_000})
+    systems_say(
+        server,
+        lambda request, n: completion(long, usage=used(request) | {"completion_tokens": 12_000}),
     )
     flags = ["--system", f"{LIVE}.max-tokens=16000", "--budget", "0.16"]
     done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags, price="1,1"), "--json")
@@ -211,11 +198,7 @@ def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
 
 
 def test_a_default_limit_that_cuts_outputs_stops_the_run(server):
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion("good", finish="length", usage=used(request))
-    )
+    systems_say(server, lambda request, n: completion("good", finish="length", usage=used(request)))
     done = judgeloop(*comparison(server))
     assert done.exit_code == 4
     assert f"--system {LIVE}.max-tokens=NUMBER" in done.stderr
@@ -224,11 +207,28 @@ def test_a_default_limit_that_cuts_outputs_stops_the_run(server):
 
 
 def test_text_that_arrived_is_judged_cut_or_empty(server):
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else completion("", usage=used(request))
-    )
+    systems_say(server, lambda request, n: completion("", usage=used(request)))
     (one,) = result_of(*comparison(server))["generated"]
     assert (one["empty"], one["failed"]) == (one["asked"], 0)
+
+
+@pytest.mark.parametrize("limit", ["max_item_bytes", "the judge's context"])
+def test_outputs_that_are_too_long_to_be_judged_are_counted_by_system(server, limit):
+    def respond(request, n):
+        if "response_format" not in request:
+            model, long = request["model"], number_of(request) % 3 == 0
+            text = "good " * 500 if model == "better" and long else f"{model} {number_of(request)}"
+            return completion(text, usage=used(request))
+        if limit != "max_item_bytes" and len(str(request)) > 3_500:
+            return error(400, "context_length_exceeded")
+        return of_both(request)
+
+    server.respond = respond
+    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1", "JUDGELOOP_MIN_JUDGMENTS=12", "--max-judgments", 12]
+    most = ["JUDGELOOP_MAX_ITEM_BYTES=2000"] if limit == "max_item_bytes" else []
+    result = result_of(*comparison(server, *TWO, *flags, *most))
+    assert [one["too_long"] for one in result["generated"]] == [result["abstentions"], 0]
+    assert result["abstentions"] > 0
 
 
 def test_nothing_is_sent_that_was_not_asked_for(server):
@@ -272,7 +272,7 @@ WRONG = [
     ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
     ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
     ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a whole number, 1 or more"),
-    ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected seconds"),
+    ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected a duration"),
     ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
     ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
     ([LIVE, "--system", f"{LIVE}.key-variable=JUDGELOOP_JUDGE_API_KEY"], "belongs to the judge"),
@@ -367,13 +367,13 @@ def test_no_key_goes_to_an_address_that_it_was_not_given_for(server):
 
 
 def test_a_key_that_a_server_quotes_is_masked_before_it_is_judged(server):
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else completion("your key is of-mine-1234567890", usage=used(request))
+    systems_say(
+        server, lambda request, n: completion("your key is of-mine-1234567890", usage=used(request))
     )
     named = ["--system", f"{LIVE}.key-variable=MINE"]
-    result_of(*comparison(server, "old.jsonl", LIVE, *named), MINE="of-mine-1234567890")
+    base = comparison(server, "old.jsonl", LIVE, *named)
+    (one,) = result_of(*base, MINE="of-mine-1234567890")["generated"]
+    assert one["masked"] == one["asked"], "the result counts them"
     judged = [one for one in server.requests if "response_format" in one]
     assert judged
     assert "of-mine-1234567890" not in json.dumps(judged)
@@ -390,6 +390,14 @@ def test_an_output_that_was_changed_in_the_ledger_is_refused(server):
     assert "was changed" in re.sub(r"\s+", " ", done.stderr)
 
 
+def test_with_a_key_outputs_of_a_committed_ledger_are_refused(server):
+    result_of(*comparison(server))
+    sent = len(server.requests)
+    key = {"JUDGELOOP_LEDGER_KEY": "of-the-caller-and-of-nobody-else"}
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, "--seed", "9"), **key)
+    assert (done.exit_code, len(server.requests)) == (1, sent), done.output
+
+
 def test_a_name_that_says_nothing_serves_its_own_run_alone(server):
     base = comparison(server, version="")
     result_of(*base)
@@ -399,18 +407,14 @@ def test_a_name_that_says_nothing_serves_its_own_run_alone(server):
 
 
 def test_a_system_that_does_not_answer_is_named(server):
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else error(401, "invalid_api_key")
-    )
+    systems_say(server, lambda request, n: error(401, "invalid_api_key"))
     done = judgeloop(*comparison(server))
     assert done.exit_code == 4
     assert f"the system {LIVE} failed" in done.stderr
 
 
 def test_transport_failures_are_abstentions_that_name_the_system(server):
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else Response(200, b"not json")
-    )
+    systems_say(server, lambda request, n: Response(200, b"not json"))
     done = judgeloop(*comparison(server))
     assert done.exit_code == 4
     assert LIVE in done.stderr
@@ -540,11 +544,7 @@ def test_a_system_whose_model_changes_within_a_run_stops_it(server):
 def test_a_limit_above_the_servers_is_an_error_and_no_failure_of_the_system(server):
     said = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
     refusal = {"message": said, "type": "BadRequestError", "param": "max_tokens", "code": 400}
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request
-        else Response(400, json.dumps({"error": refusal}).encode())
-    )
+    systems_say(server, lambda request, n: Response(400, json.dumps({"error": refusal}).encode()))
     done = judgeloop(*comparison(server))
     assert done.exit_code == 4
     assert f"the system {LIVE} failed" in done.stderr
@@ -601,9 +601,7 @@ def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(server, n
     status, code, param, said = REFUSED[name]
     body = {"error": {"message": said, "type": code, "code": code, "param": param}}
     refusal = Response(status, json.dumps(body).encode())
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else refusal
-    )
+    systems_say(server, lambda request, n: refusal)
     done = judgeloop(*comparison(server))
     shown = re.sub(r"\s+", " ", done.stderr)
     assert (done.exit_code, len(generated(server)) <= 8) == (4, True), done.output

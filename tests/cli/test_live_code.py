@@ -7,24 +7,17 @@ import importlib
 import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer
 from support.commandline import judged_by, judgeloop, result_of
-from support.live import ITEMS, of_both, write_items, write_outputs
+from support.live import ITEMS, write_items, write_outputs
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import InputError
 
 ECHO = "import sys\nprint('good', sys.stdin.read())\n"
-
-
-@pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    yield server
-    server.close()
 
 
 @pytest.fixture(autouse=True)
@@ -426,8 +419,16 @@ def test_python_takes_a_function_as_a_system(server):
     }  # fmt: skip
     assert judgeloop_api.compare("old.jsonl", answer, **given).winner == system
     assert judgeloop_api.compare("old.jsonl", ("mine", answer), **given).winner == "mine"
-    with pytest.raises(InputError, match=r"at the top of a module; found .*<lambda>"):
-        judgeloop_api.compare("old.jsonl", lambda prompt: prompt, **given)
+    unnamed = {
+        "<lambda>": lambda prompt: prompt,
+        "partial": partial(answer),
+        "Path": Path().joinpath,
+    }
+    for found, one in unnamed.items():
+        with pytest.raises(
+            InputError, match=rf"found .*{found}.*, which no name leads to.* with `def`"
+        ):
+            judgeloop_api.compare("old.jsonl", one, **given)
     with pytest.raises(InputError, match="what may a call cost"):
         judgeloop_api.compare("old.jsonl", answer, **given | {"system": []})
 

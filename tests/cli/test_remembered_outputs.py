@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer
 from support.commandline import judged_by, judgeloop, result_of
 from support.live import (
     ITEMS,
@@ -19,8 +18,6 @@ from support.live import (
     number_of,
     of_both,
     system_flags,
-    write_items,
-    write_outputs,
 )
 from support.patience import PATIENCE_S
 
@@ -29,19 +26,7 @@ from judgeloop.ledger.rows import OutputRow, change, read
 
 LIVE, LEDGER = "openai/better", Path(".judgeloop/ledger.sqlite")
 NEW = b"judge-2026-06-01"
-
-
-@pytest.fixture
-def server():
-    server = ChatServer(of_both)
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def _files():
-    write_items(Path("items.jsonl"))
-    write_outputs(Path("old.jsonl"))
+pytestmark = pytest.mark.usefixtures("files")
 
 
 def comparison(server, *more, first="old.jsonl"):

@@ -114,7 +114,7 @@ def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path, vectors
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.first
+@pytest.mark.processes
 def test_scripts_draw_a_finished_replay_and_what_diffuse_picked(data, tmp_path):
     """Each picture, at several numbers and bins."""
     out = tmp_path / "out"

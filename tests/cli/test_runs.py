@@ -6,11 +6,13 @@ import asyncio
 import csv
 import io
 import json
+import os
 import re
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from support.chat_server import goodness, verdict
@@ -18,9 +20,10 @@ from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
 
 import judgeloop as judgeloop_api
-from judgeloop.core.ledger import End, KeptResult, Reservation
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.ledger import End, KeptResult, Reservation, RunNote
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.questions.stored import result_in
+from judgeloop.questions.stored import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
 
@@ -45,6 +48,59 @@ def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision
     runs = json.loads(judgeloop("runs", "--json").stdout)
     assert [run["charged_usd"] > 0 for run in runs] == [False, True]
     assert runs[0]["id"] in last
+
+
+def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
+    monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
+    with closing(SqliteLedger(LEDGER)) as one, closing(SqliteLedger(LEDGER)) as other:
+        with one.only_run("0a"):
+            asyncio.run(one.note("0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))
+            assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
+            with pytest.raises(
+                LedgerError, match=rf"\(0a\): process {os.getpid()} on .*, since 20"
+            ):
+                other.only_run("0a").__enter__()
+        lost = json.loads(judgeloop("runs", "--json").stdout)[0]
+        assert (lost["state"], lost["exit_code"], lost["night"]) == ("lost", None, "2026-11-24")
+        assert lost["systems"] == ["old", "new"]
+    assert "its process ended; rerun its command" in judgeloop("runs", "show", "0a").stderr
+
+
+def test_runs_since_a_day_are_listed_and_others_are_not(two_runs):
+    assert len(judgeloop("runs", "--since", "yesterday").stdout.splitlines()) == 2
+    assert judgeloop("runs", "--since", "2999-01-01").stdout == "no runs since 2999-01-01\n"
+    refused = judgeloop("runs", "--since", "someday")
+    assert refused.exit_code == 2
+    assert "--since someday: expected today, yesterday, a number of days" in refused.stderr
+
+
+def test_items_that_turned_between_two_runs_come_first_and_then_what_differs(two_runs):
+    good, poor = Path("a.jsonl").read_text(), Path("b.jsonl").read_text()
+    Path("a.jsonl").write_text(poor)
+    Path("b.jsonl").write_text(good)
+    judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1")
+    last, earlier, _ = json.loads(judgeloop("runs", "--json").stdout)
+    assert last["exit_code"] is not None
+    found = judgeloop("runs", "diff", earlier["id"], last["id"][:8])
+    assert found.exit_code == 0, found.output
+    assert re.match(r"\d+ items turned, of \d+ judged in both", found.stdout)
+    assert "outputs of b" in found.stdout
+    values = json.loads(judgeloop("runs", "diff", earlier["id"], last["id"], "--json").stdout)
+    assert {one["before"] for one in values["turned"]} == {"a"}
+    assert {tuple(one["changed"]) for one in values["turned"]} == {("a", "b")}
+
+
+def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_runs):
+    judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "2")
+    found = judgeloop("runs", "trend", "-o", "gaps.svg")
+    assert found.exit_code == 0, found.output
+    assert len(found.stdout.partition("fresh draws\n")[2].splitlines()) == 3
+    assert ET.parse("gaps.svg").getroot().get("aria-label", "").startswith("The gap of b over a")
+    values = json.loads(judgeloop("runs", "trend", "a", "[ab]", "--json").stdout)
+    assert [one["fresh"] for one in values["points"]] == [False, True, True], "another judge"
+    assert "no comparison of a and c" in judgeloop("runs", "trend", "a", "c").stderr
+    assert "expected both, or none, found 1" in judgeloop("runs", "trend", "a").stderr
+    assert "expected a file ending in .svg" in judgeloop("runs", "trend", "-o", "x.png").stderr
 
 
 def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
@@ -80,7 +136,7 @@ def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     assert "2 runs begin with it" in result.stderr
     run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
     forget(run)
-    assert "the ledger has no result of it" in judgeloop("runs", "show", run).stderr
+    assert "no result here: it was deleted" in judgeloop("runs", "show", run).stderr
     assert "no result here" in judgeloop("runs").stdout
 
 
@@ -105,7 +161,7 @@ def test_without_a_ledger_it_says_so_and_makes_none(command):
 
 def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     spent = json.loads(judgeloop("ledger", "show", "--json").stdout)
-    assert list(spent) == ["day", "judge", "run", "state"]
+    assert list(spent) == ["day", "systems", "judge", "run", "state"]
     runs = {run["id"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)}
     assert {run: group["usd"] for run, group in spent["run"].items()} == runs
     assert set(spent["judge"]) == {"openai/m", "metric:rouge1"}
@@ -116,6 +172,7 @@ def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     text = judgeloop("ledger", "show").stdout
     assert "openai/m" in text
     assert "attempts" in text
+    assert set(spent["systems"]) == {"a and b"}
 
 
 def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, chat_server):
@@ -209,6 +266,6 @@ def test_texts_are_kept_once_however_many_results_name_them(two_runs):
 def test_python_keeps_results_as_well():
     write_good_and_poor(Path(), 20, reference="good")
     result = judgeloop_api.compare("a.jsonl", "b.jsonl", judge="metric:rouge1")
-    kept = result_in(LEDGER, result.setup.run)
+    kept = result_of(stored(LEDGER, result.setup.run))
     assert kept == result
     assert kept.texts.columns(kept.labels) == result.texts.columns(result.labels)

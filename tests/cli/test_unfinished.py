@@ -35,6 +35,9 @@ def error():
         (("compare", "a.jsonl", "nope.jsonl", "--judge", "human"), "nope.jsonl: there is no such"),
         ((*COMMAND, "human", "--risk", "7%5"), "--risk: expected"),
         ((*COMMAND, "human", "--config", "bad.toml"), "bad.toml"),
+        ((*COMMAND, "human", "--nope"), "No such option"),
+        ((*COMMAND, "human", "c.jsonl"), "Got an argument too many: 'c.jsonl'"),
+        (("compare", "a.jsonl", "--judge", "human"), "Missing argument 'B'"),
     ],
 )
 def test_a_refused_command_is_an_error_in_the_junit_file(arguments, says):
@@ -69,4 +72,5 @@ def test_a_file_of_others_is_left_as_it_is_by_a_command_without_a_result(theirs)
 
 def test_a_dry_run_writes_no_junit_file():
     assert invoked(*COMMAND, "human", "--dry-run").exit_code == 2
+    assert invoked("compare", "--help").exit_code == 0
     assert not Path("result.xml").exists()

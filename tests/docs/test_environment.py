@@ -104,6 +104,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "ledger merge a",
         "ledger prune",
         "ledger reconcile",
+        "runs list",
     ):
         result = judgeloop(*command.split())
         if "only the caller may set it" in result.output:

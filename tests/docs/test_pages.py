@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from support.commandline import judgeloop
 from support.pages import IN_ORDER, PAGES, ROOT, blocks, name
 
@@ -26,6 +27,7 @@ NOT_RUN = {
     "runs all tests",
     "in a copy of the checkout",  # test_first_change.py
 }
+GATE = ROOT / ".github" / "actions" / "gate" / "action.yml"
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -70,12 +72,26 @@ def perform(block, folder, environment, update):
     elif block.language == "sh":
         done = run(block.text, folder, environment)
         assert done.returncode in expected(block), done.stderr
+    elif block.language == "yaml":
+        done = run(pipeline(block.text), folder, environment)
+        assert done.returncode == 0, done.stderr
     elif update:
         rewrite(block, printed(block.text, folder, environment))
     else:
         for _, shown, output in printed(block.text, folder, environment):
             if shown.strip():
                 assert anywhere(output) == anywhere(shown)
+
+
+def pipeline(text):
+    """The commands of a job of GitLab, or of a job of GitHub with judgeloop's action."""
+    (job,) = (found := yaml.safe_load(text)).get("jobs", found).values()
+    if "script" in job:
+        variables = [f"export {name}='{value}'" for name, value in job["variables"].items()]
+        return "\n".join([*variables, *job["script"]])
+    (given,) = (step["with"] for step in job["steps"] if "/actions/gate@" in step["uses"])
+    assert given.keys() <= yaml.safe_load(GATE.read_text(encoding="utf-8"))["inputs"].keys()
+    return f"JUDGELOOP_BUDGET={given['budget']} judgeloop {given['command']}"
 
 
 def expected(block):

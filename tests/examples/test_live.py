@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, completion, used
+from support.chat_server import completion, used
 from support.commandline import judgeloop
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "live"
@@ -29,13 +29,12 @@ def summary(request, _=0):
 
 
 @pytest.fixture
-def server(incidents, tmp_path, monkeypatch):
-    server = ChatServer(summary)
+def server(chat_server, incidents, tmp_path, monkeypatch):
+    chat_server.respond = summary
     shutil.copytree(incidents, tmp_path / "incidents")
     shutil.copytree(EXAMPLE, tmp_path / "live")
     monkeypatch.chdir(tmp_path / "live")
-    yield server
-    server.close()
+    return chat_server
 
 
 def typed(server):

@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer
 from support.commandline import judged_by
 from support.live import generated, of_both, system_flags, write_items, write_outputs
 from support.patience import PATIENCE_S
@@ -22,15 +22,9 @@ LIVE, IN_FLIGHT = "openai/better", 4
 
 
 @pytest.fixture
-def server():
-    def respond(request, n):
-        response = of_both(request)
-        response.delay_s = 0.1
-        return response
-
-    server = ChatServer(respond)
-    yield server
-    server.close()
+def server(chat_server):
+    chat_server.respond = lambda request, n: replace(of_both(request), delay_s=0.1)
+    return chat_server
 
 
 def killed_at_six(server, typed):

@@ -86,6 +86,16 @@ SAMPLES = {
         "result 1: there is no output: the provider failed: API error: 401 Unauthorized",
         [{"score": 1}, {"score": 0.5}],
     ),
+    "openai-evals": Sample(
+        text("openai_evals.jsonl"),
+        [
+            OutputRow("test-match.s1.0", "System: Be brief.\n\nUser: 2+2?", model="gpt-4.1-mini", output="4"),
+            OutputRow("test-match.s1.1", "The capital of France?", model="gpt-4.1-mini", output="Paris."),
+        ],
+        text("openai_evals_near_miss.jsonl"),
+        "line 3: expected one of samples, found 2; keep one of them in the file",
+        [{"correct": True}, {"correct": False}],
+    ),
     "helm": Sample(
         text("helm.json"),
         [OutputRow("id301", "Which planet is largest?\nA. Mars\nB. Jupiter", "Jupiter", None, "openai/gpt-4.1-mini", " B")],

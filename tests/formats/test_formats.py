@@ -277,6 +277,24 @@ def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
         read_outputs(path, epoch="mean")
 
 
+def test_promptfoo_may_write_its_results_as_json_lines(write):
+    results = json.loads(text("promptfoo.json"))["results"]["results"]
+    path = write("".join(f"{json.dumps(result)}\n" for result in results).encode())
+    assert rows_of(path) == SAMPLES["promptfoo"].outputs
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "meant"),
+    [
+        pytest.param("user_input", "response", "reference", id="Ragas"),
+        pytest.param("input", "actual_output", "expected_output", id="DeepEval"),
+    ],
+)
+def test_the_columns_of_other_libraries_are_known(asked, answered, meant, write):
+    path = write(json.dumps({asked: "2+2?", answered: "4", meant: "four"}).encode())
+    assert rows_of(path) == [OutputRow(prompt="2+2?", output="4", reference="four")]
+
+
 def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
     document = json.loads(text("promptfoo.json"))
     first, second = document["results"]["results"]

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, completion, used, verdict
+from support.chat_server import completion, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.live import generated, system_flags
 
@@ -24,18 +24,15 @@ LIVE = "openai/better"
 
 
 @pytest.fixture
-def server():
-    server = ChatServer(
-        lambda request, n: (
-            verdict("tie", usage=used(request))
-            if "response_format" in request
-            else completion(
-                TEXTS[int(request["messages"][-1]["content"].split()[-1])], usage=used(request)
-            )
+def server(chat_server):
+    chat_server.respond = lambda request, n: (
+        verdict("tie", usage=used(request))
+        if "response_format" in request
+        else completion(
+            TEXTS[int(request["messages"][-1]["content"].split()[-1])], usage=used(request)
         )
     )
-    yield server
-    server.close()
+    return chat_server
 
 
 def seen_by_judges(server, *command):
@@ -48,7 +45,7 @@ def seen_by_judges(server, *command):
     return sorted(MARKER.sub("", json.dumps(messages)) for messages in asked)
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 def test_a_live_output_reaches_the_judge_as_the_same_text_of_a_file_does(server):
     rows = [{"id": f"i{n}", "prompt": f"Say {n}"} for n in range(len(TEXTS))]
     Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -93,7 +93,7 @@ def paths(tmp_path):
     return tmp_path / "team.sqlite", tmp_path / "anna.sqlite", tmp_path / "ben.sqlite"
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 def test_ten_thousand_overlapping_rows_are_each_taken_once(paths):
     team, anna, ben = paths
     write(anna, {f"k{n}": n % 2 for n in range(6_000)}, in_flight=2)
@@ -120,7 +120,8 @@ def test_money_of_others_counts_for_no_budget_unless_the_caller_says_so(paths):
     merge(team, [anna], as_they_are(anna))
     theirs_p = 2 * COST_P + WORST_P
     assert spent(team) == {
-        "day": COST_P, "judge": COST_P, "run": COST_P, "state": COST_P, "elsewhere": theirs_p,
+        "day": COST_P, "systems": COST_P, "judge": COST_P, "run": COST_P, "state": COST_P,
+        "elsewhere": theirs_p,
     }  # fmt: skip
     with open_reader(team) as reader:
         assert len(list(reader.requests())) == 1, "an invoice is for what was spent here"

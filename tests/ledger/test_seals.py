@@ -294,7 +294,7 @@ def test_salvage_and_pruning_know_results_with_their_texts(path, tmp_path):
         connection.execute("DELETE FROM results WHERE run = 'one'")
     prune(target, "2020-01-01", verdicts=True)
     with open_reader(target) as reader:
-        assert list(reader.results()) == ["two"]
+        assert list(reader.headlines()) == ["two"]
         assert reader.result("two").texts == {"d2": "of both"}
     with closing(sqlite3.connect(target)) as connection:
         assert [one for (one,) in connection.execute("SELECT digest FROM judged")] == ["d2"]

@@ -58,12 +58,12 @@ def shows(said, secret=KEY):
 @each_form
 def test_no_form_of_a_key_is_left(form):
     said = redact(f"the server said {form}, and more", KEY)
-    assert "[key]" in said
+    assert "[masked key]" in said
     assert not shows(said)
 
 
 def test_a_key_of_words_is_masked_whole_and_its_words_are_not():
-    assert redact(f"for {WORDS.upper()}: no", WORDS) == "for [key]: no"
+    assert redact(f"for {WORDS.upper()}: no", WORDS) == "for [masked key]: no"
     assert redact("my-own-serve, own-server", WORDS) == "my-own-serve, own-server"
 
 
@@ -75,9 +75,9 @@ def test_a_key_of_words_is_masked_whole_and_its_words_are_not():
 def test_base64_shows_nothing_whatever_stands_around_the_key(key, before, after):
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         said = redact(encode(before + key.encode() + after).decode(), key)
-        assert "[key]" in said
+        assert "[masked key]" in said
         # What is left encodes the bytes around the key, and a few bits of the key's ends.
-        assert len(said) <= len(encode(before)) + len(encode(after)) + len("[key]") + 6
+        assert len(said) <= len(encode(before)) + len(encode(after)) + len("[masked key]") + 6
 
 
 @given(st.text(max_size=200))
@@ -92,7 +92,7 @@ def test_a_placeholder_is_no_secret():
 
 def test_every_text_of_a_json_value_is_redacted():
     value = {KEY: [KEY, {"a": f"x{KEY}"}], "n": 1.5, "none": None, "yes": True}
-    assert redacted(value, KEY) == {"[key]": ["[key]", {"a": "x[key]"}], "n": 1.5, "none": None, "yes": True}  # fmt: skip
+    assert redacted(value, KEY) == {"[masked key]": ["[masked key]", {"a": "x[masked key]"}], "n": 1.5, "none": None, "yes": True}  # fmt: skip
 
 
 @pytest.mark.parametrize("before", range(LONGEST_MESSAGE - 40, LONGEST_MESSAGE + 1, 8))

@@ -50,6 +50,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
     "deadline": {"deadline": 60.0},
+    "night": {"night": "2026-01-02"},
     "rpm": {"rpm": 5},
     "tpm": {"tpm": 5000},
     "run_dir": {"run_dir": "elsewhere"},

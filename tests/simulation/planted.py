@@ -266,7 +266,7 @@ PLANTED = [
     Planted(
         "a run that lives is taken for dead by one that waits",
         SQLITE,
-        "if lock is None or not _taken(lock, 0):",
+        "if lock is None or not taken(lock, 0):",
         "if lock is None:",
     ),
     Planted(

@@ -38,7 +38,7 @@ def test_every_promise_holds_in_many_runs_under_faults(group):
     simulate_all(GROUPS * QUICK + group * MANY, MANY)
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 @pytest.mark.parametrize("kind", ["is killed", "is cancelled", "is interrupted twice"])
 def test_every_promise_holds_whatever_the_step_at_which_a_run_ends(kind):
     with scratch() as folder:

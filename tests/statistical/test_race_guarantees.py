@@ -18,7 +18,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.levels import start
 from judgeloop.methods.stopping.best_of_many import Separated
 
-RUNS, SESSIONS = 1500, 150
+RUNS, SESSIONS, FEWER = 1500, 150, 60  # fewer where a session takes a second
 RISKS = (0.05, 0.1, 0.2)
 
 
@@ -83,7 +83,7 @@ def test_a_bound_ever_fails_with_at_most_its_risk(items, mean, capsys):
 @pytest.mark.parametrize(
     ("systems", "alike"),
     [
-        pytest.param(3, False, marks=pytest.mark.quick),
+        (3, False),
         (3, True),
         (6, False),
         (7, False),
@@ -112,14 +112,14 @@ def test_of_items_like_these_one_too_far_behind_is_named_with_at_most_the_risk(
     """In pairs and by levels; the one best system is just more than the gap ahead of all others."""
     rng, risk, named, open_ = np.random.default_rng([systems, alike]), 0.2, 0, 0
     rates = np.array([0.7] + [0.7 - gap / 2 - 0.001] * (systems - 2))
-    for seed in range(SESSIONS):
+    for seed in range(FEWER):
         draws = rng.random((1 if alike else systems - 1, 150))
         scores = np.vstack([(draws < rates[:, None]).astype(float), np.full(150, 0.5)])
         outcome = outcome_of(scores, seed, risk=risk, gap=gap, sampled=True)
         named, open_ = named + (outcome.winner not in {None, 0}), open_ + (outcome.winner is None)
         assert outcome.stop.kind is not StopKind.ALL_JUDGED
     title = f"items like these, m {systems}, gap {gap}, {open_} open"
-    check_risk(f"{title}, wrongly named", named, SESSIONS, risk, capsys)
+    check_risk(f"{title}, wrongly named", named, FEWER, risk, capsys)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05])
@@ -128,14 +128,14 @@ def test_in_pairs_every_gap_of_every_system_holds_at_once_with_at_most_the_risk(
     rng, risk, failed, systems = np.random.default_rng(7), 0.2, 0, 4
     rates = np.array([0.62, 0.6, 0.5, 0.45])
     true = 2 * (rates.max() - rates)
-    for _ in range(SESSIONS):
+    for _ in range(FEWER):
         levels, ever = start(systems + 1, systems, risk, UNLIMITED, 60, gap=gap), False
         for _ in range(15):
             rows = [dict(enumerate((rng.random(systems) < rates).astype(float))) for _ in range(4)]
             levels = levels.after(rows)
             ever |= any(levels.gap_of(one) < true[one] - 1e-9 for one in range(systems))
         failed += ever
-    check_risk(f"all gaps at any time, gap {gap}", failed, SESSIONS, risk, capsys)
+    check_risk(f"all gaps at any time, gap {gap}", failed, FEWER, risk, capsys)
 
 
 @pytest.mark.parametrize("systems", [4, 9])
@@ -143,7 +143,7 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
     rng = np.random.default_rng(systems)
     scores = pool(systems, 60, 0.1, rng)
     totals, risk, failed = scores.sum(axis=1), 0.2, 0
-    for seed in range(SESSIONS):
+    for seed in range(FEWER):
         levels = start(systems, systems - 1, risk, 60, 60)
         order, ever = np.random.default_rng(seed).permutation(60), False
         while wanted := levels.wanted(0.0):
@@ -161,7 +161,7 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
                 behind = 2 * (totals.max() - totals[levels.leader]) / 60
                 ever |= behind > levels.gap + 1e-9
         failed += ever
-    check_risk(f"the gap at any time, m {systems}", failed, SESSIONS, risk, capsys)
+    check_risk(f"the gap at any time, m {systems}", failed, FEWER, risk, capsys)
 
 
 @pytest.mark.parametrize("selector", ["race", "random"])

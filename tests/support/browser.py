@@ -58,10 +58,6 @@ class Browser:
         metrics = {"deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, **metrics)
 
-    def script(self, *, allowed: bool) -> None:
-        """Allow the scripts of pages that are opened from now on, or forbid them."""
-        self._cdp("Emulation.setScriptExecutionDisabled", value=not allowed)
-
     def open(self, page: Path) -> None:
         """Open a file and wait until it is loaded."""
         self._do("url", {"url": page.resolve().as_uri()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,13 @@ def of_both(request: dict[str, Any], _: int = 0) -> Response:
         return verdict(goodness(request), usage=used(request))
     good = "good " if request["model"].startswith("better") else "plain "
     return completion(f"{good}{number_of(request)}", usage=used(request))
+
+
+def systems_say(server: ChatServer, say: Callable[[dict[str, Any], int], Response]) -> None:
+    """Let the systems answer by `say`; the judge is honest."""
+    server.respond = lambda request, n: (
+        of_both(request) if "response_format" in request else say(request, n)
+    )
 
 
 def generated(server: ChatServer, model: str = "") -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ PAGES = [
 # A page with this comment is read from top to bottom: its blocks share a folder.
 IN_ORDER = "<!-- blocks are run in order, in one folder -->"
 BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
-RUN = ("sh", "console", "python")
+RUN = ("sh", "console", "python", "yaml")
 
 
 @dataclass(frozen=True)

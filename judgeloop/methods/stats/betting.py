@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 # recorded verdicts (docs/results).
 BETS = (np.arange(40) + 0.5) / 40
 STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
-HALVINGS = 40
+HALVINGS = 32  # of [-1, 1]: to 5e-10
 
 
 class Wealth(NamedTuple):

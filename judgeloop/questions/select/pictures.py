@@ -44,10 +44,10 @@ def course_of(
         chunk = [label for step in steps[begin : begin + size] for label in step]
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
-        for system, level in enumerate(levels.each):
-            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
-            ends[system] = len(lower) + 1 if levels.in_question[system] else ends[system]
         least = levels.each[leader].lower(levels.lower_risk)
+        for system, (level, upper) in enumerate(zip(levels.each, levels.uppers, strict=True)):
+            uppers[system].append((judged, PER_CENT * level.upper / levels.items))
+            ends[system] = len(lower) + 1 if upper >= least else ends[system]
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
         Line(name, "other", tuple(points[: end + 1]))

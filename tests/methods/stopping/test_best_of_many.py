@@ -79,7 +79,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.first
+@pytest.mark.simulation
 @pytest.mark.parametrize("within", [True, False], ids=["gap", "best"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_over_all_orders_a_wrong_system_is_ever_named_with_at_most_the_risk(field, within):

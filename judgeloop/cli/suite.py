@@ -1,0 +1,205 @@
+"""The command `suite`: many questions in one file, asked in one night within one budget."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeloop.cli.commands import FIELDS, SETTINGS
+from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import settings_command
+from judgeloop.cli.progress import explained
+from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.core.money import show_usd
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import render, render_short
+
+if TYPE_CHECKING:
+    from judgeloop.report.run_result import RunResult
+    from judgeloop.settings.sources import Read
+    from judgeloop.suite.config import SuiteConfig
+    from judgeloop.suite.pairs import Layer, Pair
+    from judgeloop.suite.run import Ended
+    from judgeloop.suite.summary import Line, Summary
+
+LONGEST = 80  # characters of the name of a file
+HELP = """Ask many questions within one budget, all at the same time.
+
+FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
+caller names addresses, keys and code. The budget is shared equally, and what a decided pair leaves goes to the others.
+Rerun the command to continue the night; no verdict is paid twice.
+
+\b
+Example:
+  judgeloop suite nightly.toml --budget '$3' -o night.html -o night.xml
+
+Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the judge or a system failed, 5 a gate failed,
+3 undecided, 0 all passed; 1 if another process works on this night."""
+
+
+def suite() -> click.Command:
+    """Return the command `suite`."""
+    return settings_command("suite", _suite, HELP)
+
+
+def _suite(*, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
+    from judgeloop.cli.files import check_outputs, json_text, unfinished
+    from judgeloop.suite.summary import Summary
+
+    read: Read = click.get_current_context().obj
+    with explained(), unfinished(output, "suite"):
+        pairs, config = _asked(given, read)
+        check_outputs(output, [config.file, config.ledger])
+        night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
+        ends, before_p = _run(pairs, config, night, read, quiet=quiet or json)
+        found = Summary(
+            night=night,
+            budget_p=config.budget_p or 0,
+            lines=tuple(map(_line, ends)),
+            before_p=before_p,
+        )
+        results = _keep(ends, read)
+        values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
+        try:
+            show(values if json else f"{shown(found.page, width=columns())}\n")
+        finally:
+            _write(found, values, results, output)
+        raise click.exceptions.Exit(found.exit_code)
+
+
+def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:
+    """Return the pairs and the settings of the suite: the caller's over those of its file.
+
+    Raises:
+        InputError: a setting or the file is wrong, or there is no budget.
+    """
+    from judgeloop.core.errors import InputError
+    from judgeloop.run.inputs import check_ledger
+    from judgeloop.settings.run_settings import within_ceiling
+    from judgeloop.settings.setting import declared
+    from judgeloop.suite.config import SuiteConfig
+    from judgeloop.suite.pairs import in_order, pairs_of, read_suite
+
+    base, flags = _layers(given, read)
+    file = Path(given["file"])
+    named = read.named is not None and file.resolve() == read.named.resolve()
+    suite = read_suite(file, FIELDS, trusted=named)
+    values: dict[str, Any] = {"file": file, "night": str(datetime.now().astimezone().date())}
+    for layer in in_order((base, suite.common, flags)):
+        values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
+    config = SuiteConfig.of(**values)
+    if "budget" not in values or config.budget is None:
+        raise InputError(
+            "`budget`: expected dollars for all pairs together, found none; give it on the command line, or "
+            f"as budget = 3.00 in [suite] of {file}"
+        )
+    check_ledger(config)
+    return pairs_of(suite, base, flags), within_ceiling(config, read.environment)
+
+
+def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
+    """Return what settings files say, and what the command line and the environment say."""
+    from judgeloop.suite.pairs import CALLER, Layer
+
+    context = click.get_current_context()
+    settings = context.meta[SETTINGS]
+    typed = click.core.ParameterSource.COMMANDLINE
+    files: dict[str, Any] = {}
+    flags: dict[str, Any] = {}
+    for name, value in given.items():
+        own = context.get_parameter_source(name) is typed or os.environ.get(settings[name].variable)
+        if value is not None:
+            (flags if own else files)[name] = value
+    return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
+
+
+def _run(
+    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, *, quiet: bool
+) -> tuple[list[Ended], int]:
+    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does."""
+    from judgeloop.cli.questions import catch_signals
+    from judgeloop.engine.state import Interruption
+    from judgeloop.ledger.opening import open_ledger
+    from judgeloop.suite.run import alone, run_suite
+
+    def tell(end: Ended) -> None:
+        if not quiet:
+            line = _line(end)
+            say(visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})"))
+
+    async def driven() -> tuple[list[Ended], int]:
+        asked = Interruption()
+        catch_signals(asked)
+        return await run_suite(
+            pairs, config, read.environment, ledger, night, interruption=asked, tell=tell
+        )
+
+    ledger = open_ledger(config.ledger, config.charge_to)
+    try:
+        with alone(config, ledger, night), kept_for_the_result():
+            return asyncio.run(driven())
+    finally:
+        ledger.close()
+
+
+def _line(end: Ended) -> Line:
+    return replace(end.line, headline=as_flags(end.line.headline))
+
+
+def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
+    """Keep the result of each pair as its own command would; return them as they are shown, by pair."""
+    from judgeloop.cli.questions import Asking, record
+
+    found = {}
+    for end in ends:
+        if end.result is not None:
+            result = Asking(end.pair.question).whole(end.ready, end.result, read)
+            if end.ready.booked:
+                record(end.ready, result, read)
+            found[end.pair.name] = result
+    return found
+
+
+def _write(
+    found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
+) -> None:
+    """Write the summary to every file; a page's links lead to reports in a folder of its name."""
+    from judgeloop.cli.files import write_output
+    from judgeloop.formats.own_files import make_folder, write_whole
+    from judgeloop.report.markdown import render_markdown
+
+    def page(path: Path) -> str:
+        folder, links = path.with_suffix(""), {}
+        make_folder(folder)
+        for number, (name, result) in enumerate(results.items(), 1):
+            links[name] = f"{folder.name}/{number:02}-{_slug(name)}.html"
+            write_output(path.parent / links[name], result)
+        return found.to_html(links)
+
+    forms: dict[str, Callable[[Path], str]] = {
+        ".json": lambda _: values,
+        ".md": lambda _: render_markdown(found.page),
+        ".txt": lambda _: f"{render(found.page)}\n",
+        ".csv": lambda _: found.to_csv(),
+        ".xml": lambda _: found.to_junit(),
+        ".html": page,
+    }
+    for path in output:
+        write_whole(path, forms[path.suffix](path))
+
+
+def _slug(name: str) -> str:
+    """Return a name as that of a file: letters, figures and hyphens.
+
+    >>> _slug("../eval: new")
+    'eval-new'
+    """
+    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST] or "suite"

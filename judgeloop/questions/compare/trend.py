@@ -1,0 +1,213 @@
+"""One pair of systems over its past runs: the gap of each, a picture, and whether it drifts.
+
+Reads results, returns figures, a table and a picture. Judges nothing anew and reads no ledger.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.stopping.anytime import gap_bounds
+from judgeloop.questions.compare.result import Result
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page, Table
+from judgeloop.report.pictures import Chart, Line
+from judgeloop.report.words import count
+
+DRIFT_RISK = 0.05
+FEWEST = 2  # runs that can contradict each other
+NEEDS = (
+    "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
+    "judge and on the number of items of the latest"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A run: `gap` is the share that the second system won less the share that it lost.
+
+    `name` is its night or its date. `gap` and its interval, as the run reported them, are None where the
+    items were picked. `fresh` says whether the test of drift counts it.
+    """
+
+    name: str
+    run: str
+    judged: int
+    gap: float | None
+    interval: tuple[float, float] | None
+    decision: str
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What the test says: the gaps between `low` and `high` fit all `runs` that it counts.
+
+    If `low` is above `high`, none does, and the gap is shown to drift.
+    """
+
+    runs: int
+    low: float
+    high: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether no single gap fits all runs."""
+        return self.low > self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The past runs of two systems, the oldest first; `drift` is None where it cannot be asked."""
+
+    systems: tuple[str, str]
+    points: tuple[Point, ...]
+    drift: Drift | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values as JSON has them."""
+        drift = None if self.drift is None else asdict(self.drift) | {"shown": self.drift.shown}
+        return asdict(self) | {"drift": drift, "risk": DRIFT_RISK}
+
+
+def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
+    """Return the trend of one or more runs, each with its name, the oldest first."""
+    counted = fresh([result for _, result in runs])
+    own = set(map(id, counted))
+    points = tuple(_point(name, one, fresh=id(one) in own) for name, one in runs)
+    first, second = runs[-1][1].setup.systems
+    return Trend((first, second), points, drift(counted))
+
+
+def fresh(results: Sequence[Result]) -> list[Result]:
+    """Return the results that the test of drift may count, in their order.
+
+    They are by the judges of the last, about as many items and the same population, and their
+    draws are uniform. Of several with one seed only the first counts: the others drew the same items in
+    the same order, where an unchanged output has an unchanged verdict. They would agree by design.
+    """
+    seeds, found = set[int](), list[Result]()
+    for one in results:
+        usable = one.bounds is not None and not one.gap_weighted and not one.gap_biased
+        if usable and _asked(one) == _asked(results[-1]) and one.setup.seed not in seeds:
+            seeds.add(one.setup.seed)
+            found.append(one)
+    return found
+
+
+def _asked(one: Result) -> tuple[object, ...]:
+    setup = one.setup
+    return setup.judges, setup.vote, setup.prompt, setup.rubric, setup.order, setup.about, one.items
+
+
+def drift(results: Sequence[Result], risk: float = DRIFT_RISK) -> Drift | None:
+    """Test the null hypothesis that the gap on items like these is the same in all runs; None for one run.
+
+    The runs from the k-th on are pooled, each item once, by its first verdict among them. Under the null
+    hypothesis each item that is new to such a pool is a new draw, whose verdict has the gap as its mean,
+    whatever was seen before. So bounds by betting (`gap_bounds`; Waudby-Smith & Ramdas 2024) ever
+    miss the gap with probability at most a_k = risk / (k (k + 1)), at the end of any run, and any of all
+    pools ever misses it with probability at most the sum of the a_k, which is at most the risk. So
+    intervals that have no gap in common ever turn up with probability at most the risk, for ever so
+    many runs and however often one looks. After Shekhar & Ramdas (2023), "Reducing sequential change
+    detection to sequential estimation", who intersect confidence sequences that begin at each time;
+    levels that sum to the risk bound the probability of any false alarm.
+    """
+    if len(results) < FEWEST:
+        return None
+    verdicts, last = list(map(_preferences, results)), len(results)
+    pools = [(0, end) for end in range(1, last + 1)] + [(begin, last) for begin in range(1, last)]
+    every = [_bounds(verdicts[k:end], risk / ((k + 1) * (k + 2))) for k, end in pools]
+    return Drift(last, max(low for low, _ in every), min(high for _, high in every))
+
+
+def _preferences(one: Result) -> dict[str, int | None]:
+    """Return 1 for each item that the second system won, -1 where the first did; None without a verdict."""
+    sides = {None: 0, one.setup.systems[1]: 1, one.setup.systems[0]: -1}
+    labels = (label for label in one.labels if label.in_decision)
+    return {label.item_id: None if label.score is None else sides[label.winner] for label in labels}
+
+
+def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[float, float]:
+    """Return bounds of the gap from the first verdict on each item; each is wrong with half of the risk."""
+    first: dict[str, int | None] = {}
+    for run in runs:
+        first = first | {item: verdict for item, verdict in run.items() if item not in first}
+    seen = list(first.values())
+    wins, ties, silent = (seen.count(1), seen.count(-1)), seen.count(0), seen.count(None)
+    tally = Tally(len(seen), wins, ties, silent, preferences=seen)
+    return gap_bounds(tally, UNLIMITED, risk / 2) or (-1.0, 1.0)
+
+
+def _point(name: str, one: Result, *, fresh: bool) -> Point:
+    sign = 1.0 if one.leader == one.setup.systems[1] else -1.0
+    known = one.gap is not None and not one.gap_biased
+    low, high = sorted(sign * end for end in one.gap_interval or (0.0, 0.0))
+    return Point(
+        name,
+        one.setup.run,
+        one.judged,
+        0.0 + sign * (one.gap or 0.0) if known else None,
+        (low, high) if known and one.gap_interval else None,
+        one.page.headline,
+        fresh,
+    )
+
+
+def said(trend: Trend) -> str:
+    """Return in words whether the gap drifts, under which null hypothesis, or why that cannot be asked."""
+    if trend.drift is None:
+        return f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
+    null = (
+        "the null hypothesis that the gap on items like these is the same in all "
+        f"{trend.drift.runs} runs with fresh draws"
+    )
+    by = f"at a risk of {DRIFT_RISK:g}, however often one looks (Shekhar & Ramdas 2023)"
+    low, high = f"{trend.drift.low:+.2f}", f"{trend.drift.high:+.2f}"
+    if trend.drift.shown:
+        return f"Is it drifting? Yes: {null} is rejected {by}. No gap fits all of them."
+    return f"Is it drifting? Not shown: {null} is not rejected {by}. Gaps from {low} to {high} fit all."
+
+
+def page_of(trend: Trend) -> Page:
+    """Return the trend as a table, and what is said of it."""
+    second = visible(trend.systems[1])
+    columns = ("began", "run", "judged", "gap", "interval", "fresh draws")
+    rows = tuple(
+        (
+            visible(one.name),
+            one.run,
+            f"{one.judged:,}",
+            "" if one.gap is None else f"{one.gap:+.2f}",
+            "" if one.interval is None else "{:+.2f} to {:+.2f}".format(*one.interval),
+            "yes" if one.fresh else "no",
+        )
+        for one in trend.points
+    )
+    head = f"The gap of {second}: the share won less the share lost, in {count(len(rows), 'run')}"
+    return Page(head, (), (said(trend),), (Table("", columns, rows),))
+
+
+def picture(trend: Trend) -> Chart:
+    """Return the gaps with their intervals, in points of a hundred, by the number of the run."""
+    first, second = map(visible, trend.systems)
+    known = [(n, one) for n, one in enumerate(trend.points, start=1) if one.gap is not None]
+    gaps = tuple((float(n), 100 * (one.gap or 0.0)) for n, one in known)
+    bounds = [(float(n), *one.interval) for n, one in known if one.interval]
+    lower, upper = (tuple((x, 100 * y[side]) for x, *y in bounds) for side in (0, 1))
+    return Chart(
+        f"The gap of {second} by run",
+        f"The gap of {second} over {first} in {count(len(gaps), 'run')}, the oldest first.",
+        "runs, the oldest first",
+        (
+            Line(f"{gaps[-1][1]:+.0f} %" if gaps else "", "lead", gaps or ((0.0, 0.0),)),
+            *(Line("", "bound", side) for side in (lower, upper) if side),
+        ),
+        note=said(trend),
+        above=f"{second} ahead",
+        below=f"{first} ahead",
+        band=(lower, upper) if bounds else None,
+        unit=" %",
+    )

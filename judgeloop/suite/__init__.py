@@ -1,0 +1,1 @@
+"""Many questions in one file, asked in one night within one budget."""

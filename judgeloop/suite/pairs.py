@@ -1,0 +1,289 @@
+"""Reads the pairs of a suite: which question about which systems, with which settings and conditions.
+
+A suite's file has the tables of a settings file, `[suite]` and `[shared]`, for all pairs, and a table
+`[pairs.NAME]` for each. It is data, as a settings file that was merely found (`settings/trust.py`), unless the
+caller also names it by --config. What the caller says wins over it. An error in a pair's table is that pair's
+alone. Reads no outputs and asks no judge.
+"""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.own_files import outside
+from judgeloop.questions.question import QUESTIONS, Question
+from judgeloop.settings.setting import alternatives, declared, key, variable
+from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
+from judgeloop.settings.trust import FoundFile, NotTaken
+from judgeloop.suite.config import SuiteConfig
+from judgeloop.systems.catalogue import system_row
+
+Asked = Question[Any, Any, Any]
+CALLER = "the caller"
+# What can make a result fail. A file may add to the caller's, and change or remove none of them.
+CONDITIONS = (
+    "require_winner", "min_gap", "not_worse", "by_group", "max_flips", "require_score",
+    "fail_on_warning", "controls",
+)  # fmt: skip
+OFF = (False, "off")  # values that take a condition away
+OWN = ("question", "systems")  # keys of a pair's table beside its settings
+# What is set for all pairs together, and what would be the same file for all.
+RUN_DIR = "run_dir"
+WHOLE = {*declared(SuiteConfig), RUN_DIR} - {"budget"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings by name, from one place; `trusted` if it is the caller's word."""
+
+    origin: str
+    values: Mapping[str, Any]
+    trusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question to ask. `name` is unique in its suite.
+
+    `values` are its settings by name, systems included, and `gate` its conditions, each with who set it.
+    `problem` says why it cannot be asked; empty if it can.
+    """
+
+    name: str
+    question: Asked
+    values: Mapping[str, Any] = field(default_factory=dict)
+    gate: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFile:
+    """A suite's file. `common` are the settings of all pairs. `found` is None if it is the caller's word."""
+
+    path: Path
+    commands: Commands
+    common: Layer
+    pairs: Mapping[str, Any]
+    found: FoundFile | None
+
+    @property
+    def folder(self) -> Path:
+        """Where its paths begin: its own folder, or the working folder if it is the caller's word."""
+        return self.found.folder if self.found else Path.cwd()
+
+
+def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
+    """Read the file of a suite; its pairs are not looked at yet.
+
+    Raises:
+        DataError: it is no TOML or has no pairs, or [suite] or [shared] sets what it may not.
+    """
+    folder, working = path.absolute().parent.resolve(), Path.cwd()
+    found = None if trusted else FoundFile(path, folder, working, named=True)
+    tables = parsed(path)
+    pairs = tables.get(PAIRS)
+    if not isinstance(pairs, dict) or not pairs:
+        raise DataError(path, f"expected a table [{PAIRS}.NAME] for each pair, found none")
+    values = _taken(tables_for(commands, ("suite",), path, tables, found))
+    known = {
+        *declared(SuiteConfig),
+        *(name for one in QUESTIONS for name in declared(one.settings())),
+    }
+    if others := values.keys() - known:
+        raise DataError(path, f"[suite] {key(min(others))}: give it on the command line")
+    return SuiteFile(path, commands, Layer(path.name, values, trusted), pairs, found)
+
+
+def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
+    """Return the pairs of a suite in the order of the file; a pattern may stand for several.
+
+    `base` holds what settings files say, and `flags` what the command line and the environment say.
+
+    Raises:
+        InputError: two pairs have one name, or a setting of a live system belongs to none of a pair.
+    """
+    tables = [table for table in suite.pairs.values() if isinstance(table, dict)]
+    named = tuple(f"{one}." for table in tables for one in _listed(table.get("systems")))
+    for layer in (base, suite.common, flags):
+        if RUN_DIR in layer.values:
+            raise InputError(f"`{RUN_DIR}`: each pair has a folder of its own; leave it out")
+        for entry in _listed(layer.values.get(SYSTEM)):
+            if not entry.startswith(named):
+                what = entry.partition("=")[0]
+                raise InputError(f"`system={what}=…`: it belongs to no system of a pair")
+    found: dict[str, Pair] = {}
+    for name, table in suite.pairs.items():
+        for one in _of_table(suite, name, table, base, flags):
+            if found.setdefault(one.name, one) is not one:
+                raise DataError(suite.path, f"two pairs have the name {one.name!r}; rename one")
+    return list(found.values())
+
+
+def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer) -> Iterator[Pair]:
+    """Yield the pairs of a table, or one with the problem that it has."""
+    question: Asked = QUESTIONS[0]
+    try:
+        if not isinstance(table, dict):
+            raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
+        question = _question(suite, table.get("question", question.name))
+        own = replace(suite.common, values=_own_values(suite, table, question))
+        layers = [base, suite.common, own, flags]
+        values, gate = _merged(layers, question)
+        values["budget"] = own.values.get("budget")  # not that of all pairs
+        options = [one for layer in layers for one in _listed(layer.values.get(SYSTEM))]
+        places = [_places(suite, one, options) for one in _listed(table.get("systems"))]
+        for tail, given in _asked(question, places):
+            live = [f"{one}." for one in _flat(given.values()) if isinstance(one, str)]
+            chosen = [one for one in options if one.startswith(tuple(live))]
+            yield Pair(f"{name}{tail}", question, values | given | {SYSTEM: chosen or None}, gate)
+    except InputError as error:
+        yield Pair(name, question, problem=str(error))
+
+
+def _question(suite: SuiteFile, wanted: object) -> Asked:
+    names = [one.name for one in QUESTIONS]
+    if wanted not in names:
+        raise DataError(suite.path, f"question: expected {alternatives(names)}, found {wanted!r}")
+    return QUESTIONS[names.index(str(wanted))]
+
+
+def _own_values(suite: SuiteFile, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
+    """Return the settings in a pair's table by name, as in a table of the question's command.
+
+    Raises:
+        DataError: there is no such setting, it is set for all pairs, or only the caller may set it.
+    """
+    rest = {given: value for given, value in table.items() if given not in OWN}
+    place = (question.name,)
+    values = _taken(
+        tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found)
+    )
+    for name in values:
+        if name in WHOLE or name not in declared(question.settings()):
+            raise DataError(
+                suite.path,
+                f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}",
+            )
+    return values
+
+
+def _taken(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
+
+
+def _merged(
+    layers: Sequence[Layer], question: Asked
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """Return the values of all layers, the caller's over a file's, and the conditions among them.
+
+    Raises:
+        InputError: a file changes or removes a condition of the caller's, or the question has none such.
+    """
+    known = {
+        name for name, one in declared(question.settings()).items() if not one.setting.argument
+    }
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for name in CONDITIONS:
+        _check_condition(name, layers, known)
+    for layer in in_order(layers):
+        for name in layer.values.keys() & (known - WHOLE):
+            values[name], origins[name] = layer.values[name], layer.origin
+    gate = [name for name in CONDITIONS if name in values]
+    return values, tuple((f"{key(name)} = {values[name]}", origins[name]) for name in gate)
+
+
+def in_order(layers: Iterable[Layer]) -> list[Layer]:
+    """Return the layers in the order in which they win: what a file says first, the caller's word last."""
+    return sorted(layers, key=lambda layer: layer.trusted)
+
+
+def _check_condition(name: str, layers: Sequence[Layer], known: set[str]) -> None:
+    callers = [one.values[name] for one in layers if one.trusted and name in one.values]
+    gated = any(one.trusted and one.values.keys() & set(CONDITIONS) for one in layers)
+    if callers and name not in known:
+        raise InputError(f"`{name}={callers[-1]}`: {CALLER} requires it, and this question cannot")
+    for one in layers:
+        value = one.values.get(name)
+        if one.trusted or value is None:
+            continue
+        if (callers and str(value) != str(callers[-1])) or (gated and value in OFF):
+            raise InputError(
+                f"{one.origin} sets {key(name)} = {value!r}, and {CALLER} has conditions of which a file may "
+                "change or remove none; leave it out there"
+            )
+
+
+def _places(
+    suite: SuiteFile, text: object, options: Sequence[str]
+) -> tuple[bool, list[Path | str]]:
+    """Return whether a text is a pattern, and the systems that it names: one that answers live, or files.
+
+    Raises:
+        InputError: a pattern matches nothing, a path leads outside, or only the caller may name the system.
+    """
+    if not isinstance(text, str) or not text.isprintable():
+        raise DataError(suite.path, f"systems: expected names, paths and patterns, found {text!r}")
+    row = system_row(text)
+    if row is not None and row.prefix:
+        if suite.found and row.runs_code and not any(one.startswith(f"{text}.") for one in options):
+            raise InputError(
+                f"systems: {text!r} runs code, which {CALLER} alone may name, in a table [systems.{text!r}] "
+                "of a file that --config names, or with --system"
+            )
+        return False, [text]
+    folder, working = suite.folder, Path.cwd()
+    pattern = bool(set(text) & set("*?[")) and not (folder / text).exists()
+    found = [text]
+    if pattern:  # an absolute one, too, which only the caller may give
+        found = sorted(glob.glob(text, root_dir=folder, recursive=True))  # noqa: PTH207
+    if not found:
+        raise InputError(f"systems: the pattern {text!r} matches no file in {folder}")
+    for path in found:
+        if suite.found and (reason := outside(path, folder)):
+            suite.found.refuse("systems", reason, variable("config"))
+    return pattern, [Path(os.path.relpath(folder / path, working)) for path in found]
+
+
+def _asked(
+    question: Asked, places: Sequence[tuple[bool, list[Path | str]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield for each pair the tail of its name, and its systems by the names of the arguments.
+
+    The last of two systems may be a pattern, and stands for a pair with each file. So may the only one.
+
+    Raises:
+        InputError: there is another number of systems.
+    """
+    names = [name for name, one in declared(question.settings()).items() if one.setting.argument]
+    if declared(question.settings())[names[0]].repeated:
+        yield "", {names[0]: tuple(dict.fromkeys(_flat(one for _, one in places)))}
+        return
+    if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):
+        found = " and ".join(str(len(one)) for _, one in places) or "none"
+        raise InputError(
+            f"systems: {question.name} takes {len(names)}, of which only the last may be a pattern that "
+            f"matches several files; found {found}"
+        )
+    *first, (pattern, last) = places
+    fixed = {name: one[0] for name, (_, one) in zip(names, first, strict=False)}
+    others = [one for one in last if one not in fixed.values()]
+    if not others:
+        raise InputError(f"systems: there is no other system than {last[0]}")
+    stems = {Path(one).stem for one in others}
+    for one in others:
+        tail = Path(one).stem if len(stems) == len(others) else Path(one).with_suffix("").as_posix()
+        yield f" {tail}" if pattern else "", fixed | {names[-1]: one}
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return several values as they are, one as a list of it, and none as no list."""
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    return [one for value in values for one in _listed(value)]

@@ -1,0 +1,219 @@
+"""Asks all pairs of a suite within one sum: in rounds, at the same time, through one open ledger.
+
+Takes the pairs and the suite's settings; returns how each pair ended. `shares.py` says what each may cost.
+A pair that fails, whatever the reason, is an end like others. The ledger knows which runs a night has had, and a
+lock of it, which ends with its process, keeps a second start away. Prints nothing and writes no file.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
+from judgeloop.core.ledger import Ledger
+from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import StopKind
+from judgeloop.engine.state import Interruption, unobserved
+from judgeloop.ledger.opening import open_reader
+from judgeloop.report.run_result import RunResult
+from judgeloop.suite.config import SuiteConfig
+from judgeloop.suite.pairs import Pair
+from judgeloop.suite.shares import Account, allot
+from judgeloop.suite.summary import Line
+
+OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
+SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could."""
+
+    pair: Pair
+    ready: Any = None
+    result: RunResult | None = None
+    error: Exception | None = None
+    charged_p: int = 0
+
+    @property
+    def line(self) -> Line:
+        """Its line of the summary."""
+        result, error = self.result, self.error
+        known = f"unexpected {type(error).__name__}: " * (not isinstance(error, JudgeloopError))
+        line = Line(
+            name=self.pair.name,
+            question=self.pair.question.name,
+            exit_code=EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR,
+            headline=f"{known}{error}",
+            systems=self.ready.pool.systems if self.ready else (),
+            charged_p=self.charged_p,
+            run=self.ready.run_id if self.ready else "",
+            gate=self.pair.gate,
+        )
+        if result is None:
+            return line
+        return replace(
+            line,
+            exit_code=result.exit_code,
+            headline=result.page.headline,
+            winner=result.winner,
+            judged=result.judged,
+        )
+
+
+@contextmanager
+def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
+    """Keep every other process from a night until the context ends.
+
+    Raises:
+        LedgerError: another process works on it; says which.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(ledger.only_run(night))
+        except LedgerError:
+            with open_reader(config.ledger) as reader:
+                notes = [run.note for run in reader.runs() if run.note.night == night]
+            last = max(notes, key=lambda note: note.since, default=None)
+            who = f"{last.process}, since {last.since}" if last else "another process"
+            raise LedgerError(
+                f"the night {night} is being worked on by {who}; wait until it ends. The same command then "
+                "gives its result, and no verdict is paid twice"
+            ) from None
+        yield
+
+
+async def run_suite(
+    pairs: Sequence[Pair],
+    config: SuiteConfig,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    night: str,
+    *,
+    interruption: Interruption,
+    tell: Callable[[Ended], None],
+) -> tuple[list[Ended], int]:
+    """Return how each pair ended, in their order, and what other runs of the night were charged before.
+
+    `tell` gets each end as soon as it is final.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    suite = _Suite(config, environment, ledger, night, interruption, tell)
+    with interruption.within(config.deadline):
+        return await suite.run(pairs)
+
+
+@final
+@dataclass(slots=True)
+class _Suite:
+    """A suite that runs: what is known of each pair by its name."""
+
+    config: SuiteConfig
+    environment: Mapping[str, str]
+    ledger: Ledger
+    night: str
+    interruption: Interruption
+    tell: Callable[[Ended], None]
+    accounts: dict[str, Account] = field(default_factory=dict)
+    ends: dict[str, Ended] = field(default_factory=dict)
+
+    async def run(self, pairs: Sequence[Pair]) -> tuple[list[Ended], int]:
+        """Prepare all pairs, and let them run in rounds until none can go on."""
+        with open_reader(self.config.ledger) as reader:
+            runs = {run.id: run for run in reader.runs()}
+        charged = {run: one.charged_p for run, one in runs.items()}
+        for pair in pairs:
+            self._open(pair, charged)
+        own = {self.ends[name].ready.run_id for name in self.accounts}
+        before_p = sum(
+            one.charged_p
+            for one in runs.values()
+            if one.note.night == self.night and one.id not in own
+        )
+        while budgets := allot((self.config.budget_p or 0) - before_p, self.accounts):
+            at_once = min(len(budgets), self.config.concurrency, self.config.rpm or len(budgets))
+            places = asyncio.Semaphore(at_once)
+            rounds = (self._round(*each, at_once, places) for each in budgets.items())
+            for failed in await asyncio.gather(*rounds, return_exceptions=True):
+                if failed is not None:  # the ledger's, and nothing is in flight any more
+                    raise failed
+        for name, account in self.accounts.items():
+            if not account.closed:
+                self.tell(self.ends[name])
+        return [self.ends[pair.name] for pair in pairs], before_p
+
+    def _open(self, pair: Pair, charged: Mapping[str, int]) -> None:
+        """Prepare a pair; one that cannot be asked ends."""
+        try:
+            ready = self._prepared(pair)
+            for other in self.ends.values():
+                _check(
+                    other.ready is None or other.ready.run_id != ready.run_id,
+                    f"it asks the same as the pair {other.pair.name}, which answers it",
+                )
+        except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
+            self.ends[pair.name] = Ended(pair, error=error)
+            self.tell(self.ends[pair.name])
+            return
+        limit_p = None if pair.values.get("budget") is None else ready.config.budget_p
+        self.ends[pair.name] = Ended(pair, ready)
+        self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
+
+    def _prepared(self, pair: Pair) -> Any:
+        """Return a pair that is ready to run."""
+        _check(not pair.problem, pair.problem)
+        values = {name: getattr(self.config, name) for name in ("budget", *OF_ALL)}
+        given = {name: one for name, one in pair.values.items() if one is not None}
+        config = pair.question.settings().of(**values | given)
+        ready = pair.question.load().prepare(config, self.environment)
+        _check(
+            not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite"
+        )
+        return replace(ready, ledger=self.ledger, night=self.night)
+
+    async def _round(
+        self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore
+    ) -> None:
+        """Let a pair run up to its budget, and note what is known of it then."""
+        account, last = self.accounts[name], self.ends[name]
+        async with places:
+            end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
+            spent = await self.ledger.spend(last.ready.run_id, None)
+        short = end.result is not None and end.result.stop_reason is StopKind.BUDGET
+        self.ends[name] = replace(end, charged_p=spent.charged_p)
+        self.accounts[name] = replace(
+            account,
+            charged_p=spent.charged_p,
+            given_p=budget_p,
+            need_p=end.result.spend.next_p if end.result is not None else 0,
+            closed=not short,
+        )
+        if not short:
+            self.tell(self.ends[name])
+
+    async def _end_of(self, last: Ended, budget_p: int, at_once: int, *, again: bool) -> Ended:
+        """Run a pair; after its first round it is prepared anew, as its parts have been used."""
+        pair, ready = last.pair, last.ready
+        limits = {name: getattr(self.config, name) for name in SHARED}
+        pace = {name: max(1, most // at_once) for name, most in limits.items() if most is not None}
+        try:
+            if again:
+                ready = self._prepared(pair)
+                same = ready.run_id == last.ready.run_id
+                _check(same, "its files were changed while the suite ran; start it again")
+            config = replace(ready.config, budget=to_usd(budget_p), deadline=None, **pace)
+            ready = replace(ready, config=config)
+            run = pair.question.load().run
+            result = await run(ready, interruption=self.interruption, observe=unobserved)
+        except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
+            return Ended(pair, last.ready, error=error)
+        return Ended(pair, ready, result)
+
+
+def _check(holds: bool, problem: str) -> None:  # noqa: FBT001 - what must hold
+    if not holds:
+        raise InputError(problem)

@@ -1,0 +1,155 @@
+"""The summary of a night: a line for each pair, its exit code, and the page that all forms are made of.
+
+Pure: the ends of the pairs in, values and texts out.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from judgeloop.core.errors import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_JUDGE,
+    EXIT_OTHER_WON,
+    EXIT_UNDECIDED,
+    EXIT_USAGE,
+)
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.report.escaping import csv_cell, visible
+from judgeloop.report.html import render_index
+from judgeloop.report.junit import render_ends
+from judgeloop.report.page import Page, Section, Table
+from judgeloop.report.words import count
+
+# The exit codes of pairs in words, the worst first: it is that of the suite.
+STATES = {
+    EXIT_INTERRUPTED: "interrupted",
+    EXIT_USAGE: "wrong input",
+    EXIT_ERROR: "error",
+    EXIT_JUDGE: "judge failed",
+    EXIT_OTHER_WON: "failed",
+    EXIT_UNDECIDED: "undecided",
+    0: "passed",
+}
+COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """How a pair ended.
+
+    - `name`, `question`, `systems`: what was asked; no systems if they could not be read
+    - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
+    - `winner`: the system that is named; None without one
+    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars
+    - `run`: the run's id; empty if none began
+    - `gate`: each condition, with who set it
+    """
+
+    name: str
+    question: str
+    exit_code: int
+    headline: str
+    systems: tuple[str, ...] = ()
+    winner: str | None = None
+    judged: int = 0
+    charged_p: int = 0
+    run: str = ""
+    gate: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line in a table."""
+        state, cost = STATES[self.exit_code], show_usd(self.charged_p)
+        figures = (f"{self.judged:,}", cost, str(self.exit_code))
+        return visible(self.name), state, visible(self.winner or ""), *figures
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the line as JSON values."""
+        values = asdict(self) | {"state": STATES[self.exit_code]}
+        return values | {"charged_usd": float(to_usd(values.pop("charged_p")))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a night brought; `budget_p` is its sum in picodollars.
+
+    `before_p` is what other runs of the same night were charged, before the file was changed.
+    """
+
+    night: str
+    budget_p: int
+    lines: tuple[Line, ...]
+    before_p: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """The worst exit code of the pairs."""
+        return worst(one.exit_code for one in self.lines)
+
+    @property
+    def charged_p(self) -> int:
+        """What all runs of this night were charged, in picodollars."""
+        return self.before_p + sum(one.charged_p for one in self.lines)
+
+    @property
+    def page(self) -> Page:
+        """The summary as text, whatever the form."""
+        states = [STATES[one.exit_code] for one in self.lines]
+        kinds = (f"{states.count(state)} {state}" for state in STATES.values() if state in states)
+        headline = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
+        before = f", {show_usd(self.before_p)} of it with other settings" if self.before_p else ""
+        cost = (
+            f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
+        )
+        gates = tuple(
+            (visible(one.name), visible("; ".join(f"{what} ({by})" for what, by in one.gate)))
+            for one in self.lines
+            if one.gate
+        )
+        return Page(
+            visible(headline),
+            tuple((visible(one.name), visible(one.headline)) for one in self.lines),
+            (cost,),
+            tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines)),),
+            notes=(Section("Conditions, and who set them", gates),) if gates else (),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON values."""
+        return {
+            "job": "suite",
+            "night": self.night,
+            "exit_code": self.exit_code,
+            "budget_usd": float(to_usd(self.budget_p)),
+            "charged_usd": float(to_usd(self.charged_p)),
+            "pairs": [one.to_json() for one in self.lines],
+        }
+
+    def to_csv(self) -> str:
+        """Return the table as a spreadsheet reads it."""
+        file = io.StringIO()
+        rows = (COLUMNS, *(one.cells for one in self.lines))
+        csv.writer(file, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+        return file.getvalue()
+
+    def to_junit(self) -> str:
+        """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0."""
+        ends = ((one.name, one.exit_code, one.headline) for one in self.lines)
+        return render_ends("suite", ends)
+
+    def to_html(self, links: Mapping[str, str]) -> str:
+        """Return an HTML page; `links` lead from pairs to their reports, by name."""
+        return render_index(self.page, {visible(name): link for name, link in links.items()})
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the exit code of a suite whose pairs end with `codes`.
+
+    >>> worst([0, 3, 5, 0]), worst([4, 1, 2]), worst([1, 4])
+    (5, 2, 1)
+    """
+    return min(codes, key=list(STATES).index)

@@ -1,0 +1,102 @@
+"""The trend of a pair: its test of drift, and the gap from one side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from support.results import make_result
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.questions.compare.trend import (
+    DRIFT_RISK,
+    drift,
+    fresh,
+    page_of,
+    picture,
+    said,
+    trend_of,
+)
+from judgeloop.report.page import render
+from judgeloop.report.svg import draw
+
+RUNS = 120
+
+
+def run_of(scores, *, places=None, **changes):
+    """A result of these scores of "small", with uniform draws."""
+    places = range(len(scores)) if places is None else places
+    labels = tuple(
+        Label(Choice(int(n), 0.01), Verdict(score)) for n, score in zip(places, scores, strict=True)
+    )
+    wins = (sum(score == 1 for score in scores), sum(score == 0 for score in scores))
+    tally = Tally(items=1000, wins=wins, ties=len(scores) - sum(wins))
+    return make_result(labels=labels, tally=tally, **changes)
+
+
+def seeded(*runs):
+    return [run_of(scores, seed=seed) for seed, scores in enumerate(runs)]
+
+
+def test_a_gap_that_turns_is_drift_and_one_that_stays_is_not():
+    assert drift(seeded([0.0] * 40, [1.0] * 40)).shown
+    assert not drift(seeded([0.0] * 40, [0.0] * 40)).shown
+    one_by_one = [run_of([0.0] * 15, places=range(at, at + 15), seed=at) for at in (0, 15, 30)]
+    after = [run_of([1.0] * 15, places=range(at, at + 15), seed=at + 1) for at in (0, 15, 30)]
+    assert drift(one_by_one + after).shown, "runs are pooled"
+    repeated = [replace(one) for one in [*seeded([0.0] * 4), *seeded([1.0] * 4)] * 20]
+    assert not drift(repeated).shown, "the same items again say nothing new"
+
+
+def test_one_run_or_one_seed_cannot_be_asked_about_drift_and_it_says_why():
+    found = trend_of([(day, run_of([0.0] * 40)) for day in ("monday", "tuesday")])
+    assert [one.fresh for one in found.points] == [True, False]
+    assert found.drift is None
+    assert "cannot be asked of these runs" in said(found)
+    assert "another --seed each" in said(found)
+
+
+@pytest.mark.parametrize(
+    "change", [{"judge": "human"}, {"rubric": "short"}, {"order": "random"}, {"items": 90}]
+)
+def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
+    items = {"tally": Tally(90, wins=(0, 9))} if "items" in change else {}
+    changes = {name: value for name, value in change.items() if name != "items"}
+    other = make_result(seed=1, **items, **changes)
+    assert fresh([other, make_result(seed=2)])[0].setup.seed == 2
+    assert len(fresh([make_result(seed=1), make_result(seed=2)])) == 2
+
+
+def test_the_gap_is_seen_from_the_second_system_whoever_leads():
+    found = trend_of([("a", run_of([1.0] * 3 + [0.0], seed=1)), ("b", run_of([0.0] * 4, seed=2))])
+    assert [one.gap for one in found.points] == [-0.5, 1.0]
+    low, high = found.points[0].interval
+    assert low <= -0.5 <= high
+    text = render(page_of(found))
+    assert "The null hypothesis" not in text
+    assert (
+        "the null hypothesis that the gap on items like these is the same in all 2 runs"
+        in " ".join(text.split())
+    )
+    assert "large ahead" in draw(picture(found))
+
+
+@pytest.mark.simulation
+@pytest.mark.quick
+def test_runs_that_stop_at_a_lead_on_shared_items_seldom_seem_to_drift():
+    rng, shown = np.random.default_rng(0), 0
+    for _ in range(RUNS):
+        chance = rng.beta(0.5, 0.5, 120)  # that the second system wins an item, on any night
+
+        def night(seed, chance=chance):
+            order = rng.permutation(len(chance))
+            won = np.where(rng.random(len(chance)) < chance[order], 1, -1)
+            ends = np.flatnonzero(np.abs(np.cumsum(won)) >= 6)
+            most = min(int(ends[0]) + 1 if len(ends) else 60, 60)
+            return run_of([float(one < 0) for one in won[:most]], places=order[:most], seed=seed)
+
+        shown += drift(list(map(night, range(4)))).shown
+    assert shown <= binom.ppf(0.999, RUNS, DRIFT_RISK)

@@ -1,0 +1,191 @@
+"""What a suite's file may say: its pairs, their systems, and nothing that is the caller's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judgeloop.cli.commands import FIELDS
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.suite.pairs import CALLER, Layer, pairs_of, read_suite
+
+NOTHING = Layer("judgeloop.toml", {}, trusted=False)
+
+
+@pytest.fixture(autouse=True)
+def outputs():
+    Path("new").mkdir()
+    for name in ("old", "new/a", "new/b"):
+        Path(f"{name}.jsonl").touch()
+
+
+def pairs(text, *, trusted=False, base=NOTHING, path="night.toml", **flags):
+    Path(path).write_text(text, encoding="utf-8")
+    return pairs_of(read_suite(Path(path), FIELDS, trusted=trusted), base, Layer(CALLER, flags))
+
+
+def pair(line, **more):
+    (found,) = pairs(f'[pairs.x]\nsystems = ["old.jsonl", "new/a.jsonl"]\n{line}', **more)
+    return found
+
+
+def test_a_pattern_stands_for_a_pair_with_each_other_file():
+    found = pairs('[pairs.all]\nsystems = ["old.jsonl", "**/*.jsonl"]\n[shared]\nrisk = 0.2')
+    assert [(one.name, str(one.values["second"])) for one in found] == [
+        ("all a", "new/a.jsonl"),
+        ("all b", "new/b.jsonl"),
+    ]
+    assert all(str(one.values["first"]) == "old.jsonl" for one in found)
+    assert all(one.values["risk"] == 0.2 for one in found)
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders():
+    for run in ("1", "2"):
+        Path(run).mkdir()
+        Path(run, "out.jsonl").touch()
+    found = pairs('[pairs.x]\nsystems = ["old.jsonl", "?/out.jsonl"]')
+    assert [one.name for one in found] == ["x 1/out", "x 2/out"]
+
+
+def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
+    one, *others = pairs(
+        '[pairs.best]\nquestion = "select"\nsystems = ["old.jsonl", "new/*"]\n'
+        '[pairs.score]\nquestion = "estimate"\nsystems = "new/*"'
+    )
+    assert list(map(str, one.values["outputs"])) == ["old.jsonl", "new/a.jsonl", "new/b.jsonl"]
+    assert [(each.name, str(each.values["outputs"])) for each in others] == [
+        ("score a", "new/a.jsonl"),
+        ("score b", "new/b.jsonl"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('systems = ["old.jsonl", "nope/*"]', "matches no file"),
+        ('systems = ["old.jsonl"]', "takes 2"),
+        ('systems = ["*/*", "old.jsonl"]', "only the last may be a pattern"),
+        ('systems = ["old.jsonl", "old*"]', "no other system"),
+        ('systems = ["old.jsonl", 3]', "expected names"),
+        ('systems = ["old.jsonl", "../*"]', "outside|matches no file"),
+        ('systems = ["old.jsonl", "/etc/hosts"]', "outside"),
+        ('systems = ["old.jsonl", ".env"]', "hidden"),
+        ('systems = ["old.jsonl", "command:sh evil"]', "runs code"),
+        ('systems = ["old.jsonl", "python:evil:ask"]', "runs code"),
+        ('question = "contrast"', "expected compare, select or estimate"),
+        ("riks = 0.2", "did you mean risk"),
+        ('first = "old.jsonl"', "no setting 'first'"),
+        ("quiet = true", "for all pairs together"),
+        ('ledger = "other.sqlite"', "for all pairs together"),
+        ("concurrency = 3", "for all pairs together"),
+        ('judge = "python:evil:judge"', "runs code"),
+        ('judge-base-url = "http://elsewhere"', "only the caller"),
+        ("allow-plugins = true", "only the caller"),
+        ("budget = 50", "not raise"),
+        ('items = "/etc/passwd"', "outside"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_the_problem_of_that_pair_alone(line, says):
+    systems = "" if line.startswith("systems") else 'systems = ["old.jsonl", "new/a.jsonl"]\n'
+    wrong, right = pairs(
+        f'[pairs.x]\n{systems}{line}\n[pairs.y]\nsystems = ["old.jsonl", "new/b.jsonl"]'
+    )
+    assert any(part in wrong.problem for part in says.split("|"))
+    assert not right.problem
+
+
+def test_a_single_value_in_the_place_of_a_pair_is_its_problem():
+    one, other = pairs('[pairs]\nx = 3\n[pairs.y]\nsystems = ["old.jsonl", "new/b.jsonl"]')
+    assert "expected a table" in one.problem
+    assert not other.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "expected a table"),
+        ("pairs = 3", "expected a table"),
+        ("[suite]\nbugdet = 3\n[pairs.x]", "did you mean budget"),
+        ("[suite]\nquiet = true\n[pairs.x]", "on the command line"),
+        ("[suite]\nbudget = 50\n[pairs.x]", "not raise"),
+        ('[suite]\njudge-base-url = "http://x"\n[pairs.x]', "because this file is data"),
+        ('[systems."openai/m"]\nprice = "1,2"\n[pairs.x]', "only the caller"),
+        ("[suits]\n[pairs.x]", "found 'suits'"),
+        ("pairs = [", "no TOML"),
+    ],
+)
+def test_what_is_wrong_for_all_pairs_is_an_error_of_the_suite(text, says):
+    with pytest.raises(DataError, match=says):
+        pairs(text)
+
+
+def test_paths_are_those_of_the_files_own_folder():
+    Path("eval/out").mkdir(parents=True)
+    Path("eval/out/c.jsonl").touch()
+    text = '[suite]\nitems = "items.jsonl"\n[pairs.x]\nsystems = ["out/c.jsonl", "out/c*"]'
+    Path("eval/out/c2.jsonl").touch()
+    (found,) = pairs(text, path="eval/night.toml")
+    assert str(found.values["second"]) == "eval/out/c2.jsonl"
+    assert found.values["items"] == "eval/items.jsonl"
+
+
+def test_a_file_that_the_caller_also_names_may_set_what_the_caller_may():
+    found = pair('judge-base-url = "http://mine"\nbudget = 50', trusted=True)
+    assert not found.problem
+    assert (found.values["judge_base_url"], found.values["budget"]) == ("http://mine", 50)
+
+
+def test_code_is_a_system_once_the_caller_says_something_of_it():
+    text = '[pairs.x]\nsystems = ["old.jsonl", "command:./ask"]'
+    (found,) = pairs(text, system=["command:./ask.max-cost=0"])
+    assert found.values["second"] == "command:./ask"
+    assert found.values["system"] == ["command:./ask.max-cost=0"]
+
+
+def test_what_is_said_of_a_live_system_goes_to_its_own_pairs():
+    one, other = pairs(
+        '[pairs.x]\nsystems = ["old.jsonl", "openai/m"]\n[pairs.y]\nsystems = ["old.jsonl", "new/a.jsonl"]',
+        system=["openai/m.price=1,2"],
+    )
+    assert one.values["system"] == ["openai/m.price=1,2"]
+    assert other.values["system"] is None
+
+
+def test_a_setting_of_a_system_that_no_pair_has_is_an_error():
+    with pytest.raises(InputError, match="no system of a pair"):
+        pair("", system=["openai/m.base-url=http://x"])
+
+
+def test_the_callers_settings_win_over_the_file_and_a_table_over_all_tables():
+    found = pair(
+        "risk = 0.2\nmax-judgments = 7\n[suite]\nrisk = 0.3\nrubric = 'short'", risk="0.05"
+    )
+    assert (found.values["risk"], found.values["max_judgments"]) == ("0.05", 7)
+    assert found.values["rubric"] == "short"
+
+
+def test_a_condition_of_the_file_is_added_to_the_callers_and_both_say_who_set_them():
+    found = pair("max-flips = 0.1", require_winner="a")
+    assert found.gate == (("require-winner = a", "the caller"), ("max-flips = 0.1", "night.toml"))
+
+
+@pytest.mark.parametrize(
+    ("line", "flags"),
+    [
+        ("not-worse = 0.5", {"not_worse": "0.1"}),
+        ("fail-on-warning = false", {"fail_on_warning": True}),
+        ('controls = "off"', {"require_winner": "a"}),
+        ('by-group = "report"', {"by_group": "require"}),
+    ],
+)
+def test_a_file_neither_changes_nor_removes_a_condition_of_the_caller(line, flags):
+    assert "change or remove none" in pair(line, **flags).problem
+    assert not pair(line).problem
+    config = Layer("mine.toml", flags)
+    assert "change or remove none" in pair(line, base=config).problem
+
+
+def test_a_question_that_cannot_have_the_callers_condition_is_refused():
+    (found,) = pairs('[pairs.x]\nquestion = "estimate"\nsystems = "old.jsonl"', not_worse="0.1")
+    assert "this question cannot" in found.problem

@@ -1,0 +1,151 @@
+"""`judgeloop suite`: many questions, one budget, one summary in every form, one night."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.commandline import judgeloop
+
+ITEMS = 60
+SUITE = """
+[suite]
+budget = 0.30
+judge = "replay:verdicts.csv"
+
+[pairs.all]
+systems = ["old.jsonl", "new/*.jsonl"]
+"""
+BY_NAME = {"better": 1.0, "even": 0.5, "worse": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def files():
+    """Three candidates: one always wins, one always loses, one half of the time. A verdict costs a cent."""
+    Path("new").mkdir()
+    verdicts = ["item_id,model_a,model_b,score,cost_usd"]
+    for name in ("old", *BY_NAME):
+        rows = [{"id": n, "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(ITEMS)]
+        path = Path("old.jsonl" if name == "old" else f"new/{name}.jsonl")
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for name, wins in BY_NAME.items():
+        for n in range(ITEMS):
+            score = n % 2 if wins == 0.5 else 1 - wins
+            verdicts.append(f"{n},old,{name},{score},0.01")
+    Path("verdicts.csv").write_text("\n".join(verdicts))
+    Path("night.toml").write_text(SUITE)
+
+
+def suite(*arguments, **variables):
+    return judgeloop("suite", "night.toml", *arguments, **variables)
+
+
+def found(*arguments):
+    done = suite(*arguments, "--json")
+    return json.loads(done.stdout)
+
+
+def charged(night):
+    return {one["name"]: one["charged_usd"] for one in night["pairs"]}
+
+
+def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
+    night = found()
+    costs = charged(night)
+    assert night["exit_code"] == 3
+    assert [one["winner"] for one in night["pairs"]] == ["better", None, "old"]
+    assert costs["all even"] > 0.10 > costs["all better"] == costs["all worse"]
+    assert night["charged_usd"] == pytest.approx(sum(costs.values()))
+    assert 0.29 < night["charged_usd"] <= 0.30
+
+
+def test_a_second_start_pays_nothing_and_a_larger_sum_goes_on():
+    first, again, more = found(), found(), found("--budget", "0.40")
+    assert charged(again) == charged(first)
+    assert 0.39 < more["charged_usd"] <= 0.40
+
+
+def test_a_changed_file_has_no_second_sum_in_the_same_night():
+    first = found()
+    other = found("--risk", "0.05")
+    assert other["charged_usd"] <= 0.30
+    assert sum(charged(other).values()) <= 0.30 - first["charged_usd"] + 1e-9
+    assert "of it with other settings" in suite("--risk", "0.05").stdout
+
+
+def test_another_night_is_another_seed_and_has_its_own_sum():
+    first, other = found(), found("--night", "2026-01-02")
+    runs = [{one["run"] for one in night["pairs"]} for night in (first, other)]
+    assert not runs[0] & runs[1]
+    assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
+    shown = json.loads(judgeloop("runs", "list", "--json").stdout)
+    assert {one["id"]: one["night"] for one in shown} == {
+        run: night["night"] for night, its in zip((first, other), runs, strict=True) for run in its
+    }
+    result = json.loads(Path(f".judgeloop/runs/{min(runs[1])}/result.json").read_text())
+    assert result["seed"] == 20260102
+
+
+def test_a_night_to_come_is_refused():
+    tomorrow = (datetime.now().astimezone() + timedelta(days=1)).date()
+    done = suite("--night", str(tomorrow))
+    assert done.exit_code == 2
+    assert "date of today, or an earlier one" in done.stderr
+
+
+@pytest.mark.parametrize("given", [(), ("--budget", "none")])
+def test_a_budget_is_required(given):
+    Path("night.toml").write_text(SUITE.replace("budget = 0.30", ""))
+    done = suite(*given)
+    assert done.exit_code == 2
+    assert "expected dollars for all pairs together" in done.stderr
+    assert not Path(".judgeloop").exists()
+
+
+def test_the_ceiling_of_the_person_who_pays_holds_for_the_sum():
+    done = suite("--budget", "3", JUDGELOOP_MAX_USD="2")
+    assert done.exit_code == 2
+    assert "JUDGELOOP_MAX_USD" in done.stderr
+
+
+def test_one_pairs_failure_does_not_stop_the_others():
+    Path("night.toml").write_text(
+        SUITE + '[pairs.none]\nsystems = ["old.jsonl", "nope/*"]\n'
+        '[pairs.twice]\nsystems = ["old.jsonl", "new/better.jsonl"]\n'
+        '[pairs.torn]\nsystems = ["old.jsonl", "torn.jsonl"]\n'
+    )
+    Path("torn.jsonl").write_text("{")
+    night = found()
+    codes = {one["name"]: one["exit_code"] for one in night["pairs"]}
+    assert codes == {
+        "all better": 0, "all even": 3, "all worse": 0, "none": 2, "twice": 2, "torn": 2,
+    }  # fmt: skip
+    assert night["exit_code"] == 2
+    assert "asks the same as the pair all better" in night["pairs"][4]["headline"]
+
+
+def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
+    endings = ("html", "xml", "md", "csv", "txt", "json")
+    done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")
+    texts = {one: Path(f"night.{one}").read_text() for one in endings}
+    for text in (*texts.values(), done.stdout):
+        assert all(f"all {name}" in text for name in BY_NAME)
+    assert "not-worse = 0.3 (the caller)" in done.stdout
+    links = re.findall(r'href="([^"]+)"', texts["html"])
+    assert links == [f"night/0{n}-all-{name}.html" for n, name in enumerate(BY_NAME, 1)]
+    assert all("Judged items" in Path(link).read_text() for link in links)
+    cases = ET.fromstring(texts["xml"]).findall("testcase")
+    assert [one.get("name") for one in cases] == [f"all {name}" for name in BY_NAME]
+    assert [len(one) - 1 for one in cases] == [0, 1, 1]
+    assert done.exit_code == 5
+
+
+def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
+    done = suite("--quiet")
+    assert done.stdout.startswith(f"Night {datetime.now(UTC).astimezone().date()}-night: 3 pairs")
+    assert len(done.stdout.splitlines()) == 2
+    assert not done.stderr

@@ -1,0 +1,257 @@
+"""The action for GitHub: its steps are run by bash, with a runner's files, as five events would run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from test_workflows import PINNED
+
+ROOT = Path(__file__).parent.parent
+ACTION = ROOT / ".github" / "actions" / "gate" / "action.yml"
+GATE = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+COMMAND = "compare old.jsonl 'new one.jsonl' --judge metric:exact --items items.jsonl --require-winner new"
+GH = """#!{python}
+import json, os, pathlib, sys
+here = pathlib.Path(os.environ["GH_FOLDER"])
+with open(here / "calls", "a") as calls:
+    calls.write(json.dumps(sys.argv[1:]) + "\\n")
+asked = next(word for word in sys.argv if word.startswith("repos/"))
+if "/contents/" in asked:
+    found = here / asked.partition("/contents/")[2].partition("?")[0]
+    sys.exit(print(found.read_text(), end="") if found.exists() else "gh: Not Found (HTTP 404)")
+if "--jq" in sys.argv and (here / "comment").exists():
+    print((here / "comment").read_text())
+"""
+
+
+class Runner:
+    """What a runner gives to the steps of a composite action, and what they leave."""
+
+    def __init__(self, folder: Path, event: str, **github: str) -> None:
+        self.work, self.temp, self.gh = (folder / name for name in ("work", "temp", "gh"))
+        for made in (self.work, self.temp / "judgeloop" / "bin", self.gh):
+            made.mkdir(parents=True)
+        self._script(self.temp / "judgeloop" / "bin" / "python", 'exec "{python}" "$@"')
+        self._script(
+            self.temp / "judgeloop" / "bin" / "judgeloop", 'exec "{python}" -m judgeloop "$@"'
+        )
+        (folder / "bin").mkdir()
+        self._script(folder / "bin" / "gh", GH)
+        self.path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self.github = {"repository": "team/models", "run_id": "7", "run_attempt": "1", **github}
+        self.event, self.steps, self.saved, self.failing = event, {}, False, ()
+        self.summary = folder / "summary.md"
+        self.summary.write_text("")
+
+    @staticmethod
+    def _script(path: Path, text: str) -> None:
+        text = text.replace("{python}", sys.executable)
+        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def _value(self, name: str) -> str:
+        kind, _, rest = name.strip().partition(".")
+        if kind == "github":
+            return self.github.get(rest, "")
+        if kind == "inputs":
+            return self.inputs[rest]
+        step, _, rest = rest.partition(".")
+        found = self.steps.get(step, {})
+        return found.get(rest.removeprefix("outputs."), "")
+
+    def _filled(self, text: str) -> str:
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: self._value(found[1]), text)
+
+    def _wanted(self, condition: str, *, failed: bool) -> bool:
+        if failed and "always()" not in condition:
+            return False
+        checks = re.findall(r"([\w.-]+) == '(\w+)'", condition)
+        assert re.fullmatch(r"(always\(\)|[\w.-]+ == '\w+'|success\(\)| && )+", condition)
+        return all(self._value(name) == value for name, value in checks)
+
+    def run(self, **inputs: str) -> int:
+        """Run the steps and return the exit code of the last that failed."""
+        given = {name: str(one.get("default", "")) for name, one in GATE["inputs"].items()}
+        self.inputs = {**given, "command": COMMAND, "budget": "2", **inputs}
+        code = 0
+        for step in GATE["runs"]["steps"]:
+            if self._wanted(step.get("if", "success()"), failed=code != 0):
+                code = self._used(step) if "uses" in step else self._ran(step) or code
+        return code
+
+    def _used(self, step: dict) -> int:
+        kind = "restore" if "/restore@" in step["uses"] else "save"
+        self.saved |= kind == "save" and Path(self._filled(step["with"]["path"])).is_dir()
+        failed = kind in self.failing
+        self.steps[step.get("id", kind)] = {"outcome": "failure" if failed else "success"}
+        return 1 if failed and not step["continue-on-error"] else 0
+
+    def _ran(self, step: dict) -> int:
+        if "-m venv" in step["run"]:  # it is there already
+            return 0
+        output = self.temp / "output"
+        output.write_text("")
+        env = {
+            "PATH": self.path,
+            "GH_FOLDER": str(self.gh),
+            "GITHUB_OUTPUT": str(output),
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            "GITHUB_EVENT_NAME": self.event,
+            "GITHUB_REPOSITORY": self.github["repository"],
+            "RUNNER_TEMP": str(self.temp),
+            **{name: self._filled(str(text)) for name, text in step.get("env", {}).items()},
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            env=env,
+            cwd=self.work,
+            check=False,
+        )
+        found = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        self.steps[step.get("id", "")] = found
+        return done.returncode
+
+    def comments(self) -> list[list[str]]:
+        """The calls that wrote a comment."""
+        calls = self.gh / "calls"
+        made = (
+            [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
+        )
+        return [one for one in made if "-F" in one]
+
+
+@pytest.fixture
+def runner(tmp_path):
+    """A function that makes a runner with two systems, of which the second is better."""
+
+    def make(event="push", **github):
+        made = Runner(tmp_path, event, **{"event.repository.private": "true", **github})
+        for name in ("old", "new one"):
+            model = name.split()[0]
+            rows = [{"id": f"i{n}", "model": model, "output": f"{name} {n}"} for n in range(60)]
+            text = "".join(f"{json.dumps(row)}\n" for row in rows)
+            (made.work / f"{name}.jsonl").write_text(text)
+        items = [{"id": f"i{n}", "prompt": "p", "reference": f"new one {n}"} for n in range(60)]
+        text = "".join(f"{json.dumps(item)}\n" for item in items)
+        (made.work / "items.jsonl").write_text(text)
+        return made
+
+    return make
+
+
+def of_a_pull_request(head="team/models"):
+    return {
+        "event.pull_request.head.repo.full_name": head,
+        "event.pull_request.base.sha": "abc",
+        "event.pull_request.number": "5",
+    }
+
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are for bash")
+
+
+def test_what_it_uses_is_pinned_and_no_text_becomes_a_command():
+    for step in GATE["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+    used = re.findall(r"uses: (.+)", ACTION.read_text(encoding="utf-8"))
+    assert len(used) == 2
+    assert all(PINNED.fullmatch(one.replace("cache/", "cache_", 1)) for one in used)
+
+
+@needs_bash
+@pytest.mark.processes
+@pytest.mark.parametrize("event", ["push", "schedule"])
+def test_a_gate_that_holds_passes_keeps_its_ledger_and_shows_the_result(runner, event):
+    made = runner(event)
+    assert made.run() == 0
+    assert made.saved
+    assert "new is better" in made.summary.read_text()
+    assert made.comments() == []
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_gate_that_does_not_hold_fails_last_with_the_exit_code(runner):
+    made = runner()
+    assert made.run(command=COMMAND.replace("winner new", "winner old")) == 5
+    assert made.saved
+    assert "new is better" in made.summary.read_text()
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_pull_request_is_judged_by_the_settings_of_its_base_commit(runner):
+    made = runner("pull_request", **of_a_pull_request())
+    (made.work / "judgeloop.toml").write_text(
+        "[compare]\nmax-judgments = 'what the request wants'\n"
+    )
+    (made.work / ".env").write_text("JUDGELOOP_RISK=what the request wants\n")
+    (made.gh / "judgeloop.toml").write_text("[compare]\nrisk = 0.01\n")
+    assert made.run() == 0
+    assert "0.01" in made.summary.read_text()
+    assert not (made.work / ".env").exists()
+
+
+@needs_bash
+@pytest.mark.processes
+@pytest.mark.parametrize(("there", "does"), [("", "POST"), ("42", "PATCH")])
+def test_only_its_own_comment_is_written_anew(runner, there, does):
+    made = runner("pull_request", **of_a_pull_request())
+    if there:
+        (made.gh / "comment").write_text(there)
+    assert made.run(comment="true") == 0
+    ((*call,),) = made.comments()
+    assert ("repos/team/models/issues/comments/42" in call) == (does == "PATCH")
+    text = (made.temp / "comment.md").read_text()
+    assert text.startswith("<!-- judgeloop: judgeloop -->\n")
+    assert "new is better" in text
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_pull_request_from_a_fork_is_never_green_and_never_judged(runner):
+    made = runner("pull_request", **of_a_pull_request("stranger/models"))
+    assert made.run() == 1
+    assert "comes from a fork" in made.summary.read_text()
+    assert not made.saved
+    assert not (made.gh / "calls").exists()
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_ledger_that_cannot_be_restored_is_told_and_the_gate_goes_on(runner):
+    made = runner()
+    made.failing = ("restore",)
+    assert made.run() == 0
+    assert "could not be restored" in made.summary.read_text()
+
+
+@needs_bash
+@pytest.mark.processes
+@pytest.mark.parametrize(("allowed", "kept"), [("false", False), ("true", True)])
+def test_the_ledger_of_a_public_repository_is_kept_only_where_that_is_asked(runner, allowed, kept):
+    made = runner(**{"event.repository.private": "false"})
+    assert made.run(**{"public-ledger": allowed}) == 0
+    assert made.saved is kept
+    assert ("everybody can read" in made.summary.read_text()) is not kept
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_long_result_is_cut_with_a_count(runner):
+    made = runner("pull_request", **of_a_pull_request())
+    fake = "import os, pathlib; pathlib.Path(os.environ['RUNNER_TEMP'], 'result.md').write_text('a line of text\\n' * 90000)"
+    Runner._script(made.temp / "judgeloop" / "bin" / "judgeloop", f'exec "{{python}}" -c "{fake}"')
+    assert made.run(comment="true") == 0
+    assert len(made.summary.read_text()) < 2**20
+    comment = (made.temp / "comment.md").read_text()
+    assert len(comment) < 65_536
+    assert "86,000 more lines" in comment.replace("86000", "86,000")
