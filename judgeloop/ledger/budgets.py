@@ -4,8 +4,8 @@ The budget without a name is that of every run. A run is charged to others by th
 holds what the attempts of one opener (one ledger object) took from one budget in one period: those from its
 number `first` on, up to the opener's next row. So an attempt that is settled later corrects the period in
 which it was reserved, and no attempt has to name its budgets. All of it is in the transaction that reserves
-or settles. The present period is never one before the latest that was drawn on, so that a clock that jumps
-back opens no second one. What is left of a period is not carried over.
+or settles. The present period is never one before the latest that was drawn on: a clock that jumps back
+opens no second one. What is left of a period is not carried over.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """The periods of a budget: a day, a week from Monday, a month, or all time. Pure: times in, times out.
 
-A day may begin at any time of it, at a fixed offset from UTC, so that one night is one day. The offset does
-not move with summer time. Times are texts in ISO 8601 (UTC, milliseconds), as the ledger writes them, so
-that the later of two is the larger.
+A day may begin at any time of it, at a fixed offset from UTC: one night is then one day. The offset does
+not move with summer time. Times are texts in ISO 8601 (UTC, milliseconds), as the ledger writes them: the
+later of two is the larger.
 """
 
 import re

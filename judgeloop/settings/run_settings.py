@@ -213,6 +213,7 @@ class RunSettings(JudgeSettings):
             STOPPING,
             Part.REPORT,
             Found,
+            file_only=True,
         ),
     ] = False
     deadline: Deadline = None
