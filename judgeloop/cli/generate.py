@@ -97,17 +97,9 @@ def _summary(ready: Generation, found: Gathered) -> str:
     if found.failed:
         parts.append(f"in {found.failed:,} of them the system gave no output by itself")
     if found.missing:
-        parts.append(f"{count(found.missing, 'output')} missing{_cost(found)}")
+        likely, worst = map(show_usd, found.lacking_p or (0, 0))
+        cost = f", which would cost about {likely}, and at most {worst}" if found.lacking_p else ""
+        parts.append(f"{count(found.missing, 'output')} missing{cost}")
     if found.stop is not None:
         parts.append(found.stop.sentence)
     return "; ".join(parts)
-
-
-def _cost(found: Gathered) -> str:
-    """Return what the missing outputs would cost, as the end of a clause; empty without a price."""
-    from judgeloop.core.money import show_usd
-
-    if found.lacking_p is None:
-        return ""
-    likely, worst = map(show_usd, found.lacking_p)
-    return f", which would cost about {likely}, and at most {worst}"

@@ -242,14 +242,12 @@ class Generated:
     """What a system gave that answers live.
 
     - `system`: its name
-    - `asked`: number of outputs that this command asked for
-    - `remembered`: number of outputs from the ledger
+    - `asked`, `remembered`: number of outputs that this command asked for, and from the ledger
     - `oldest`: when the oldest of these was recorded (UTC); empty without any
     - `left_out`: number of outputs in the ledger that another model gave, and that do not count
     - `unjudged`: number of outputs that no judge was asked about
-    - `failed`: on how many items it failed by itself
-    - `cut`: how many outputs reached the limit of tokens
-    - `empty`: how many outputs have no text
+    - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
+    - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
     - `models`: the model names that its server reported
@@ -272,6 +270,8 @@ class Generated:
     thoughts: int = 0
     masked: int = 0
     too_long: int = 0
+    lost: int = 0
+    spared: int = 0
     models: tuple[str, ...]
     usd: float | None
     usd_of_all: float | None

@@ -38,6 +38,7 @@ from judgeloop.providers.redaction import MASK
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far
 MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
 EARMARK = "earmark"
+BY_LABEL = ("too_long", "lost", "spared")  # the figures of a system that labels tell
 THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its answer
 
 
@@ -151,11 +152,7 @@ class Sources:
 
         Who failed has lost the item, without a judge. Both failing is a tie.
         """
-        why = {
-            ask.system: self._known[ask.key].failed
-            for ask in self.asks(query)
-            if self._known[ask.key].text is None
-        }
+        why = self._failed(query)
         if not why:
             return None
         said = "; ".join(f"{name} gave no output: {reason}" for name, reason in why.items())
@@ -164,6 +161,11 @@ class Sources:
         if len(why) == len(query.systems):
             return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
         return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)
+
+    def _failed(self, query: Query) -> dict[str, str]:
+        """Return which systems of a query failed by themselves, and how."""
+        known = ((ask.system, self._known.get(ask.key)) for ask in self.asks(query))
+        return {name: one.failed for name, one in known if one is not None and one.text is None}
 
     def quote(self, ask: OutputAsk) -> Quote:
         """Return the worst case of a call for an output."""
@@ -261,15 +263,20 @@ class Sources:
 
     def figures(self, pool: Pool, labels: Sequence[Label]) -> tuple[Generated, ...]:
         """Return what each system gave, of all items of `pool`; `labels` are those of the run."""
-        whole = self.filled(pool)
-        longest = Counter(
-            _longest(whole.query(label.choice.position, label.choice.systems))
-            for label in labels
-            if isinstance(label.answer, Abstention) and label.answer.too_long
+        whole, counts = self.filled(pool), Counter[tuple[str, str]]()
+        for label in labels:
+            asked, answer = (label.choice.position, label.choice.systems), label.answer
+            failed = list(self._failed(pool.query(*asked)))
+            if isinstance(answer, Abstention) and answer.too_long:
+                counts[_longest(whole.query(*asked)), "too_long"] += 1
+            elif len(failed) == 1 < len(label.choice.systems):
+                counts[failed[0], "lost" if isinstance(answer, Verdict) else "spared"] += 1
+        return tuple(
+            self._figures(name, len(pool), {what: counts[name, what] for what in BY_LABEL})
+            for name in self.systems
         )
-        return tuple(self._figures(name, len(pool), longest[name]) for name in self.systems)
 
-    def _figures(self, name: str, items: int, too_long: int) -> Generated:
+    def _figures(self, name: str, items: int, by_label: Mapping[str, int]) -> Generated:
         own = [
             (ask.key, self._known[ask.key])
             for (owner, _), ask in self._asks.items()
@@ -292,7 +299,7 @@ class Sources:
             empty=sum(not text.strip() for text in texts),
             thoughts=sum(THOUGHTS_END in text for text in texts),
             masked=sum(MASK in text for text in texts),
-            too_long=too_long,
+            **by_label,
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
             usd=_usd(fresh) if self.systems[name].priced else None,
             usd_of_all=_usd(outputs) / len(outputs) * items

@@ -241,7 +241,7 @@ def _generated(one: Generated, result: RunResult) -> str:
         *(
             f"{number:,} {what}"
             for number, what in (
-                (one.failed, "without an output"),
+                (one.failed, f"without an output{_other_end(one)}"),
                 (one.cut, "cut at the limit of tokens"),
                 (one.empty, "empty"),
                 (one.thoughts, "with thoughts in tags, which were judged, too"),
@@ -253,6 +253,13 @@ def _generated(one: Generated, result: RunResult) -> str:
         f"its server names the model {', then '.join(map(visible, models))}" if models else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _other_end(one: Generated) -> str:
+    """Return what it would change to treat items without an output in the other way."""
+    if one.lost:
+        return f" ({one.lost:,} lost for that; left out, its rivals have {one.lost:,} wins fewer)"
+    return f" (left out; as lost, its rivals have {one.spared:,} wins more)" if one.spared else ""
 
 
 def _asked(one: Generated, result: RunResult) -> str:

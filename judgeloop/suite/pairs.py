@@ -16,7 +16,7 @@ from typing import Any
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.question import QUESTIONS, Question
-from judgeloop.settings.setting import alternatives, declared, key, variable
+from judgeloop.settings.setting import alternatives, declared, key
 from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
 from judgeloop.settings.trust import FoundFile, NotTaken
 from judgeloop.suite.config import SuiteConfig
@@ -245,7 +245,7 @@ def _places(
         raise InputError(f"systems: the pattern {text!r} matches no file in {folder}")
     for path in found:
         if suite.found and (reason := outside(path, folder)):
-            suite.found.refuse("systems", reason, variable("config"))
+            raise InputError(f"systems: {reason}; to trust the file: --config {suite.path}")
     return pattern, [Path(os.path.relpath(folder / path, working)) for path in found]
 
 

@@ -69,7 +69,7 @@ class Line:
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
-        values = asdict(self) | {"state": STATES[self.exit_code]}
+        values = asdict(self) | {"state": STATES[self.exit_code], "gate": dict(self.gate)}
         return values | {"charged_usd": float(to_usd(values.pop("charged_p")))}
 
 

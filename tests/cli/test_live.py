@@ -169,7 +169,10 @@ def test_who_gives_no_output_has_lost_the_item(server):
     flags = ["JUDGELOOP_MAX_ABSTENTIONS=1"]
     result = result_of(*comparison(server, *TWO, *flags))
     assert result["winner"] == "openai/plain"
-    assert result["generated"][0]["failed"] == result["judged"]
+    (one, _) = result["generated"]
+    assert one["failed"] == one["lost"] == result["judged"]
+    said = re.sub(r"\s+", " ", judgeloop(*comparison(server, *TWO, *flags)).stdout)
+    assert f"left out, its rivals have {one['lost']} wins fewer" in said
     assert not [one for one in server.requests if "response_format" in one], "no judge is asked"
 
 
@@ -182,6 +185,7 @@ def test_failures_may_abstain_in_place_of_losing(server):
     flags = ["JUDGELOOP_MAX_ABSTENTIONS=1", "JUDGELOOP_MISSING=abstain"]
     result = result_of(*comparison(server, *TWO, *flags))
     assert (result["winner"], result["judged"]) == (None, 0)
+    assert result["generated"][0]["spared"] == result["abstentions"] > 0
 
 
 def test_a_system_that_fails_too_often_lets_no_gate_pass(server):

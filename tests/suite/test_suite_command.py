@@ -142,6 +142,8 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     assert [one.get("name") for one in cases] == [f"all {name}" for name in BY_NAME]
     assert [len(one) - 1 for one in cases] == [0, 1, 1]
     assert done.exit_code == 5
+    gates = [one["gate"] for one in json.loads(texts["json"])["pairs"]]
+    assert gates == [{"not-worse = 0.3": "the caller"}] * 3
 
 
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
