@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from judgeloop.api.questions import assert_better as assert_better
+    from judgeloop.api.questions import assert_not_worse as assert_not_worse
     from judgeloop.api.questions import compare as compare
     from judgeloop.api.questions import compare_async as compare_async
     from judgeloop.api.questions import compare_dry_run as compare_dry_run
@@ -48,6 +50,8 @@ _HOMES = {
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
     "Selected": "questions.select.result",
+    "assert_better": "api.questions",
+    "assert_not_worse": "api.questions",
     "compare": "api.questions",
     "compare_async": "api.questions",
     "compare_dry_run": "api.questions",

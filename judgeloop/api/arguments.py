@@ -47,11 +47,13 @@ class CallArguments(TypedDict, total=False):
     - `environment`: variables such as API keys, by default those of the process.
     - `progress`: called with a `Progress` after each answer.
     - `version`: identifies what the function that judges does (`judges/function.py`).
+    - `raise_on_failure`: raise a `JudgeloopError` with the result's text if the run broke off.
     """
 
     environment: Mapping[str, str] | None
     progress: Callable[[Progress[Any]], object] | None
     version: str | None
+    raise_on_failure: bool
 
 
 class RunArguments(CallArguments, total=False):

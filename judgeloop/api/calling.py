@@ -6,6 +6,8 @@ Prints nothing, changes nothing in asyncio, and sets no signal handler: Ctrl-C a
 Python delivers it. `questions.py` has the functions themselves.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 import os
@@ -19,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
 from judgeloop.api.in_memory import settings_of
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
+from judgeloop.report.page import render_short
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -75,15 +78,15 @@ class Caller(Generic[R]):
         Raises:
             InputError: an argument is wrong; nothing was spent.
         """
-        ready, progress = self._ready(data, arguments)
-        return run_here(lambda: self._run(ready, progress))
+        ready, reporter = self._ready(data, arguments)
+        return run_here(lambda: self._run(ready, reporter))
 
     def awaited(self, function: Callable[A, R]) -> Callable[A, Coroutine[Any, Any, R]]:
         """Return the form of a function that is awaited."""
 
         async def call(*data: A.args, **arguments: A.kwargs) -> R:
-            ready, progress = await asyncio.to_thread(self._ready, data, arguments)
-            return await self._run(ready, progress)
+            ready, reporter = await asyncio.to_thread(self._ready, data, arguments)
+            return await self._run(ready, reporter)
 
         call.__annotations__["return"] = function.__annotations__["return"]
         return self._named(call, function, "async", AWAITED)
@@ -110,9 +113,12 @@ class Caller(Generic[R]):
 
     def _ready(
         self, data: tuple[object, ...], arguments: Mapping[str, Any], *, offline: bool = False
-    ) -> tuple[Any, ProgressCallback | None]:
+    ) -> tuple[Any, _Reporter]:
         settings = dict(arguments)
-        progress, environment = settings.pop("progress", None), settings.pop("environment", None)
+        environment = settings.pop("environment", None)
+        reporter = _Reporter(
+            settings.pop("progress", None), settings.pop("raise_on_failure", False)
+        )
         config = settings.pop("config", next(iter(data), None))
         if isinstance(config, self.question.settings()):
             beside = _beside(config, data[1:], settings)
@@ -120,7 +126,7 @@ class Caller(Generic[R]):
         else:
             config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
-        return self._answering.prepare(config, variables, offline=offline), progress
+        return self._answering.prepare(config, variables, offline=offline), reporter
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
         """Return the checked settings."""
@@ -135,16 +141,17 @@ class Caller(Generic[R]):
         values = _by_name(places_of(config), data, settings)
         return config.of(**settings_of(config, values, version))
 
-    async def _run(self, ready: Any, progress: ProgressCallback | None) -> R:
-        interruption = Interruption()
-        reporter = _Reporter(progress, interruption)
-        running = self._answering.run(ready, interruption=interruption, observe=reporter.observe)
+    async def _run(self, ready: Any, reporter: _Reporter) -> R:
+        interruption, observe = reporter.interruption, reporter.observe
+        running = self._answering.run(ready, interruption=interruption, observe=observe)
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
         shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+        if reporter.raises and shown.failed:
+            raise JudgeloopError(render_short(shown.page))
         return shown
 
 
@@ -155,8 +162,8 @@ def _beside(
     environment = next(iter(others), None)
     if settings or not isinstance(environment, Mapping | None):
         raise InputError(
-            f"a {type(config).__name__} holds all settings; only `environment` and `progress` may "
-            "stand beside it"
+            f"a {type(config).__name__} holds all settings; only `environment`, `progress` and "
+            "`raise_on_failure` may stand beside it"
         )
     return environment
 
@@ -180,11 +187,14 @@ def _by_name(
 
 
 class _Reporter:
-    """Passes progress to the caller's function; if it fails, the run ends as if interrupted."""
+    """Passes progress to the caller's function; if it fails, the run ends as if interrupted.
 
-    def __init__(self, progress: ProgressCallback | None, interruption: Interruption) -> None:
-        self._progress = progress
-        self._interruption = interruption
+    `raises`: the caller wants an error for a run that broke off.
+    """
+
+    def __init__(self, progress: ProgressCallback | None, raises: bool) -> None:  # noqa: FBT001
+        self._progress, self.raises = progress, raises
+        self.interruption = Interruption()
         self.failure: Exception | None = None
 
     def observe(self, progress: Progress[Any]) -> None:
@@ -194,7 +204,7 @@ class _Reporter:
             self._progress(progress)
         except Exception as error:  # noqa: BLE001 - raised again once the calls in flight have ended
             self.failure = error
-            self._interruption.request()
+            self.interruption.request()
 
 
 def run_here(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -13,6 +13,8 @@ from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectA
 from judgeloop.api.calling import Caller
 from judgeloop.engine.state import Progress
 from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
+from judgeloop.report.page import render_short
+from judgeloop.settings.run_settings import SECOND
 
 if TYPE_CHECKING:
     from judgeloop.api.arguments import Data, Several
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from judgeloop.questions.select.config import SelectConfig
     from judgeloop.questions.select.result import Selected
 
+NOT_WORSE = 0.1  # a gap
 _COMPARE = Caller(COMPARE, CompareArguments)
 _SELECT = Caller(SELECT, SelectArguments)
 _ESTIMATE = Caller(ESTIMATE, EstimateArguments)
@@ -111,6 +114,41 @@ def estimate(*data: Any, **settings: Any) -> Estimated:
         LedgerError: the ledger cannot be opened or written.
     """
     return _ESTIMATE.answer(data, settings)
+
+
+def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:
+    """Assert that `second` is better than `first`, as a test of pytest; return the result.
+
+    The arguments are those of `compare`. As with `require_winner`, the judge has to pass controls, unless
+    `controls="off"`.
+
+    Raises:
+        AssertionError: that is not shown; the message is the result's, and says what to do.
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    return _asserted(compare(first, second, **(settings | {"require_winner": SECOND})))
+
+
+def assert_not_worse(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:
+    """Assert that `second` is not worse than `first` by `not_worse` or more; return the result.
+
+    The arguments are those of `compare`, and `not_worse` is one of them, by default 0.1: the share of
+    items won less the share lost.
+
+    Raises:
+        AssertionError: that is not shown; the message is the result's, and says what to do.
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    settings.setdefault("not_worse", NOT_WORSE)
+    return _asserted(compare(first, second, **settings))
+
+
+def _asserted(result: Result) -> Result:
+    if result.exit_code:
+        raise AssertionError(render_short(result.page))
+    return result
 
 
 compare_async, compare_dry_run = _COMPARE.awaited(compare), _COMPARE.dry_run(compare)

@@ -62,8 +62,8 @@ RESULT_FILES = Declared(
     Annotated[
         tuple[Path, ...],
         Setting(
-            "Also write the result to this file: .json, .md, .txt, .html, .csv or .xml (JUnit). Give "
-            "several for several files.",
+            "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be "
+            "given several times.",
             OUTPUT,
             Part.PLACE,
             Source.INSIDE,
@@ -243,8 +243,8 @@ COMMANDS = (
         below=(
             Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
             Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
-            Command("diff", configs=_LEDGER, switches=(JSON,)),
-            Command("trend", configs=_LEDGER, switches=(JSON, PICTURE_FILE)),
+            Command("diff", configs=_LEDGER),
+            Command("trend", configs=_LEDGER, switches=(PICTURE_FILE,)),
         ),
     ),
     Command(

@@ -17,7 +17,7 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
 from judgeloop.report.junit import is_own, render_junit, render_unfinished
-from judgeloop.report.labels import render_csv
+from judgeloop.report.latex import render_latex
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
@@ -48,8 +48,9 @@ FORMS: dict[str, Callable[[RunResult], str]] = {
     ".md": lambda result: result.to_markdown(),
     ".txt": lambda result: f"{result}\n",
     ".html": lambda result: result.to_html(_now()),
-    ".csv": lambda result: render_csv(result.labels),
+    ".csv": lambda result: result.to_csv(),
     ".xml": render_junit,
+    ".tex": lambda result: render_latex(result.page),
 }
 
 

@@ -7,12 +7,11 @@ import click
 
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, say
+from judgeloop.cli.streams import columns
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
-PICTURE = ".svg"
 PAIR = ("FIRST", "SECOND")
 
 
@@ -48,9 +47,8 @@ def runs() -> click.Command:
     every = settings_command(
         "runs list",
         _list,
-        "List the runs of a ledger, the latest first: when it was last begun, exit code or state, cost, "
-        "systems, judge, decision.\n\nStates: running, lost (its process ended without a result), elsewhere "
-        "(it had none when its ledger was merged).",
+        "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
+        "decision. A lost run ended without a result.",
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
@@ -118,9 +116,7 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
             write_outputs(output, result_of(kept))
 
 
-def _diff(*, x: str, y: str, json: bool, **given: Any) -> None:
-    from json import dumps
-
+def _diff(*, x: str, y: str, **given: Any) -> None:
     from judgeloop.diagnostics.differences import differences, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
@@ -128,19 +124,12 @@ def _diff(*, x: str, y: str, json: bool, **given: Any) -> None:
 
     with explained():
         ledger = LedgerConfig.of(**given).ledger
-        ids = with_result(ledger, x).id, with_result(ledger, y).id
-        found = differences(*(result_of(stored(ledger, one)) for one in ids))
-        if json:
-            print(dumps({"x": ids[0], "y": ids[1], **found.to_json()}, indent=2))
-            return
-        print(render(page_of(found, (ids[0][:SHORT_ID], ids[1][:SHORT_ID])), width=columns()))
+        first, second = (with_result(ledger, one).id for one in (x, y))
+        found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
+        print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
 
 
-def _trend(
-    *, systems: tuple[str, ...] | None, json: bool, output: Path | None, **given: Any
-) -> None:
-    from json import dumps
-
+def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
     from judgeloop.cli.files import check_output
     from judgeloop.core.errors import InputError
     from judgeloop.formats.own_files import write_whole
@@ -154,15 +143,11 @@ def _trend(
             raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
         ledger = LedgerConfig.of(**given).ledger
         if output is not None:
-            check_output(output, [ledger], (PICTURE,))
+            check_output(output, [ledger], (".svg",))
         found = trend_of(_of_pair(ledger, patterns))
         if output is not None:
             write_whole(output, f"{Drawing(picture(found))}\n")
-            say(f"written: {output}")
-        if json:
-            print(dumps(found.to_json(), indent=2))
-            return
-        print(render(page_of(found), width=columns()))
+        print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 
 def _of_pair(ledger: Path, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:

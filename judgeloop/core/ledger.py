@@ -109,8 +109,7 @@ class RunNote:
 class RecordedRun:
     """A run: its id, when it began (ISO 8601, UTC), and what it was charged.
 
-    `finished`: it has ended by itself, not for lack of money, time or a server. `origin`: the ledger that
-    it was merged from; empty for one of this ledger.
+    `finished` is True once it has ended by itself, not for lack of money, time or a server.
     """
 
     id: str
@@ -118,7 +117,6 @@ class RecordedRun:
     charged_p: int
     finished: bool = False
     note: RunNote = RunNote()
-    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ Reads the ledger alone, wherever it is. Changes nothing.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.pruning import day_before
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
 
 MINUTE = 16  # characters of a time in ISO 8601 up to its minutes
 LONGEST_NAMES = 48  # characters of the names of systems or judges in a list
-# Days that have a name, as the number of days before today.
-NAMED_DAYS = {"today": 0, "yesterday": 1}
 
 
 class State(StrEnum):
@@ -30,7 +28,6 @@ class State(StrEnum):
     RUNNING = "running"  # a process of this machine works on it
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
-    ELSEWHERE = "elsewhere"  # it had no result yet when its ledger was merged into this one
 
 
 # What is said of a run without a result.
@@ -38,7 +35,6 @@ WITHOUT = {
     State.RUNNING: "no result yet: {process} works on it",
     State.ENDED: "no result here: it was deleted from the ledger",
     State.LOST: "no result here: its process ended; rerun its command to go on",
-    State.ELSEWHERE: "no result here: it had none when its ledger was merged",
 }
 
 
@@ -61,33 +57,18 @@ class PastRun:
         return self.decision or WITHOUT[self.state].format(process=self.recorded.note.process)
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The names of its systems, and of its judges."""
-        return self.recorded.note.names, " + ".join(self.recorded.note.judges)
-
-    @property
-    def ending(self) -> str:
-        """Its exit code, or its state without one."""
-        code = self.recorded.note.exit_code
-        return self.state.value if code is None else f"exit {code}"
-
-    @property
     def started_at(self) -> str:
         """When a process last began to work on it (ISO 8601, UTC)."""
         return self.recorded.note.since or self.recorded.began_at
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as a record of JSON values; times are in UTC."""
-        note = asdict(self.recorded.note)
-        since, process = note.pop("since"), note.pop("process")
         return {
             "id": self.id,
             "state": self.state.value,
-            **note,
+            **asdict(self.recorded.note),
             "headline": self.headline,
             "began_at": self.recorded.began_at,
-            "started_at": since or self.recorded.began_at,
-            "process": process,
             "charged_usd": float(to_usd(self.recorded.charged_p)),
         }
 
@@ -101,7 +82,7 @@ def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
     """
     with open_reader(ledger) as reader:
         every, decisions = reader.runs(), reader.headlines()
-        open_ = [run.id for run in every if run.note.exit_code is None and not run.origin]
+        open_ = [run.id for run in every if run.note.exit_code is None]
         working = reader.working(open_)
     found = [PastRun(run, _state(run, working), decisions.get(run.id)) for run in reversed(every)]
     found.sort(key=lambda run: run.started_at, reverse=True)
@@ -109,11 +90,8 @@ def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
-    if run.note.exit_code is not None:
-        return State.ENDED
-    if run.origin:
-        return State.ELSEWHERE
-    return State.RUNNING if run.id in working else State.LOST
+    without = State.RUNNING if run.id in working else State.LOST
+    return without if run.note.exit_code is None else State.ENDED
 
 
 def local_day(text: str, today: date) -> str:
@@ -124,38 +102,33 @@ def local_day(text: str, today: date) -> str:
     Raises:
         InputError: it is none of these.
     """
-    days = NAMED_DAYS.get(text, text)
-    try:
-        number = int(days) if str(days).isdecimal() else None
-        day = date.fromisoformat(text) if number is None else today - timedelta(days=number)
-        began = datetime.combine(day, time()).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise InputError(
-            f"`since={text}`: expected {', '.join(NAMED_DAYS)}, a number of days such as 7, or a date such "
-            "as 2026-01-31"
-        ) from None
-    return began.isoformat(timespec="milliseconds")
+    day = date.fromisoformat(day_before(text, today, "since"))
+    return datetime.combine(day, time()).astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def lines(runs: Sequence[PastRun]) -> list[str]:
     """Return a line for each run: id, local time, night if any has one, state, cost, names, decision."""
-    rows = [
-        (
-            run.id,
-            datetime.fromisoformat(run.started_at).astimezone().isoformat(" ")[:MINUTE],
-            run.recorded.note.night,
-            run.ending,
-            f"{show_usd(run.recorded.charged_p):>8}",
-            ", ".join(map(shortened, filter(None, run.names), repeat(LONGEST_NAMES))),
+    rows = []
+    for run in runs:
+        note = run.recorded.note
+        names = filter(None, (note.names, " + ".join(note.judges)))
+        rows.append(
+            (
+                run.id,
+                datetime.fromisoformat(run.started_at).astimezone().isoformat(" ")[:MINUTE],
+                note.night,
+                run.state if note.exit_code is None else f"exit {note.exit_code}",
+                f"{show_usd(run.recorded.charged_p):>8}",
+                ", ".join(shortened(name, LONGEST_NAMES) for name in names),
+                visible(run.headline),
+            )
         )
-        for run in runs
-    ]
-    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
-    cells = [
-        [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+    *widths, _ = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0]
+    widths.append(1)
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width)
         for row in rows
     ]
-    return ["  ".join([*row, visible(run.headline)]) for row, run in zip(cells, runs, strict=True)]
 
 
 def past_run(ledger: Path, beginning: str) -> PastRun:

@@ -30,6 +30,7 @@ from judgeloop.ledger.rows import (
 )
 from judgeloop.ledger.schema import DDL
 
+FOLDER = ".judgeloop"  # the default one, which holds texts and spending
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
 MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
 # File systems that other machines may write at the same time; their locks are not to be relied on.
@@ -186,12 +187,15 @@ def _cannot_open(path: object, error: Exception) -> LedgerError:
 
 
 def make_private(path: Path) -> None:
-    """Create the file and its folder, if missing, for their owner only.
+    """Create the file and its folder, if missing, for their owner only; git ignores the default folder.
 
     A file that is there is not opened: closing it would drop the locks that this process holds on
     it through SQLite (POSIX).
     """
+    new = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if new and path.parent.name == FOLDER:
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
     if not path.exists():
         with suppress(FileExistsError):  # another process was faster
             os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

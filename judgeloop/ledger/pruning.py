@@ -32,6 +32,7 @@ from judgeloop.ledger.rows import (
 )
 
 MOST_DIGITS = 5  # of a number of days
+NAMED_DAYS = {"today": "0", "yesterday": "1"}
 UNKNOWN = "FROM attempts WHERE state = 'abandoned' AND charged_p > 0"
 OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
     AND NOT (state = 'abandoned' AND charged_p > 0) AND opener NOT LIKE '{TAKEN}%'
@@ -50,8 +51,8 @@ class Pruned:
     after_bytes: int
 
 
-def day_before(older_than: str, today: date) -> str:
-    """Return the day (ISO 8601) before which everything is old.
+def day_before(older_than: str, today: date, setting: str = "older_than") -> str:
+    """Return the day (ISO 8601) before which everything is old; `setting` is what it was given by.
 
     >>> day_before("30", date(2026, 3, 31)), day_before("2026-01-31", date(2026, 3, 31))
     ('2026-03-01', '2026-01-31')
@@ -59,14 +60,15 @@ def day_before(older_than: str, today: date) -> str:
     Raises:
         InputError: it is neither a number of days nor a date.
     """
+    older_than = NAMED_DAYS.get(older_than, older_than)
     try:
         if older_than.isascii() and older_than.isdecimal() and len(older_than) <= MOST_DIGITS:
             return (today - timedelta(days=int(older_than))).isoformat()
         return date.fromisoformat(older_than).isoformat()
     except ValueError:
         raise InputError(
-            f"`older_than={older_than}`: expected a number of days, such as 90, or a date, such as "
-            "2026-01-31"
+            f"`{setting}={older_than}`: expected today, yesterday, a number of days, such as 90, or a "
+            "date, such as 2026-01-31"
         ) from None
 
 

@@ -83,12 +83,7 @@ class SqliteReader:
         rows = read(self._connection, RunRow, "true ORDER BY seq")
         return [
             ledger.RecordedRun(
-                row.id,
-                row.created_at,
-                row.charged_p,
-                bool(row.finished),
-                results.note_of(row),
-                row.id.partition(ORIGIN)[2],
+                row.id, row.created_at, row.charged_p, bool(row.finished), results.note_of(row)
             )
             for row in rows
         ]

@@ -53,7 +53,7 @@ class Shows(Protocol):
     @property
     def texts(self) -> Texts | None: ...  # noqa: D102
     def favoured(self, label: LabelRow) -> str: ...  # noqa: D102
-    def lost(self, label: LabelRow) -> bool: ...  # noqa: D102
+    def shows(self, label: LabelRow) -> bool: ...  # noqa: D102
 
 
 def render_html(result: Shows, written: str = "") -> str:
@@ -235,7 +235,7 @@ def _items(result: Shows) -> Iterable[str]:
     left = MOST_TEXT
     for label in result.labels:
         inside, peek = "", ""
-        hidden = result.texts is not None and not _shows(label, result)
+        hidden = result.texts is not None and not result.shows(label)
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
@@ -245,11 +245,6 @@ def _items(result: Shows) -> Iterable[str]:
             inside,
             peek or ("" if hidden else visible(" ".join(label.reason.split()))),
         )
-
-
-def _shows(label: LabelRow, result: Shows) -> bool:
-    shown = result.texts.shown if result.texts else Shown.NONE
-    return shown is Shown.ALL or (shown is Shown.LOST and result.lost(label))
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:

@@ -15,13 +15,10 @@ from judgeloop.core.errors import (
     EXIT_OTHER_WON,
     EXIT_USAGE,
 )
-from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import sentence
 
-SERVER_FAILED = {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
@@ -39,9 +36,7 @@ def render_junit(result: RunResult) -> str:
     ended = EXIT_OTHER_WON if result.warned else result.answer_code
     why = "warning" if result.warned else _exit(ended)
     name = " or ".join(result.setup.systems)
-    # Of a judge or a system that failed, what CI shows begins with the cause.
-    cause = f"{sentence(result.stop_sentence)} " if result.stop_reason in SERVER_FAILED else ""
-    answer = Case(name, _kind(ended), f"{cause}{result.page.headline}", why, said)
+    answer = Case(name, _kind(ended), result.page.headline, why, said)
     return _suite(result.job, answer, *map(_ended, result.conditions))
 
 

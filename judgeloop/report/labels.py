@@ -7,7 +7,7 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 import csv
 import enum
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
@@ -103,12 +103,18 @@ def csv_line(values: Iterable[object]) -> str:
     return text.getvalue()
 
 
-def render_csv(labels: Iterable[LabelRow]) -> str:
-    """Return a header and a row for each judged item, in the order asked."""
-    lines = [csv_line(field.name for field in fields(LabelRow))]
-    for label in labels:
+def render_csv(
+    labels: Sequence[LabelRow], texts: Mapping[str, Sequence[str | None]] | None = None
+) -> str:
+    """Return a header and a row for each judged item, in the order asked.
+
+    `texts` are further columns, such as prompts and outputs.
+    """
+    more = texts or {}
+    lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
+    for number, label in enumerate(labels):
         row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
-        lines.append(csv_line(row.values()))
+        lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -147,23 +153,22 @@ class Texts:
         systems = [label.system] if label.against is None else [label.system, label.against]
         return [(system, cut(outputs[system][position])) for system in systems]
 
-    def columns(self, labels: Sequence[LabelRow]) -> dict[str, list[str | None]]:
-        """Return prompt and outputs of `labels`, whole, as columns of a table.
+    def columns(
+        self, labels: Sequence[LabelRow], may: Callable[[LabelRow], bool] = bool
+    ) -> dict[str, list[str | None]]:
+        """Return prompt and outputs of `labels`, whole, as columns of a table, where they `may` be shown.
 
         `output` is that of a label's system, `output_against` that of the other, if there is one.
         """
-        places = [self._positions[label.item_id] for label in labels]
         outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
-        return {
-            "prompt": [self.pool.items[place].prompt for place in places],
-            "output": [
-                outputs[label.system][place] for label, place in zip(labels, places, strict=True)
-            ],
-            "output_against": [
-                None if label.against is None else outputs[label.against][place]
-                for label, place in zip(labels, places, strict=True)
-            ],
-        }
+        found: dict[str, list[str | None]] = {"prompt": [], "output": [], "output_against": []}
+        for label in labels:
+            place, shown = self._positions[label.item_id], may(label)
+            other = None if label.against is None else outputs[label.against][place]
+            row = self.pool.items[place].prompt, outputs[label.system][place], other
+            for column, text in zip(found.values(), row, strict=True):
+                column.append(text if shown else None)
+        return found
 
 
 def cut(text: str) -> str:

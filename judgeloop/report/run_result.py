@@ -21,7 +21,7 @@ from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
 from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
-from judgeloop.report.labels import LabelRow, Texts
+from judgeloop.report.labels import LabelRow, Shown, Texts, render_csv
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page, render
@@ -197,6 +197,11 @@ class RunResult(Part):
         """Whether the candidate lost: the system that is not the baseline."""
         return label.winner is not None and label.winner == label.against
 
+    def shows(self, label: LabelRow) -> bool:
+        """Whether a report may show the texts of a judged item."""
+        shown = self.texts.shown if self.texts else Shown.NONE
+        return shown is Shown.ALL or (shown is Shown.LOST and self.lost(label))
+
     def _cost_of(self, judgments: int) -> float | None:
         paid = self.spend.paid_attempts
         if not paid or not self.spend.known:
@@ -368,11 +373,15 @@ class RunResult(Part):
         """Return the result as Markdown, for a comment on a pull request or a report."""
         return render_markdown(self.page)
 
+    def to_csv(self) -> str:
+        """Return the judged items as CSV, with prompts and outputs as far as a report may show them."""
+        columns = self.texts.columns(self.labels, self.shows) if self.texts else {}
+        return render_csv(self.labels, columns)
+
     def to_html(self, written: str = "") -> str:
         """Return the result as an HTML page of its own, with the judged items.
 
-        Their prompts and outputs are on it if the result holds them, as one of a call in Python.
-        `written` is the date and time that the page names.
+        Prompts and outputs are on it if the result holds them. `written` is the time that it names.
         """
         return render_html(self, written)
 

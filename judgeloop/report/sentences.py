@@ -24,6 +24,7 @@ from judgeloop.report.words import about, count, seconds, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
+LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 
 ABOUT_THE_JUDGE = (
     "This is about the judge's verdicts on these items, not about whether the judge is right."
@@ -51,8 +52,6 @@ ENDED = {
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
     StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
     StopKind.ABSTENTIONS: "too many items have no verdict",
-    StopKind.JUDGE_FAILED: "the judge failed",
-    StopKind.SYSTEM_FAILED: "a system failed",
     StopKind.INTERRUPTED: "the run was interrupted",
     StopKind.DRY_RUN: "a dry run does not call the judge",
 }
@@ -91,7 +90,9 @@ def ended(result: RunResult) -> str:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return "a budget of the ledger does not cover another judgment"
-    return ENDED.get(result.stop_reason, visible(result.stop_sentence))
+    return ENDED.get(result.stop_reason) or shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(
+        "."
+    )
 
 
 def required_first(line: str, result: RunResult) -> str:

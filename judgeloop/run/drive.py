@@ -39,6 +39,7 @@ from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.folder import note_new_ledger
+from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
@@ -311,7 +312,7 @@ def setup_of(
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
-        required_winner=config.require_winner,
+        required_winner=required_winner(config, prepared.pool.systems),
         controlled=config.controlled,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices(judges, today()),

@@ -40,6 +40,7 @@ from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import limit_of, live_systems, with_live
 from judgeloop.settings.run_settings import (
     REFERENCES,
+    SECOND,
     JudgeSettings,
     MoneySettings,
     RunSettings,
@@ -370,14 +371,23 @@ def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
     return [(item, output) for item, output in outputs if not is_short(output)]
 
 
+def required_winner(config: RunSettings, systems: tuple[str, ...]) -> str | None:
+    """Return the system that must win; B is the second of two, unless a system has this name."""
+    by_place = (
+        config.require_winner == SECOND and SECOND not in systems and len(systems) == len("AB")
+    )
+    return systems[1] if by_place else config.require_winner
+
+
 def check_winner(config: RunSettings, pool: Pool) -> None:
     """Refuse a required winner that is none of the systems.
 
     Raises:
         InputError: names the systems.
     """
-    if config.require_winner is not None and config.require_winner not in pool.systems:
+    required = required_winner(config, pool.systems)
+    if required is not None and required not in pool.systems:
         raise InputError(
-            f"`require_winner`: expected one of {', '.join(pool.systems)}, found "
-            f"{config.require_winner!r}{did_you_mean(stem(Path(config.require_winner)), pool.systems)}"
+            f"`require_winner`: expected one of {', '.join(pool.systems)}, found {required!r}"
+            f"{did_you_mean(stem(Path(required)), pool.systems)}"
         )

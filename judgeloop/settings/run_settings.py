@@ -68,6 +68,7 @@ from judgeloop.settings.written import amount
 from judgeloop.systems.catalogue import files_of
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
+SECOND = "B"  # the second of two systems, as a required winner
 CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
@@ -345,7 +346,7 @@ class ContestSettings(RunSettings):
     require_winner: Annotated[
         str | None,
         Setting(
-            "Exit with code 5 if another system wins.",
+            "Exit with code 5 if another (B: the second) wins.",
             STOPPING,
             Part.REPORT,
             Found,

@@ -117,7 +117,7 @@ def test_a_configuration_may_be_passed_in_place_of_everything(files):
     one = judgeloop.compare(config)
     assert one.setup.run == judgeloop.compare(config, {"HOME": "/"}).setup.run
     assert one.setup.run == judgeloop.compare(config=config, environment={}).setup.run
-    with pytest.raises(InputError, match="only `environment` and `progress` may stand beside it"):
+    with pytest.raises(InputError, match="only `environment`, `progress` and `raise_on_failure`"):
         judgeloop.compare(config, seed=3)
     with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
         judgeloop.compare(config, {"JUDGELOOP_MAX_USD": "much"})

@@ -185,7 +185,7 @@ def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortene
     result = judgeloop("compare", *live(chat_server, *files[:2]), JUDGELOOP_JUDGE_API_KEY=key)
     assert result.exit_code == 4
     (why,) = [line for line in result.stderr.splitlines() if "no result" in line]
-    assert 'the server says: "model \\x1b[31m[key] ::error::not for you yyy' in why
+    assert 'the server says: "model \\x1b[31m[masked key] ::error::not for you yyy' in why
     assert why.endswith('y…"')
     assert "secret" not in result.stderr
     assert len(why) < 600

@@ -17,6 +17,7 @@ from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, Stop
 from judgeloop.core.part import plain
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.report.labels import render_csv
+from judgeloop.report.latex import render_latex
 from judgeloop.report.page import render
 
 
@@ -107,6 +108,7 @@ FORMS = {
     ".txt": lambda result: f"{result}\n",
     ".html": lambda result: result.to_html(NOW),
     ".csv": lambda result: render_csv(result.labels),
+    ".tex": lambda result: render_latex(result.page),
 }
 
 

@@ -32,6 +32,14 @@ def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_git_ignores_the_default_folder_that_is_made_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for address in (".judgeloop/ledger.sqlite", "own/ledger.sqlite"):
+        open_ledger(address).close()
+    assert Path(".judgeloop/.gitignore").read_text() == "*\n"
+    assert not Path("own/.gitignore").exists()
+
+
 @pytest.mark.parametrize("address", ["a b:c.sqlite", "c:/l.sqlite", ".judgeloop/x:/l"])
 def test_a_path_with_a_colon_is_a_path(tmp_path, monkeypatch, address):
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import sys
 from dataclasses import replace
@@ -17,6 +19,7 @@ from support.text import unwrapped
 import judgeloop
 from judgeloop.core.errors import InputError
 from judgeloop.questions.select.text import page
+from judgeloop.report.labels import Shown
 from judgeloop.report.page import Board
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"
@@ -148,6 +151,18 @@ def test_a_page_shows_prompts_and_outputs_and_values_do_not(result):
     assert bare == result
     assert html.escape(row["output"]) not in bare.to_html()
     assert "prompt" not in bare.to_frame("polars").columns
+
+
+@pytest.mark.parametrize("shown", Shown)
+def test_a_table_of_items_has_the_texts_that_a_report_may_show(result, shown):
+    result = replace(result, texts=replace(result.texts, shown=shown))
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    every = result.texts.columns(result.labels)["output"]
+    may = [result.shows(label) for label in result.labels]
+    wanted = [text if one else "" for text, one in zip(every, may, strict=True)]
+    assert [row["output"] for row in rows] == wanted
+    assert any(may) or shown is not Shown.ALL
+    assert "group" in rows[0]
 
 
 def test_a_data_frame_may_be_empty(compared):

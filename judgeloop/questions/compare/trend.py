@@ -4,8 +4,7 @@ Reads results, returns figures, a table and a picture. Judges nothing anew and r
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import NamedTuple
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
@@ -24,12 +23,11 @@ NEEDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A run: `gap` is the share that the second system won less the share that it lost.
 
-    `name` is its night or its date. `gap` and its interval, as the run reported them, are None where the
-    items were picked. `fresh` says whether the test of drift counts it.
+    `name` is its night or its date. `gap` and its interval are None where the items were picked. `fresh`
+    says whether the test of drift counts it.
     """
 
     name: str
@@ -37,39 +35,23 @@ class Point:
     judged: int
     gap: float | None
     interval: tuple[float, float] | None
-    decision: str
     fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """What the test says: the gaps between `low` and `high` fit all `runs` that it counts.
-
-    If `low` is above `high`, none does, and the gap is shown to drift.
-    """
+class Drift(NamedTuple):
+    """What the test says: gaps between `low` and `high` fit all `runs`; none does if `low` is above `high`."""
 
     runs: int
     low: float
     high: float
 
-    @property
-    def shown(self) -> bool:
-        """Whether no single gap fits all runs."""
-        return self.low > self.high
 
-
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(NamedTuple):
     """The past runs of two systems, the oldest first; `drift` is None where it cannot be asked."""
 
     systems: tuple[str, str]
     points: tuple[Point, ...]
     drift: Drift | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the values as JSON has them."""
-        drift = None if self.drift is None else asdict(self.drift) | {"shown": self.drift.shown}
-        return asdict(self) | {"drift": drift, "risk": DRIFT_RISK}
 
 
 def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
@@ -151,7 +133,6 @@ def _point(name: str, one: Result, *, fresh: bool) -> Point:
         one.judged,
         0.0 + sign * (one.gap or 0.0) if known else None,
         (low, high) if known and one.gap_interval else None,
-        one.page.headline,
         fresh,
     )
 
@@ -166,7 +147,7 @@ def said(trend: Trend) -> str:
     )
     by = f"at a risk of {DRIFT_RISK:g}, however often one looks (Shekhar & Ramdas 2023)"
     low, high = f"{trend.drift.low:+.2f}", f"{trend.drift.high:+.2f}"
-    if trend.drift.shown:
+    if trend.drift.low > trend.drift.high:
         return f"Is it drifting? Yes: {null} is rejected {by}. No gap fits all of them."
     return f"Is it drifting? Not shown: {null} is not rejected {by}. Gaps from {low} to {high} fit all."
 

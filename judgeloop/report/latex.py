@@ -1,0 +1,43 @@
+"""Renders the first table of a result as LaTeX, such as the standings of a search for the best.
+
+Reads a `Page`. A page without a table gives its details as two columns. The text needs no package. Computes
+no figure and writes no file.
+"""
+
+from judgeloop.report.page import Page, Table
+
+# What LaTeX takes for its own, and signs that some of its fonts lack.
+ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "<": r"$<$",
+    ">": r"$>$",
+    "\N{MINUS SIGN}": r"$-$",
+    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+}
+
+
+def render_latex(page: Page) -> str:
+    """Return a `tabular`, below the decision as a comment."""
+    table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
+    form = f"l{'r' * (len(table.columns) - 1)}" if table.columns else "ll"
+    head = [_row(table.columns), r"\hline"] if table.columns else []
+    rows = [*head, *map(_row, table.rows)]
+    inside = "\n".join([r"\hline", *rows, r"\hline"])
+    decision = " ".join(page.headline.split())
+    return f"% {decision}\n\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"{' & '.join(map(escaped, cells))} \\\\"
+
+
+def escaped(text: str) -> str:
+    r"""Return a text as LaTeX shows it.
+
+    >>> escaped("a_b: 5 % {x}")
+    'a\\_b: 5 \\% \\{x\\}'
+    """
+    return "".join(ESCAPED.get(sign, sign) for sign in text)

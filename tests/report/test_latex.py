@@ -1,0 +1,19 @@
+"""A table of a result in LaTeX: columns, and signs that LaTeX takes for its own."""
+
+from __future__ import annotations
+
+from judgeloop.report.latex import render_latex
+from judgeloop.report.page import Page, Table
+
+
+def test_standings_are_a_tabular_with_the_decision_above_as_a_comment():
+    table = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
+    assert render_latex(Page("a is best\nof 3.", (), tables=(table,))) == (
+        "% a is best of 3.\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
+        "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n"
+    )
+
+
+def test_a_page_without_a_table_gives_its_details_and_no_command_to_latex():
+    text = render_latex(Page("x", (("judge", r"\input{/etc/passwd}%"),)))
+    assert r"judge & \textbackslash{}input\{/etc/passwd\}\% \\" in text
