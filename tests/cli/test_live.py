@@ -275,6 +275,7 @@ WRONG = [
     (["openai/a=b"], "expected the name of a model without ="),
     ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
     ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
+    ([LIVE, "--system", f"{LIVE}.samples=4"], "another item tells more than another output"),
     ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a whole number, 1 or more"),
     ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected a duration"),
     ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
