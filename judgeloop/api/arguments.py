@@ -74,7 +74,7 @@ class RunArguments(CallArguments, total=False):
     rubric: str | None
     allow_plugins: bool | None
     budget: Dollars | None
-    ledger_budget: Dollars | None
+    charge_to: str | Sequence[str] | None
     ledger: File | None
     ledger_must_exist: bool | None
     items: Data | None

@@ -255,6 +255,16 @@ COMMANDS = (
         (CONVERTED_FILE,),
     ),
     Command(
+        "budget",
+        "Show, set or remove the budgets that the runs of a ledger share.",
+        "budget:budget",
+        below=(
+            Command("show", configs=_LEDGER, switches=(JSON,)),
+            Command("set", configs=(_class("diagnostics.config:BudgetConfig"),)),
+            Command("remove", configs=(_class("diagnostics.config:NamedConfig"),)),
+        ),
+    ),
+    Command(
         "ledger",
         "Show what was spent, look up paid verdicts, check and repair the ledger.",
         "ledger:ledger",

@@ -203,6 +203,7 @@ class PanelCommand(click.Command):
         """Put the value of each setting into the context, and what was read."""
         from judgeloop.settings.sources import read_settings
         from judgeloop.settings.validation import checked_value
+        from judgeloop.settings.written import listed
 
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
@@ -212,7 +213,7 @@ class PanelCommand(click.Command):
         values = ctx.obj.values | typed
         for name in typed.keys() & ctx.obj.values.keys():
             if self.settings[name].setting.adds:
-                values[name] = (*ctx.obj.values[name], *typed[name])
+                values[name] = (*listed(ctx.obj.values[name]), *typed[name])  # type: ignore[misc]
         for field in self.row.switches:
             values[field.name] = checked_value(field, values.get(field.name))
         names = dict.fromkeys((*ctx.params, *self.settings))

@@ -142,7 +142,7 @@ def _run(
             pairs, config, read.environment, ledger, night, interruption=asked, tell=tell
         )
 
-    ledger = open_ledger(config.ledger, config.ledger_budget_p)
+    ledger = open_ledger(config.ledger, config.charge_to)
     try:
         with alone(config, ledger, night), kept_for_the_result():
             return asyncio.run(driven())

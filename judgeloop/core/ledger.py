@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Output, Reply, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
@@ -230,6 +231,55 @@ class Settlement:
     outcome: str
 
 
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """A budget that runs of a ledger draw on, and what its present period has been charged.
+
+    - `name`: empty for the budget of every run.
+    - `per`, `day_starts`: its period (day, week, month or total), and when a day begins (12:00+01:00).
+    - `since`, `until`: when the period began and when the next begins (ISO 8601, UTC); empty in total.
+    - `charged_p`: what it has been charged; `held`: how much of that open attempts hold back, by run.
+    """
+
+    name: str
+    limit_p: int
+    per: str
+    day_starts: str
+    since: str
+    until: str
+    charged_p: int
+    held: Mapping[str, int]
+
+    @property
+    def left_p(self) -> int:
+        """What is left of it in this period."""
+        return max(0, self.limit_p - self.charged_p)
+
+    @property
+    def held_p(self) -> int:
+        """What open attempts hold back."""
+        return sum(self.held.values())
+
+    @property
+    def amount(self) -> str:
+        """Its limit in words, such as `$5.00 a day`."""
+        return f"{show_usd(self.limit_p)} {'in total' if self.per == 'total' else f'a {self.per}'}"
+
+    @property
+    def title(self) -> str:
+        """Its name and limit in words."""
+        if self.name:
+            return f"budget {self.name} of {self.amount}"
+        return f"budget of {self.amount} for every run"
+
+    @property
+    def again(self) -> str:
+        """When it starts again, in words."""
+        if not self.until:
+            return "it does not start again"
+        return f"it starts again at {self.until[:16].replace('T', ' ')} UTC"
+
+
 class Ledger(Protocol):
     """The durable record of attempts, money and verdicts, for those who book.
 
@@ -250,20 +300,24 @@ class Ledger(Protocol):
         *,
         instead: Ticket | None = None,
     ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+        """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
-        If any group is granted, the reservation `instead`, which was never sent, is given back at
-        the same moment, so that no other run gets its money in between.
+        They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
+        granted, the reservation `instead`, which was never sent, is given back at the same moment, so
+        that no other run gets its money in between.
         """
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
         """Return what processes that live hold back for other runs, by run.
 
         None if it is of no use to wait for it: `budget_p` does not cover `cost_p` more of `run`, or
-        a limit of the ledger does not, even once all of it is given back. A run that holds money
-        itself waits only for runs that began later, so that no two wait for each other.
+        a budget that it is charged to does not, even once all of it is given back. A run that holds
+        money itself waits only for runs that began later, so that no two wait for each other.
         """
         ...
+
+    async def balances(self) -> list[Balance]:
+        """Return the budgets of this ledger that runs booked through this object draw on."""
 
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
@@ -313,6 +367,12 @@ class Ledger(Protocol):
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
+
+    def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
+        """Set a budget, or change one, as `Balance` describes it."""
+
+    def remove_budget(self, name: str) -> None:
+        """Remove a budget; raises `InputError` if there is none of this name."""
 
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.
@@ -373,6 +433,9 @@ class LedgerReader(Protocol):
         only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
         verdicts on other outputs are left out, too.
         """
+
+    def balances(self) -> list[Balance]:
+        """Return every budget, that of every run first, then by name."""
 
     def spending(self) -> dict[str, dict[str, Charged]]:
         """Return the charges by day, systems, judge, run and state, each in order.

@@ -109,7 +109,7 @@ class Spend(Part):
     - `over_p`: what replies of the run cost above their worst case, against their quotes
     - `next_p`: the worst case of the next query, if the budget did not cover it
     - `replies_without_usage`: replies of the run that are charged at their worst case
-    - `ledger_left_p`: the rest of the limit for all runs of the ledger; None without one
+    - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset(
@@ -187,7 +187,7 @@ class Spend(Part):
 
     @property
     def left_p(self) -> int | None:
-        """The rest of the budget, or of the ledger's if that is less; None without either."""
+        """The rest of the budget, or of one of the ledger if that is less; None without any."""
         return min(
             (left for left in (self._own_left_p, self.ledger_left_p) if left is not None),
             default=None,
@@ -195,7 +195,7 @@ class Spend(Part):
 
     @property
     def ledger_is_short(self) -> bool:
-        """Whether less is left of the limit for all runs of the ledger than of the budget."""
+        """Whether less is left of a budget of the ledger than of the run's own."""
         own = self._own_left_p
         return self.ledger_left_p is not None and (own is None or self.ledger_left_p < own)
 

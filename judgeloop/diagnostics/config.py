@@ -1,18 +1,22 @@
-"""The settings of `doctor`, and of the commands that look into a ledger: `ledger` and `runs`."""
+"""The settings of `doctor`, and of the commands on a ledger: `ledger`, `budget` and `runs`."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
+from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL
 from judgeloop.settings.run_settings import JudgeSettings
-from judgeloop.settings.setting import Part, Setting
+from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
 from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
+from judgeloop.settings.written import amount
 from judgeloop.systems.options import KEYS
 
 _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
@@ -148,6 +152,70 @@ class MergeConfig(Configuration):
                 f"`their_key_variable={self.their_key_variable}`: this variable is not set"
             )
         return environment[self.their_key_variable].encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedConfig(Configuration):
+    """The settings of `budget remove`: which budget."""
+
+    name: Annotated[
+        str,
+        like(r"[\w.-]*", "letters, digits, dots and hyphens"),
+        Setting(
+            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+        ),
+    ] = ""
+    ledger: Ledger = HOME / "ledger.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetConfig(NamedConfig):
+    """The settings of `budget set`."""
+
+    limit: Annotated[
+        Decimal | None,
+        Parse(amount, DOLLARS_FORM),
+        Setting("The limit, such as '$20'.", MONEY, Part.MONEY, CallerOnly, argument="DOLLARS"),
+    ]
+    per: Annotated[
+        str,
+        one_of(PERIODS),
+        Setting(
+            "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
+            "total (never). It holds within one ledger: a copy is a second budget.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+        ),
+    ] = TOTAL
+    day_starts: Annotated[
+        str,
+        like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00"),
+        Setting(
+            "When a day begins, and so a week and a month, with the offset from UTC.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+            metavar="HH:MM+HH:MM",
+            example="12:00+01:00",
+        ),
+    ] = MIDNIGHT
+
+    @property
+    def limit_p(self) -> int:
+        """The limit in picodollars.
+
+        Raises:
+            InputError: it is no limit.
+        """
+        if self.limit is None:
+            raise InputError(
+                "`limit=none`: expected dollars; to have no limit: judgeloop budget remove"
+            )
+        return to_pico(self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)

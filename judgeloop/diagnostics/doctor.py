@@ -129,7 +129,7 @@ async def _booked(
     quote, key = one.quote(call), f"{RUN} {uuid.uuid4().hex}"
     note, judges = {"price": quote.price}, [one] if isinstance(one, Judge) else []
     wanted = Reservation(key, quote.cost_p, call.item.id, name, note, output=not judges)
-    ledger = open_ledger(config.ledger, config.ledger_budget_p)
+    ledger = open_ledger(config.ledger, config.charge_to)
     try:
         return await _try(config, ledger, wanted, asked, call, judges=judges)
     finally:
@@ -189,11 +189,8 @@ async def _try(
 
     ticket = await reserve()
     if ticket is None:
-        limit = (
-            "`budget`"
-            if config.ledger_budget is None
-            else "what `budget` and `ledger_budget` leave"
-        )
+        budgets = [f"the {one.title}" for one in await ledger.balances()]
+        limit = " or ".join(["`budget`", *(f"what is left of {one}" for one in budgets)])
         may = f"one call may cost {show_usd(wanted.cost_p)}, more than {limit}"
         return [Finding("budget", False, may)], None
     once = RetryPolicy(attempts=1, patience_s=0)

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar, final
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Clearance, End, Ledger, Reservation, Ticket
+from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge
@@ -250,36 +250,42 @@ class Accounts:
         replies, self._replies, self._writing = self._replies, [], None
         return await self._ledger.settle_all(replies)
 
-    def out_of_money(self, planned: Planned) -> StopReason:
-        """Return the reason to halt when the budget does not cover `planned`."""
+    async def out_of_money(self, planned: Planned) -> StopReason:
+        """Return the reason to halt when a budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
         if planned.outputs:
             lacked = [*map(self._sources.reservation, planned.outputs)]
             need = sum(one.cost_p for one in (*lacked, self._sources.earmark(planned.query)))
-        of_all, own = self._terms.ledger_budget_p, self._terms.budget_p
-        limits = {}
-        if own is not None:
-            limits["`budget`"] = f"the budget of {show_usd(own)}"
-        if of_all is not None:
-            limits["`ledger_budget`"] = (
-                f"the limit of {show_usd(of_all)} for all runs of the ledger"
+        terms, next_query = self._terms, f"the worst case of the next query, {show_usd(need)}"
+        waited = self._state.and_waited
+        spend = await self.done(self._ledger.spend(terms.run_id, terms.budget_p))
+        if spend.ledger_is_short:
+            least = min(await self.done(self._ledger.balances()), key=lambda one: one.left_p)
+            return StopReason(
+                StopKind.BUDGET,
+                f"the {least.title} does not cover {next_query}: {_left_of(least)}{waited}; rerun the "
+                "command then, or set a higher limit with `judgeloop budget set`, to resume",
             )
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of {' or of '.join(limits.values())} does not cover the worst case of "
-            f"the next query, {show_usd(need)}{self._state.and_waited}; rerun the command with a "
-            f"higher {' or '.join(limits)} to resume",
-            # Which of two limits is too low is not known here, nor which would do.
-            need_p=need if of_all is None else 0,
+            f"what is left of the budget of {show_usd(terms.budget_p or 0)} does not cover "
+            f"{next_query}{waited}; rerun the command with a higher `budget` to resume",
+            need_p=need,
         )
 
 
-def _shares(held: Mapping[str, int]) -> str:
-    """Return in words what other runs hold back."""
+def _left_of(budget: Balance) -> str:
+    """Return in words what is left of a budget, who holds how much of it, and when it starts again."""
+    held = f", {_shares(budget.held, 'runs')}" if budget.held else ""
+    return f"{show_usd(budget.left_p)} is left{held}, and {budget.again}"
+
+
+def _shares(held: Mapping[str, int], who: str = "other runs") -> str:
+    """Return in words what runs hold back."""
     runs = [f"{run} {show_usd(held_p)}" for run, held_p in held.items()]
     more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
     shares = ", ".join([*runs[:NAMED], *more])
-    return f"{show_usd(sum(held.values()))} that other runs hold back ({shares})"
+    return f"{show_usd(sum(held.values()))} that {who} hold back ({shares})"
 
 
 def _is_free(call: Reservation | Ticket) -> bool:

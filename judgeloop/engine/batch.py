@@ -115,7 +115,7 @@ class Batch:
         if not others and not self._state.is_over():
             (group,) = self._accounts.wanted(wanted[:1], self._known)
             if not await self._accounts.others_return(group) and not self._state.is_over():
-                self._state.halt(self._accounts.out_of_money(wanted[0]))
+                self._state.halt(await self._accounts.out_of_money(wanted[0]))
         await self._until_one_is_over()
 
     async def _planned(self, most: int) -> Sequence[Planned]:
@@ -256,7 +256,7 @@ class Batch:
         granted = await self._accounts.reserve([group], instead=earmark)
         if not granted:
             if not self._state.is_over():
-                self._state.halt(self._accounts.out_of_money(whole))
+                self._state.halt(await self._accounts.out_of_money(whole))
             return whole, None
         return whole, granted[0]
 
@@ -306,7 +306,7 @@ class Batch:
             return [entry.result() if isinstance(entry, asyncio.Task) else entry for entry in found]
         except NotAskedError:
             if not state.is_over():
-                state.halt(self._accounts.out_of_money(planned))
+                state.halt(await self._accounts.out_of_money(planned))
         except JudgeError as error:
             if error.kind is ErrorKind.QUIT:
                 state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))

@@ -31,7 +31,7 @@ class Terms:
     only say what controls take, which are made as it says once a live system has answered. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
-    None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together. With
+    None is no limit. With
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
     `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system.
@@ -52,7 +52,6 @@ class Terms:
     controls_of: Recipe | None = None
     offline: bool = False
     max_item_bytes: int | None = None
-    ledger_budget_p: int | None = None
     missing_abstains: bool = False
     max_failed: float = 0.05
     outputs_since: Mapping[str, str] = field(default_factory=dict)

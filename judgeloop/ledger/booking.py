@@ -1,7 +1,8 @@
 """What is booked in an open ledger: reservations, sendings, costs, verdicts, and what died.
 
 Every function is one job within a transaction of the caller (`writer.py`). A row is checked before
-it is changed, so that a damaged row is never sealed again.
+it is changed, so that a damaged row is never sealed again. What runs and budgets are charged is in
+`charges.py`.
 """
 
 import json
@@ -12,9 +13,9 @@ import numpy as np
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
+from judgeloop.ledger import budgets, charges
 from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
@@ -22,11 +23,9 @@ from judgeloop.ledger.rows import (
     OWN_RUN,
     AttemptRow,
     LedgerConnection,
-    RunRow,
     TextRow,
     VerdictRow,
     change,
-    damaged,
     insert,
     next_number,
     now,
@@ -41,16 +40,6 @@ LATE = "; the reply came after another process had closed the attempt"
 HAD_MEANWHILE = "another run had the verdict meanwhile"
 
 
-def run_row(connection: LedgerConnection, run: str) -> RunRow:
-    """Return the row of a run, which is made if missing."""
-    found = one(connection, RunRow, "id = ?", run)
-    if found is None:
-        seen = next_number(connection, VerdictRow) - 1
-        found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
-        insert(connection, found)
-    return found
-
-
 def reserve(
     connection: LedgerConnection,
     run: str,
@@ -58,35 +47,32 @@ def reserve(
     groups: Sequence[Sequence[Reservation]],
     budget_p: int | None,
     *,
-    ledger_budget_p: int | None = None,
+    charge_to: Sequence[str] = (),
     instead: Ticket | None = None,
 ) -> list[list[Ticket]]:
-    """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+    """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
-    All runs of the ledger together are charged at most `ledger_budget_p`. If any group is granted,
-    the reservation `instead` is given back.
+    They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
+    granted, the reservation `instead` is given back.
     """
-    row = run_row(connection, run)
-    if ledger_budget_p is not None:
-        left_p = max(0, ledger_budget_p - charged_to_others(connection, run))
-        budget_p = left_p if budget_p is None else min(budget_p, left_p)
-    charged_p = row.charged_p - (instead.cost_p if instead else 0)
+    charges.run_row(connection, run)
+    returned = one(connection, AttemptRow, "id = ?", instead.attempt) if instead else None
+    room_p = charges.room_p(connection, run, budget_p, charge_to, returned)
     granted: list[list[Ticket]] = []
+    total_p = 0
     for group in groups:
         cost_p = sum(wanted.cost_p for wanted in group)
         # A group without calls costs nothing and is granted even if the budget is spent.
-        if group and budget_p is not None and charged_p + cost_p > budget_p:
+        if group and room_p is not None and total_p + cost_p > room_p:
             break
-        charged_p += cost_p
+        total_p += cost_p
         granted.append([_ticket(connection, run, opener, wanted) for wanted in group])
-    if not granted:
-        return []
-    if instead is not None:
-        connection.execute(
-            "DELETE FROM attempts WHERE id = ?", (_open_attempt(connection, instead).id,)
-        )
-    if charged_p != row.charged_p:
-        change(connection, row, charged_p=charged_p)
+    if granted and instead is not None:
+        _forget(connection, _open_attempt(connection, instead))
+    numbers = [ticket.attempt for tickets in granted for ticket in tickets]
+    if numbers:
+        charges.charge_run(connection, run, total_p)
+        budgets.draw(connection, charge_to, opener, min(numbers), total_p)
     return granted
 
 
@@ -118,51 +104,6 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
     return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.output, wanted.since)
 
 
-def charged_to_others(connection: LedgerConnection, run: str) -> int:
-    """Return what all runs but `run` were charged, rehearsed costs included, in picodollars.
-
-    What other ledgers spent before they were merged is not counted.
-    """
-    found = connection.execute(
-        f"SELECT coalesce(sum(charged_p), 0) FROM runs WHERE id <> ? AND {OWN_RUN.format('id')}",  # noqa: S608 - our own names
-        (run,),
-    )
-    return int(found.fetchone()[0])
-
-
-def held_by_others(connection: LedgerConnection, run: str) -> dict[str, int]:
-    """Return what open attempts hold back for the other runs that `run` may wait for, by run.
-
-    If each run that holds money waits only for later ones, no circle of runs waits.
-    """
-    held: dict[str, int] = dict(
-        connection.execute(
-            "SELECT run, sum(charged_p) FROM attempts WHERE ended IS NULL GROUP BY run "
-            "HAVING sum(charged_p) > 0"
-        )
-    )
-    if held.pop(run, 0):
-        own = run_row(connection, run).seq
-        return {other: p for other, p in held.items() if run_row(connection, other).seq > own}
-    return held
-
-
-def missing_p(
-    connection: LedgerConnection,
-    run: str,
-    cost_p: int,
-    budget_p: int | None,
-    ledger_budget_p: int | None,
-) -> int | None:
-    """Return how much of `cost_p` the ledger's limit does not cover; None if `budget_p` does not."""
-    own_p = run_row(connection, run).charged_p + cost_p
-    if budget_p is not None and own_p > budget_p:
-        return None
-    if ledger_budget_p is None:
-        return 0
-    return max(0, own_p + charged_to_others(connection, run) - ledger_budget_p)
-
-
 def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
     """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
     held: dict[str, Verdict] = {}
@@ -182,7 +123,7 @@ def known_under(connection: LedgerConnection, ticket: Ticket) -> Verdict | Outpu
 
 def finish(connection: LedgerConnection, run: str) -> None:
     """Record that a run has ended by itself."""
-    change(connection, run_row(connection, run), finished=1)
+    change(connection, charges.run_row(connection, run), finished=1)
 
 
 def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
@@ -308,7 +249,7 @@ def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
 
 def _forget(connection: LedgerConnection, row: AttemptRow) -> None:
     """Delete a reservation that was never sent, and give its money back."""
-    charge(connection, row.run, -row.charged_p)
+    charges.charge(connection, row, -row.charged_p)
     connection.execute("DELETE FROM attempts WHERE id = ?", (row.id,))
 
 
@@ -323,7 +264,7 @@ def close(
     said: str = "",
 ) -> None:
     """Close an attempt, and correct its run's charge; what is `said` follows its outcome."""
-    charge(connection, row.run, cost_p - row.charged_p)
+    charges.charge(connection, row, cost_p - row.charged_p)
     outcome, usage, model, request_id = _particulars(result)
     change(
         connection,
@@ -337,13 +278,6 @@ def close(
         request_id=request_id,
         ended_at=now(),
     )
-
-
-def charge(connection: LedgerConnection, run: str, more_p: int) -> None:
-    """Add to what a run has been charged, in picodollars."""
-    if more_p:
-        row = run_row(connection, run)
-        change(connection, row, charged_p=row.charged_p + more_p)
 
 
 def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, int]:
@@ -382,54 +316,6 @@ def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str 
     return outcome, usage, result.model, result.request_id
 
 
-def spend_of(
-    connection: LedgerConnection,
-    run: str,
-    opener: str,
-    budget_p: int | None,
-    ledger_budget_p: int | None = None,
-) -> Spend:
-    """Return what `run` has cost, and what its attempts by `opener` have cost.
-
-    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
-    its attempts cost.
-
-    Raises:
-        DamagedLedgerError: the run was not charged what its attempts were.
-    """
-    row = connection.execute(
-        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE charged_p > 0), "
-        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
-        "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
-        "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
-    ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
-    known = one(connection, RunRow, "id = ?", run)
-    if (known.charged_p if known else 0) != run_p + rehearsed_p:
-        problem = "does not hold the sum of what its attempts were charged"
-        raise damaged(connection, RunRow, known.seq if known else run, problem)
-    left_p = None
-    if ledger_budget_p is not None:
-        left_p = max(0, ledger_budget_p - charged_to_others(connection, run) - run_p - rehearsed_p)
-    return Spend(
-        now_p,
-        run_p,
-        rehearsed_p,
-        unconfirmed_p,
-        budget_p,
-        paid_attempts=paid,
-        over_p=over_p,
-        replies_without_usage=unreported,
-        ledger_left_p=left_p,
-    )
-
-
 def unknown(connection: LedgerConnection) -> list[AttemptRow]:
     """Return the attempts that may have been billed without a reply, the oldest first."""
     own = OWN_RUN.format("run")
@@ -446,7 +332,7 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
     row = one(connection, AttemptRow, "id = ?", settlement.attempt)
     if row is None or row.state != "abandoned":
         raise LedgerError(f"attempt {settlement.attempt} has been settled meanwhile")
-    charge(connection, row.run, settlement.cost_p - row.charged_p)
+    charges.charge(connection, row, settlement.cost_p - row.charged_p)
     change(
         connection,
         row,

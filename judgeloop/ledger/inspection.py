@@ -19,6 +19,7 @@ import numpy as np
 from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
+from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.connection import (
     VERSION,
     check_schema,
@@ -34,6 +35,8 @@ from judgeloop.ledger.rows import (
     TABLES,
     AboutRow,
     AttemptRow,
+    BudgetRow,
+    DrawRow,
     JudgedRow,
     LedgerConnection,
     OutputRow,
@@ -228,7 +231,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
 
 def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
     _take_id(old, new)
-    kinds = (RunRow, AttemptRow, VerdictRow, OutputRow, ResultRow, JudgedRow)
+    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, TextRow})
     copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
     left = dict(copied)
     charged_p: dict[str, int] = {}
@@ -257,8 +260,25 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
     for text in _sound(old, JudgedRow, left):
         insert(new, text)
         copied["judged"] += 1
+    _copy_budgets(old, new, copied, left)
     _correct_charges(new, charged_p)
     return Salvaged(copied, left)
+
+
+def _copy_budgets(
+    old: LedgerConnection, new: LedgerConnection, copied: dict[str, int], left: dict[str, int]
+) -> None:
+    """Copy the budgets; if what was drawn on them cannot be read, it is counted anew."""
+    for budget in _sound(old, BudgetRow, left):
+        insert(new, budget)
+        copied["budgets"] += 1
+    for draw in _sound(old, DrawRow, left):
+        with suppress(sqlite3.IntegrityError):  # of a budget that could not be read
+            insert(new, draw)
+            copied["draws"] += 1
+    if left["draws"]:
+        for budget in list(read(new, BudgetRow, "true")):
+            count_anew(new, budget)
 
 
 def _take_id(old: LedgerConnection, new: LedgerConnection) -> None:

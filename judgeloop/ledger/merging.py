@@ -3,9 +3,9 @@
 A source is read as a stranger's file: from a copy of our own, with exactly the tables
 of a ledger, and row by row with its seal. Its money stays its own: a run of a source gets the name
 RUN@ORIGIN, which no budget here counts, unless the caller says that it is his. What is open in a
-source is left there. A verdict that differs under one key is reported, and neither is used until
-the caller prefers one: whoever merges first does not decide. All of it is one transaction, and
-merging twice changes nothing.
+source is left there, and so are its budgets. A verdict that differs under one key is reported, and
+neither is used until the caller prefers one: whoever merges first does not decide. All of it is one
+transaction, and merging twice changes nothing.
 """
 
 import os
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, NoLedgerError
-from judgeloop.ledger.booking import charge, ingredients_of
+from judgeloop.ledger.booking import ingredients_of
+from judgeloop.ledger.budgets import count_every_run_anew
+from judgeloop.ledger.charges import charge_run
 from judgeloop.ledger.connection import (
     VERSION,
     check_schema,
@@ -110,6 +112,8 @@ def merge(
             wins = None if prefer is None else path == prefer
             with _opened(path, believing) as old:
                 found.append(_Merge(new, old, Merged(path), own=own, wins=wins).all())
+        if own:
+            count_every_run_anew(new)
     return found
 
 
@@ -206,7 +210,7 @@ class _Merge:
         run = self._run(attempt.run, attempt.began_at)
         taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
         insert(self._new, taken)
-        charge(self._new, run, taken.charged_p)
+        charge_run(self._new, run, taken.charged_p)
         self._known[mark], self._here[attempt.id] = taken.id, taken
         self._found.attempts += 1
         self._found.spent_p += taken.charged_p

@@ -6,12 +6,12 @@ Returns what `core/ledger.py` promises. What else is in `ledger/` is not for oth
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import Ledger, LedgerReader
+from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.ledger import Balance, Ledger, LedgerReader
 from judgeloop.ledger.connection import (
     connect,
     described,
@@ -27,10 +27,10 @@ MEMORY = ":memory:"
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 
 
-def open_ledger(address: Address, budget_p: int | None = None) -> Ledger:
+def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
     """Open a ledger to book in it; a file that is missing is created.
 
-    `budget_p` limits what all its runs together are charged, in picodollars; None is no limit.
+    What is booked is charged to the budget of every run, and to those named in `charge_to`.
 
     Raises:
         InputError: there is no such kind of ledger, or the key of its seals is too short.
@@ -40,7 +40,7 @@ def open_ledger(address: Address, budget_p: int | None = None) -> Ledger:
     check_address(address)
     if str(address) != MEMORY:
         refuse_network(Path(address))
-    return SqliteLedger(address, budget_p)
+    return SqliteLedger(address, charge_to)
 
 
 def create_ledger(address: Address) -> None:
@@ -68,6 +68,26 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
     with errors_of_reading(address), closing(connect(address)) as connection:
         connection.execute("PRAGMA query_only = ON")
         yield SqliteReader(connection)
+
+
+def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
+    """Return the budgets that a run draws on; none where there is no ledger yet.
+
+    Raises:
+        InputError: a name in `charge_to` is that of no budget.
+    """
+    every: dict[str, Balance] = {}
+    if is_ledger(address):
+        with open_reader(address) as reader:
+            every = {budget.name: budget for budget in reader.balances()}
+    for name in charge_to:
+        if not name or name not in every:
+            raise InputError(
+                f"`charge_to={name}`: the ledger {address} has no budget of this name"
+                f"{did_you_mean(name, filter(None, every))}; to make one, say for $5 a day: "
+                f"judgeloop budget set --name {name} 5 --per day"
+            )
+    return [budget for name, budget in every.items() if not name or name in charge_to]
 
 
 def is_ledger(address: Address) -> bool:

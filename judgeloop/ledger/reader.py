@@ -15,7 +15,7 @@ from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
-from judgeloop.ledger import results
+from judgeloop.ledger import budgets, results
 from judgeloop.ledger.locks import is_held
 from judgeloop.ledger.rows import (
     INGREDIENTS,
@@ -104,6 +104,10 @@ class SqliteReader:
         """Return all attempts on an item, the oldest first."""
         rows = read(self._connection, AttemptRow, "item_id = ? ORDER BY id", item_id)
         return list(map(recorded, rows))
+
+    def balances(self) -> list[ledger.Balance]:
+        """Return every budget, that of every run first, then by name."""
+        return budgets.balances(self._connection)
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
         """Return the charges by day, systems, judge, run and state, each in order, and those elsewhere if any.

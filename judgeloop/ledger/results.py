@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, replace
 
 from judgeloop.core.ledger import KeptResult, RunNote
-from judgeloop.ledger.booking import run_row
+from judgeloop.ledger.charges import run_row
 from judgeloop.ledger.rows import (
     JudgedRow,
     LedgerConnection,

@@ -185,8 +185,40 @@ class JudgedRow(NamedTuple):
     text: str
 
 
+class BudgetRow(NamedTuple):
+    """A budget: its limit for a period, and when the latest period began that was drawn on."""
+
+    seq: int
+    name: str
+    limit_p: int
+    per: str
+    day_starts: str
+    since: str
+
+
+class DrawRow(NamedTuple):
+    """What an opener's attempts, from the number `first` on, took of a budget in a period."""
+
+    seq: int
+    budget: int
+    since: str
+    opener: str
+    first: int
+    charged_p: int
+
+
 Row = TypeVar(
-    "Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow, OutputRow, ResultRow, JudgedRow
+    "Row",
+    AboutRow,
+    RunRow,
+    AttemptRow,
+    TextRow,
+    VerdictRow,
+    OutputRow,
+    ResultRow,
+    JudgedRow,
+    BudgetRow,
+    DrawRow,
 )
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",
@@ -197,6 +229,8 @@ TABLES: dict[type[Any], str] = {
     OutputRow: "outputs",
     ResultRow: "results",
     JudgedRow: "judged",
+    BudgetRow: "budgets",
+    DrawRow: "draws",
 }
 
 

@@ -1,6 +1,7 @@
 """The tables and indexes of a ledger's file, as SQL. Reads and writes nothing."""
 
 from judgeloop.core.ledger import End
+from judgeloop.ledger.periods import PERIODS
 
 # Columns in _p are picodollars. Each transaction updates charged_p of a run together with its attempts,
 # so that the check against the budget is atomic among threads and processes. `seq` numbers the rows in
@@ -11,6 +12,7 @@ from judgeloop.core.ledger import End
 # item with the digests of its texts, the name of a system, or the digest of an output; 0 is no value.
 # AUTOINCREMENT: the number of a row that was deleted is never given to another.
 ENDS = ", ".join(f"'{end}'" for end in End)
+PERS = ", ".join(f"'{period}'" for period in PERIODS)
 DDL = (
     """CREATE TABLE about (
     id          TEXT PRIMARY KEY,
@@ -97,4 +99,24 @@ DDL = (
     """CREATE TABLE judged (
     seq INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL, seal BLOB NOT NULL
 ) STRICT""",
+    f"""CREATE TABLE budgets (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    name        TEXT NOT NULL UNIQUE,
+    limit_p     INTEGER NOT NULL CHECK (limit_p >= 0),
+    per         TEXT NOT NULL CHECK (per IN ({PERS})),
+    day_starts  TEXT NOT NULL,
+    since       TEXT NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE draws (
+    seq         INTEGER PRIMARY KEY,
+    budget      INTEGER NOT NULL REFERENCES budgets (seq),
+    since       TEXT NOT NULL,
+    opener      TEXT NOT NULL,
+    first       INTEGER NOT NULL,
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
+    seal        BLOB NOT NULL
+) STRICT""",
+    "CREATE INDEX draws_by_period ON draws (budget, since)",
+    "CREATE INDEX draws_by_opener ON draws (opener)",
 )

@@ -27,6 +27,7 @@ from typing import TypeVar, final
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import (
+    Balance,
     Clearance,
     End,
     KeptResult,
@@ -38,7 +39,7 @@ from judgeloop.core.ledger import (
 )
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import booking, results
+from judgeloop.ledger import booking, budgets, charges, results
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.locks import inode, lock_of, taken
 from judgeloop.ledger.outputs import outputs_under
@@ -55,16 +56,16 @@ PATIENCE_S = 0.3
 class SqliteLedger:
     """A ledger file that several processes may share; `:memory:` exists only in this object."""
 
-    def __init__(self, path: Path | str, budget_p: int | None = None) -> None:
+    def __init__(self, path: Path | str, charge_to: Sequence[str] = ()) -> None:
         """Open the file; create it if it is missing.
 
-        `budget_p` is the limit for all its runs together, in picodollars; None without one.
+        What is booked is charged to the budget of every run, and to those named in `charge_to`.
 
         Raises:
             LedgerError: the file cannot be created or opened, or is not a ledger of this version.
         """
         self.path = path
-        self._budget_p = budget_p
+        self._charge_to = tuple(charge_to)
         self._opener = uuid.uuid4().hex
         self._held: dict[str, int] = {}  # lock files that this object holds, with their inodes
         self._writer = Writer(lambda: connect(path))
@@ -85,7 +86,7 @@ class SqliteLedger:
         *,
         instead: Ticket | None = None,
     ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+        """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
         If any group is granted, the reservation `instead` is given back.
         """
@@ -96,7 +97,7 @@ class SqliteLedger:
                 self._opener,
                 groups,
                 budget_p,
-                ledger_budget_p=self._budget_p,
+                charge_to=self._charge_to,
                 instead=instead,
             )
         )
@@ -111,13 +112,18 @@ class SqliteLedger:
     def _held_back(
         self, connection: LedgerConnection, run: str, cost_p: int, budget_p: int | None
     ) -> dict[str, int] | None:
-        held = {
-            other: held_p
-            for other, held_p in booking.held_by_others(connection, run).items()
+        living = [
+            other
+            for other in charges.others_that_hold(connection, run)
             if not self._recovered(connection, other)
-        }
-        missing_p = booking.missing_p(connection, run, cost_p, budget_p, self._budget_p)
-        return held if missing_p is not None and missing_p <= sum(held.values()) else None
+        ]
+        return charges.worth_waiting_for(
+            connection, run, cost_p, budget_p, charge_to=self._charge_to, living=living
+        )
+
+    async def balances(self) -> list[Balance]:
+        """Return the budgets that runs booked through this object draw on."""
+        return await self._do(lambda connection: budgets.balances(connection, self._charge_to))
 
     def _recovered(self, connection: LedgerConnection, run: str) -> bool:
         """Close what dead processes left open of a run; return False if a process works on it."""
@@ -200,8 +206,8 @@ class SqliteLedger:
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """Return what `run` has cost so far, and how much of it through this object."""
         return await self._do(
-            lambda connection: booking.spend_of(
-                connection, run, self._opener, budget_p, self._budget_p
+            lambda connection: charges.spend_of(
+                connection, run, self._opener, budget_p, self._charge_to
             )
         )
 
@@ -253,7 +259,7 @@ class SqliteLedger:
 
     def begin(self, run: str) -> str:
         """Record that `run` begins now, unless it has begun; return when it began."""
-        made = self._writer.submit(lambda connection: booking.run_row(connection, run))
+        made = self._writer.submit(lambda connection: charges.run_row(connection, run))
         return made.result().created_at
 
     async def note(self, run: str, note: RunNote) -> None:
@@ -268,6 +274,20 @@ class SqliteLedger:
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
         self._writer.submit(lambda connection: results.keep(connection, run, result)).result()
+
+    def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
+        """Set a budget, or change one; what was spent in its present period stays counted."""
+        self._writer.submit(
+            lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts)
+        ).result()
+
+    def remove_budget(self, name: str) -> None:
+        """Remove a budget.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        self._writer.submit(lambda connection: budgets.remove_budget(connection, name)).result()
 
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.

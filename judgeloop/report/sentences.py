@@ -89,7 +89,7 @@ def ended(result: RunResult) -> str:
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
-        return "the ledger budget does not cover another judgment"
+        return "a budget of the ledger does not cover another judgment"
     return ENDED.get(result.stop_reason) or shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(
         "."
     )

@@ -63,7 +63,6 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
-        ledger_budget_p=config.ledger_budget_p,
         concurrency=config.max_judgments if by_hand else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
@@ -122,7 +121,7 @@ async def drive_session(
     """
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
     given = prepared.ledger
-    ledger = given or open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    ledger = given or open_ledger(prepared.config.ledger, prepared.config.charge_to)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:

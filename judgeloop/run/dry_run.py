@@ -279,7 +279,7 @@ def _affordable(plan: Plan, result: RunResult) -> str:
         return "No budget limits the cost."
     shown = f"budget of {show_usd(budget or 0)}"
     if result.spend.ledger_is_short:
-        shown = f"{show_usd(left)} left of the ledger budget"
+        shown = f"{show_usd(left)} left of a budget of the ledger"
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
         if plan.cost_p.worst <= left:
             return f"The {shown} is enough."

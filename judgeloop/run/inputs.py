@@ -36,8 +36,8 @@ from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
-from judgeloop.ledger.opening import is_ledger
-from judgeloop.run.live import live_systems, with_live
+from judgeloop.ledger.opening import budgets_of, is_ledger
+from judgeloop.run.live import limit_of, live_systems, with_live
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -176,12 +176,13 @@ def read_inputs(
 
 
 def check_ledger(config: MoneySettings) -> None:
-    """Refuse a ledger behind a link, or one that is missing and has to be there.
+    """Refuse a ledger behind a link, one that is missing and has to be there, or lacks a budget.
 
     Raises:
         InputError: says what to do instead.
     """
     check_place(config.ledger)
+    budgets_of(config.ledger, config.charge_to)
     if config.ledger_must_exist and not is_ledger(config.ledger):
         raise InputError(
             f"`ledger={config.ledger}`: there is no ledger there, and `ledger_must_exist` is set. "
@@ -244,16 +245,15 @@ def checked_judge(
     """
     judge = judge_from_spec(spec, options) if isinstance(spec, str) else spec
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
-    limited = config.budget is not None or config.ledger_budget is not None
-    if not judge.priced and limited:
+    limit = None if judge.priced else limit_of(config)
+    if limit is not None:
         from judgeloop.providers.prices import likely_model
 
         at = judge.identity.parameters.get("endpoint") or "this address"
-        limit = config.ledger_budget if config.budget is None else config.budget
         own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
         raise UnpricedError(
             f"`{'proxy' if proxy else 'judge'}={spec}`: no price is known for this model at {at}"
-            f"{likely_model(judge.identity)}, and without one the budget of ${limit} cannot be "
+            f"{likely_model(judge.identity)}, and without one the {limit} cannot be "
             f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`. To run without any "
             "limit of money: `budget=none`"
         )

@@ -16,6 +16,7 @@ from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.formats.join import Joined
 from judgeloop.formats.rows import Items
+from judgeloop.ledger.opening import budgets_of
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.written import night_began
 from judgeloop.systems.catalogue import make_system
@@ -61,9 +62,15 @@ def looks_at_all(what: str, live: str, instead: str = "`selector=random`") -> In
     )
 
 
+def limit_of(config: RunSettings) -> str | None:
+    """Return in words a budget that limits the run; None if none does."""
+    if config.budget is not None:
+        return f"budget of ${config.budget}"
+    return next((one.title for one in budgets_of(config.ledger, config.charge_to)), None)
+
+
 def _check_price(config: RunSettings, name: str, system: System) -> None:
-    limited = config.budget is not None or config.ledger_budget is not None
-    if not system.priced and limited:
+    if not system.priced and limit_of(config) is not None:
         raise UnpricedError(
             f"`system {name}`: no price is known for this model, and without one no budget can be "
             f"kept. Give it, in dollars per million tokens: `system={name}.price=IN,OUT` (a server of "

@@ -67,7 +67,7 @@ class GenerateConfig(Configuration):
         ),
     ] = False
     budget: shared.Budget = Decimal("5.00")
-    ledger_budget: shared.LedgerBudget = None
+    charge_to: shared.ChargeTo = ()
     deadline: shared.Deadline = None
     concurrency: shared.Concurrency = 8
     rpm: shared.CallsAMinute = None

@@ -36,6 +36,7 @@ from judgeloop.settings.shared import (
     BaseUrl,
     Budget,
     CallsAMinute,
+    ChargeTo,
     ColumnMap,
     Concurrency,
     Deadline,
@@ -46,7 +47,6 @@ from judgeloop.settings.shared import (
     JudgeNames,
     JudgePrice,
     Ledger,
-    LedgerBudget,
     LedgerMustExist,
     LenientReplies,
     LiveSystems,
@@ -77,7 +77,7 @@ class MoneySettings(Configuration):
     """What may be spent, in dollars, and where it is booked."""
 
     budget: Budget = Decimal("5.00")
-    ledger_budget: LedgerBudget = None
+    charge_to: ChargeTo = ()
     ledger: Ledger = HOME / "ledger.sqlite"
     ledger_must_exist: LedgerMustExist = False
 
@@ -85,11 +85,6 @@ class MoneySettings(Configuration):
     def budget_p(self) -> int | None:
         """The budget in picodollars; None without a budget."""
         return None if self.budget is None else to_pico(self.budget)
-
-    @property
-    def ledger_budget_p(self) -> int | None:
-        """The limit for all runs of the ledger in picodollars; None without one."""
-        return None if self.ledger_budget is None else to_pico(self.ledger_budget)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,6 +214,7 @@ class RunSettings(JudgeSettings):
             STOPPING,
             Part.REPORT,
             Found,
+            file_only=True,
         ),
     ] = False
     deadline: Deadline = None

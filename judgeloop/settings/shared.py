@@ -141,16 +141,18 @@ Budget = Annotated[
         common=True,
     ),
 ]
-LedgerBudget = Annotated[
-    Decimal | None,
-    Parse(amount, DOLLARS_FORM),
+ChargeTo = Annotated[
+    tuple[str, ...],
+    Parse(listed),
     Setting(
-        "Limit of dollars for all runs of the ledger together, or none.",
+        "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
         MONEY,
         Part.MONEY,
-        CallerOnly,
-        metavar="DOLLARS",
-        file_only=True,
+        Found,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        example=("nightly",),
     ),
 ]
 AllowPlugins = Annotated[

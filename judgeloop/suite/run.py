@@ -23,7 +23,7 @@ from judgeloop.suite.pairs import Pair
 from judgeloop.suite.shares import Account, allot
 from judgeloop.suite.summary import Line
 
-OF_ALL = ("night", "ledger", "ledger_budget", "ledger_must_exist")  # settings that each pair gets
+OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 

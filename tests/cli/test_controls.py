@@ -356,7 +356,7 @@ def test_a_warning_fails_the_pipeline_where_that_is_asked(judge):
     write("new.jsonl", lambda subject: f"The {subject} is new, and much the same.", items=30)
     gate = ["--not-worse", "30%", "-o", "verdict.xml"]
     assert compare(judge(reads), *gate).exit_code == 0
-    done = compare(judge(reads), *gate, "--fail-on-warning")
+    done = compare(judge(reads), *gate, "JUDGELOOP_FAIL_ON_WARNING=true")
     assert done.exit_code == 5
     assert done.stdout.startswith("FAILED: there is a warning.")
     case = ET.parse("verdict.xml").getroot().find("testcase")

@@ -69,7 +69,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('output = ".git/x.json"', "hidden"),
         ('represent = "minilm:model"', "name a model"),
         ("budget = 50", "not raise"),
-        ("ledger-budget = 100", "only the caller"),
         ('names = ["b", "a"]', "only the caller"),  # a gate would let the other pass
         ('judge-name = "lab"', "only the caller"),
     ],

@@ -10,7 +10,7 @@ from support.pools import make_pool
 
 from judgeloop.core.ledger import Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.records import Verdict
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
@@ -37,6 +37,9 @@ class Purse:
 
     async def held_back(self, run, cost_p, budget_p):
         return None
+
+    async def spend(self, run, budget_p):
+        return Spend(budget_p=budget_p)
 
     async def reserve(self, run, groups, budget_p):
         self.asked += 1
@@ -195,8 +198,8 @@ def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(
     assert accounts.slots == slots
 
 
-def test_out_of_money_says_what_the_next_query_needs_at_worst():
-    reason = accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
+async def test_out_of_money_says_what_the_next_query_needs_at_worst():
+    reason = await accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET
     assert (
         f"next query, {show_usd(2 * COST_P)}; rerun the command with a higher `budget`"

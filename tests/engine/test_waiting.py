@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from support.chat_server import ChatServer, goodness, used, verdict
@@ -16,6 +17,7 @@ from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.ledger import Reservation
+from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine import state
@@ -23,6 +25,7 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.sqlite import SqliteLedger
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -41,8 +44,10 @@ def wanted(key="held", cost_p=WORST_P):
 def opened(tmp_path):
     """Open the ledger once more, with a limit for all its runs."""
 
-    def open_one(budget_p=LIMIT_P):
-        return SqliteLedger(tmp_path / "l.sqlite", budget_p)
+    def open_one(limit_p=LIMIT_P):
+        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        ledger.set_budget("", limit_p, "total", MIDNIGHT)
+        return ledger
 
     return open_one
 
@@ -63,7 +68,7 @@ async def job(ledger, name, *, told=None, judge=None, **terms):
                 make_pool(ITEMS),
                 judge,
                 ledger,
-                Terms(name, ledger_budget_p=LIMIT_P, **terms),
+                Terms(name, **terms),
                 observe=lambda progress: told.append(progress.waited) if told is not None else None,
             )
     finally:
@@ -214,14 +219,15 @@ def test_three_commands_at_once_all_judge_under_a_limit_that_one_fills(tmp_path)
             for at in range(ITEMS)
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    # A little more than 16 calls of each of three runs cost, and than two of them may cost.
+    with closing(SqliteLedger(tmp_path / ".judgeloop/ledger.sqlite")) as ledger:
+        ledger.set_budget("", to_pico("0.35"), "day", MIDNIGHT)
     server = ChatServer(lambda request, number: verdict(goodness(request), usage=used(request)))
     base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     base += ["--judge-base-url", server.url, "--judge-price", "10,10", "--concurrency", "1"]
     environment = os.environ | {
         "OPENAI_API_KEY": "sk-test",
         "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
-        # A little more than 16 calls of each of three runs cost, and than two of them may cost.
-        "JUDGELOOP_LEDGER_BUDGET": "0.35",
     }
     try:
         children = [

@@ -18,6 +18,7 @@ from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.merging import Believing, merge
 from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.pruning import prune
 from judgeloop.ledger.rows import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -33,11 +34,13 @@ def noted(key):
     return {"ingredients": ingredients.to_note(), "systems": ["old", "new"]}
 
 
-def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, ledger_budget_p=None):
+def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limit_p=None):
     """Book verdicts by key, outputs by key, attempts of unknown cost, and some still in flight."""
 
     async def book():
-        ledger = SqliteLedger(path, ledger_budget_p)
+        ledger = SqliteLedger(path)
+        if limit_p is not None:
+            ledger.set_budget("", limit_p, "day", MIDNIGHT)
 
         async def sent(keys, *, output=False):
             wanted = [
@@ -122,8 +125,8 @@ def test_money_of_others_counts_for_no_budget_unless_the_caller_says_so(paths):
     }  # fmt: skip
     with open_reader(team) as reader:
         assert len(list(reader.requests())) == 1, "an invoice is for what was spent here"
-    # A limit of all runs of this ledger leaves room for what others spent.
-    write(team, {"k3": 1.0}, ledger_budget_p=COST_P + WORST_P)
+    # A budget of all runs of this ledger leaves room for what others spent.
+    write(team, {"k3": 1.0}, limit_p=COST_P + WORST_P)
     assert known(team, ["k1", "k3"]) == {"k1": 1.0, "k3": 1.0}
     merge(ben, [anna], as_they_are(anna), own=True)
     assert (spent(ben)["state"], "elsewhere" in spent(ben)) == (theirs_p, False)

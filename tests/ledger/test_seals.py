@@ -251,6 +251,8 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "outputs": 0,
         "results": 0,
         "judged": 0,
+        "budgets": 0,
+        "draws": 0,
     }
 
 
@@ -271,7 +273,7 @@ def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path)
     tamper(path, "UPDATE attempts SET judge = 'x' WHERE id = 4")
     target = tmp_path / "new.sqlite"
     found = salvage(path, target)
-    none = dict.fromkeys(("runs", "outputs", "results", "judged"), 0)
+    none = dict.fromkeys(("runs", "outputs", "results", "judged", "budgets", "draws"), 0)
     assert found.left == none | {"attempts": 1, "verdicts": 1}
     assert inspect(target).problems == ()
     true = held(target)

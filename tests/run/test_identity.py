@@ -4,6 +4,7 @@ declaration."""
 import enum
 import json
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.formats.own_files import HOME
-from judgeloop.ledger.opening import create_ledger
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate import prepare as estimating
@@ -38,7 +40,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_name": {"judge_name": ("gateway",)},
     "judge_price": {"judge_price": "1,1"},
     "tier": {"tier": "flex"},
-    "ledger_budget": {"ledger_budget": 20},
+    "charge_to": {"charge_to": ("nightly",)},
     "judge_max_tokens": {"judge_max_tokens": 99},
     "judge_effort": {"judge_effort": "low"},
     "verdict": {"verdict": "logprob"},
@@ -207,7 +209,8 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
     changed = own.get(field.name) or OTHER.get(field.name) or {field.name: another(field)}
     before = {name: value for name, value in changed.items() if name != field.name}
 
-    create_ledger(HOME / "ledger.sqlite")
+    with closing(open_ledger(HOME / "ledger.sqlite")) as ledger:
+        ledger.set_budget("nightly", 1, "total", MIDNIGHT)
     differ = run_of(question, before) != run_of(question, changed)
 
     assert differ == (field.setting.part in IN_THE_ID)

@@ -51,6 +51,7 @@ class Planted(NamedTuple):
 
 ATTEMPTS, BATCH, ACCOUNTS = "engine/attempts.py", "engine/batch.py", "engine/accounts.py"
 BOOKING, SQLITE, WRITER = "ledger/booking.py", "ledger/sqlite.py", "ledger/writer.py"
+BUDGETS = "ledger/budgets.py"
 ROWS = "ledger/rows.py"
 PLANTED = [
     Planted(
@@ -184,13 +185,13 @@ PLANTED = [
     Planted(
         "the budget is looked at before the cost is added",
         BOOKING,
-        "charged_p + cost_p > budget_p",
-        "charged_p > budget_p",
+        "total_p + cost_p > room_p",
+        "total_p > room_p",
     ),
     Planted(
         "the budget of the ledger is forgotten",
-        BOOKING,
-        "left_p = max(0, ledger_budget_p - charged_to_others(connection, run))",
+        BUDGETS,
+        "left_p = max(0, row.limit_p - _drawn_p(connection, row, since))",
         "left_p = 10**18",
     ),
     Planted(
@@ -214,7 +215,7 @@ PLANTED = [
     Planted(
         "a run's charge is not corrected",
         BOOKING,
-        "    charge(connection, row.run, cost_p - row.charged_p)",
+        "    charges.charge(connection, row, cost_p - row.charged_p)",
         "    pass",
     ),
     Planted(
@@ -253,7 +254,7 @@ PLANTED = [
     Planted(
         "a reservation that was never sent keeps its money",
         BOOKING,
-        "    charge(connection, row.run, -row.charged_p)",
+        "    charges.charge(connection, row, -row.charged_p)",
         "    pass",
     ),
     Planted(

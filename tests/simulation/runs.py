@@ -227,6 +227,7 @@ class Simulation:
         known = dict(history.held)
         ledger = self.store.open()
         spends = {one.name: await ledger.spend(one.name, None) for one in self.plan.jobs}
+        budgets = await ledger.balances()
         held = {**await ledger.verdicts(list(known)), **await ledger.outputs(list(known))}
         await ledger.aclose()
         for name, spend in spends.items():
@@ -242,6 +243,8 @@ class Simulation:
             if key not in held:
                 raise BrokenError(f"the verdict of {reason} was lost")
             history.acknowledged(key, held[key])
+        if idle and [total_p] != [one.charged_p for one in budgets]:
+            raise BrokenError(f"booked {total_p}, but taken from the ledger's budget: {budgets}")
         if idle and not history.recovered_alive:
             low_p = history.charged_p[job.name]
             if not low_p <= own_p <= low_p + history.maybe_p[job.name]:
@@ -255,8 +258,11 @@ class Simulation:
 
     async def story(self) -> None:
         """Live through the storm, then resume each run, and once more: then nothing is asked."""
+        if self.store.budget_p is not None:
+            self.store.limit(self.store.budget_p)
         await asyncio.gather(*map(self.storm, self.plan.jobs))
-        self.provider.storm, self.store.budget_p = 0.0, None
+        self.provider.storm = 0.0
+        self.store.limit(10**15)
         self.plan.jobs = [replace(job, terms=clear(job.terms)) for job in self.plan.jobs]
         for job in self.plan.jobs:
             resumed = await self.process(job, job.terms, Fault())

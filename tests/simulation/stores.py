@@ -13,7 +13,7 @@ import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,10 +24,11 @@ from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Clearance, End, Reservation, Ticket
+from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import connection, rows, sqlite, writer
+from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -244,6 +245,9 @@ class Wire:
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
         return await self._do(self._ledger.held_back(run, cost_p, budget_p))
 
+    async def balances(self) -> list[Balance]:
+        return await self._do(self._ledger.balances())
+
     async def sending(self, ticket: Ticket) -> Clearance:
         self._noted_p[ticket.attempt] = ticket.cost_p
         cleared = await self._do(self._ledger.sending(ticket))
@@ -334,7 +338,13 @@ class SqliteStore:
         self.budget_p = budget_p
 
     def open(self) -> SqliteLedger:
-        return SqliteLedger(self.path, self.budget_p)
+        return SqliteLedger(self.path)
+
+    def limit(self, budget_p: int) -> None:
+        """Set what all runs together may be charged."""
+        with closing(self.open()) as ledger:
+            ledger.set_budget("", budget_p, "total", MIDNIGHT)
+        self.budget_p = budget_p
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from contextlib import closing
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.booking import ingredients_of, run_row
+from judgeloop.ledger.booking import ingredients_of
+from judgeloop.ledger.charges import run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
 

@@ -1,0 +1,139 @@
+"""The command `budget`: shows the budgets that the runs of a ledger share, sets one, or removes one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeloop.cli.panel_command import CONTEXT, settings_command
+from judgeloop.cli.progress import explained
+from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
+
+if TYPE_CHECKING:
+    from judgeloop.core.ledger import Balance
+
+EVERY_RUN = "every run"  # in the place of the name of the budget of all
+
+
+class Budgets(click.Group):
+    """A group that shows all budgets if no subcommand is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take options, or nothing, as those of `budget show`."""
+        first = args[0] if args else "-"
+        if (
+            first.startswith("-")
+            and first not in ctx.help_option_names
+            and not (ctx.resilient_parsing and not args)
+        ):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+def budget() -> click.Command:
+    """Return the command `budget` with its subcommands."""
+    commands = [
+        settings_command(
+            "budget show",
+            _show,
+            "Show what is spent, held back and left, and when it starts again.",
+        ),
+        settings_command(
+            "budget set",
+            _set,
+            "Set the budget of every run of a ledger, or with --name one for the runs that say "
+            "--charge-to NAME.\n\nA run takes from its own --budget and from each that it is charged "
+            "to; all must have room. To set one again changes the limit; what was spent in its "
+            "period stays counted.",
+        ),
+        settings_command(
+            "budget remove", _remove, "Remove a budget: it limits no run from now on."
+        ),
+    ]
+    return Budgets(
+        "budget",
+        commands=commands,
+        help="Show, set or remove the budgets that the runs of a ledger share.",
+        context_settings=CONTEXT,
+    )
+
+
+def _show(*, json: bool, **given: Any) -> None:
+    from json import dumps
+
+    from judgeloop.ledger.opening import open_reader
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        with open_reader(LedgerConfig.of(**given).ledger) as reader:
+            found = reader.balances()
+        if json:
+            print(dumps(list(map(_values, found)), indent=2))
+            return
+        for one in found:
+            print(visible(_line(one)))
+        if not found:
+            print("no budgets yet; to set one: judgeloop budget set DOLLARS --per day")
+
+
+def _line(found: Balance) -> str:
+    from judgeloop.core.money import show_usd
+
+    by = ", ".join(f"{run} {show_usd(held_p)}" for run, held_p in found.held.items())
+    day = f" from {found.day_starts}" if found.until else ""
+    return (
+        f"{found.name or EVERY_RUN}: {found.amount}{day}; "
+        f"{show_usd(found.charged_p - found.held_p)} spent, "
+        f"{show_usd(found.held_p)} held back{f' ({by})' if by else ''}, "
+        f"{show_usd(found.left_p)} left; {found.again}"
+    )
+
+
+def _values(found: Balance) -> dict[str, Any]:
+    from judgeloop.core.money import to_usd
+
+    return {
+        "name": found.name,
+        "per": found.per,
+        "day_starts": found.day_starts,
+        "limit_usd": float(to_usd(found.limit_p)),
+        "spent_usd": float(to_usd(found.charged_p - found.held_p)),
+        "held_usd": float(to_usd(found.held_p)),
+        "held_by": {run: float(to_usd(held_p)) for run, held_p in found.held.items()},
+        "left_usd": float(to_usd(found.left_p)),
+        "since": found.since or None,
+        "starts_again": found.until or None,
+    }
+
+
+def _set(**given: Any) -> None:
+    from contextlib import closing
+
+    from judgeloop.ledger.opening import open_ledger, open_reader
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        config = BudgetConfig.of(**given)
+        limit_p = config.limit_p
+        with closing(open_ledger(config.ledger)) as ledger:
+            ledger.set_budget(config.name, limit_p, config.per, config.day_starts)
+        with open_reader(config.ledger) as reader:
+            every = {one.name: one for one in reader.balances()}
+        print(visible(_line(every[config.name])))
+
+
+def _remove(**given: Any) -> None:
+    from contextlib import closing
+
+    from judgeloop.core.errors import InputError
+    from judgeloop.ledger.opening import is_ledger, open_ledger
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        config = NamedConfig.of(**given)
+        if not is_ledger(config.ledger):
+            raise InputError(f"`ledger={config.ledger}`: there is no ledger there")
+        with closing(open_ledger(config.ledger)) as ledger:
+            ledger.remove_budget(config.name)
+        print(visible(f"{config.name or EVERY_RUN}: removed"))

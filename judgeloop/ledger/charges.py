@@ -1,0 +1,145 @@
+"""What runs are charged, in an open ledger: what is left to them, taken, held back and spent.
+
+A run takes from its own budget, which its caller names, and from the budgets of the ledger that it is
+charged to (`budgets.py`). Every function is one job within a transaction of the caller (`writer.py`).
+Which attempts are made and how they end is in `booking.py`.
+"""
+
+from collections.abc import Collection, Sequence
+
+from judgeloop.core.ledger import End
+from judgeloop.core.outcomes import Spend
+from judgeloop.ledger import budgets
+from judgeloop.ledger.rows import (
+    AttemptRow,
+    LedgerConnection,
+    RunRow,
+    VerdictRow,
+    change,
+    damaged,
+    insert,
+    next_number,
+    now,
+    one,
+)
+
+
+def run_row(connection: LedgerConnection, run: str) -> RunRow:
+    """Return the row of a run, which is made if missing."""
+    found = one(connection, RunRow, "id = ?", run)
+    if found is None:
+        seen = next_number(connection, VerdictRow) - 1
+        found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
+        insert(connection, found)
+    return found
+
+
+def room_p(
+    connection: LedgerConnection,
+    run: str,
+    budget_p: int | None,
+    charge_to: Sequence[str],
+    instead: AttemptRow | None,
+) -> int | None:
+    """Return how much `run` may still reserve once `instead` is given back; None without a budget."""
+    left_p = budgets.room_p(connection, charge_to, instead)
+    if budget_p is None:
+        return left_p
+    back_p = 0 if instead is None else instead.charged_p
+    own_p = budget_p - run_row(connection, run).charged_p + back_p
+    return own_p if left_p is None else min(own_p, left_p)
+
+
+def charge(connection: LedgerConnection, attempt: AttemptRow, more_p: int) -> None:
+    """Add to what an attempt is charged to its run and to budgets, in picodollars."""
+    charge_run(connection, attempt.run, more_p)
+    if more_p:
+        budgets.correct(connection, attempt, more_p)
+
+
+def charge_run(connection: LedgerConnection, run: str, more_p: int) -> None:
+    """Add to what a run has been charged, in picodollars."""
+    if more_p:
+        row = run_row(connection, run)
+        change(connection, row, charged_p=row.charged_p + more_p)
+
+
+def others_that_hold(connection: LedgerConnection, run: str) -> list[str]:
+    """Return the other runs that hold money back in open attempts, and that `run` may wait for.
+
+    If each run that holds money waits only for later ones, no circle of runs waits.
+    """
+    found = connection.execute(
+        "SELECT run FROM attempts WHERE ended IS NULL GROUP BY run HAVING sum(charged_p) > 0"
+    )
+    held = {other for (other,) in found.fetchall()}
+    if run not in held:
+        return sorted(held)
+    own = run_row(connection, run).seq
+    return sorted(other for other in held if run_row(connection, other).seq > own)
+
+
+def worth_waiting_for(
+    connection: LedgerConnection,
+    run: str,
+    cost_p: int,
+    budget_p: int | None,
+    *,
+    charge_to: Sequence[str],
+    living: Collection[str],
+) -> dict[str, int] | None:
+    """Return what the `living` runs hold back of the budgets of `run`; None if that is not enough."""
+    if budget_p is not None and run_row(connection, run).charged_p + cost_p > budget_p:
+        return None
+    held: dict[str, int] = {}
+    for balance in budgets.balances(connection, charge_to):
+        of_it = {other: held_p for other, held_p in balance.held.items() if other in living}
+        if balance.charged_p + cost_p - balance.limit_p > sum(of_it.values()):
+            return None
+        held |= {other: max(held_p, held.get(other, 0)) for other, held_p in of_it.items()}
+    return held
+
+
+def spend_of(
+    connection: LedgerConnection,
+    run: str,
+    opener: str,
+    budget_p: int | None,
+    charge_to: Sequence[str] = (),
+) -> Spend:
+    """Return what `run` has cost, and what its attempts by `opener` have cost.
+
+    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
+    its attempts cost.
+
+    Raises:
+        DamagedLedgerError: the run was not charged what its attempts were.
+    """
+    row = connection.execute(
+        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
+        "count(*) FILTER (WHERE charged_p > 0), "
+        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
+        "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
+        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
+        "FROM attempts WHERE run = :run",
+        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
+    ).fetchone()
+    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
+    known = one(connection, RunRow, "id = ?", run)
+    if (known.charged_p if known else 0) != run_p + rehearsed_p:
+        problem = "does not hold the sum of what its attempts were charged"
+        raise damaged(connection, RunRow, known.seq if known else run, problem)
+    return Spend(
+        now_p,
+        run_p,
+        rehearsed_p,
+        unconfirmed_p,
+        budget_p,
+        paid_attempts=paid,
+        over_p=over_p,
+        replies_without_usage=unreported,
+        ledger_left_p=budgets.room_p(connection, charge_to),
+    )
