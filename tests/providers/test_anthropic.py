@@ -102,7 +102,9 @@ def test_a_message_that_did_not_end_by_itself_is_an_abstention_that_is_charged(
 ):
     respond_with(messages, message(*content, stop=stop))
     reply = ask(messages.root)
-    assert reply.answer == Abstention(reason, again=again, truncated=stop == "max_tokens")
+    long = stop == "model_context_window_exceeded"
+    truncated = stop == "max_tokens"
+    assert reply.answer == Abstention(reason, again=again, truncated=truncated, too_long=long)
     assert reply.cost_p == PAID_P
 
 
