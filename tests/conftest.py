@@ -37,8 +37,19 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Long tests come first: else a process would end minutes after the others."""
-    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+    """Long tests come first in each process: else one would end minutes after the others.
+
+    Each process gets a part of the list, in its order, and those that are done take from the others.
+    """
+    first = [item for item in items if item.get_closest_marker("first")]
+    rest = [item for item in items if not item.get_closest_marker("first")]
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    size, items[:] = len(items) // processes, []
+    for number in range(processes):
+        own = first[number::processes]
+        others = max(0, size - len(own)) if number < processes - 1 else len(rest)
+        items += own + rest[:others]
+        rest = rest[others:]
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -48,8 +59,9 @@ def pytest_ignore_collect(collection_path, config):
     return True if "pytest.mark.smoke" not in collection_path.read_text(encoding="utf-8") else None
 
 
-def pytest_xdist_auto_num_workers():
+def pytest_xdist_auto_num_workers(config):
     """Two processes a core for `-n auto`: many tests wait for a server or a signal."""
+    config.option.dist = "worksteal"
     return 2 * (os.cpu_count() or 1)
 
 

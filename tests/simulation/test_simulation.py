@@ -32,6 +32,7 @@ def test_every_promise_holds_in_runs_under_faults(group):
     simulate_all(group * QUICK, QUICK)
 
 
+@pytest.mark.first
 @pytest.mark.simulation
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_promise_holds_in_many_runs_under_faults(group):

@@ -18,6 +18,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.levels import start
 from judgeloop.methods.stopping.best_of_many import Separated
 
+pytestmark = pytest.mark.first
 RUNS, SESSIONS, FEWER = 1500, 150, 60  # fewer where a session takes a second
 RISKS = (0.05, 0.1, 0.2)
 
