@@ -112,13 +112,10 @@ def _words(line: str) -> str:
     )
 
 
-def _pictures(pictures: Iterable[Picture]) -> Iterable[str]:
-    """Yield the first picture in a card, and the others together in another one."""
-    first, *others = map(_figure, pictures) if pictures else [""]
-    if first:
-        yield f'<section class="card">{first}</section>'
-    if others:
-        yield f'<section class="card">{"".join(others)}</section>'
+def _pictures(cards: Iterable[Iterable[Picture]]) -> Iterable[str]:
+    """Yield a card for pictures that stand together."""
+    for card in filter(None, ("".join(map(_figure, pictures)) for pictures in cards)):
+        yield f'<section class="card">{card}</section>'
 
 
 def _figure(picture: Picture) -> str:

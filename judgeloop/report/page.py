@@ -41,13 +41,13 @@ class Board:
     """What a page in a browser shows beside the text, for readers who know no terminal.
 
     - `asks`: the question in words.
-    - `pictures`: the evidence, the most important first.
+    - `pictures`: the evidence, the most important first; those of a card stand together.
     - `cards`: the cost, the judge, the groups and the systems, in few figures each.
     - `again`: how to do it again.
     """
 
     asks: str = ""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[tuple[Picture, ...], ...] = ()
     cards: tuple[Section | Table, ...] = ()
     again: Section | None = None
 

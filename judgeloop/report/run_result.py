@@ -359,11 +359,12 @@ class RunResult(Part):
         Raises:
             InputError: nothing is judged, so there is nothing to draw.
         """
-        if not self.page.board.pictures:
+        drawn = [picture for card in self.page.board.pictures for picture in card]
+        if not drawn:
             raise InputError(
                 "there is no picture of this result: its evidence has no order or bounds"
             )
-        return Drawing(self.page.board.pictures[0])
+        return Drawing(drawn[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
