@@ -33,7 +33,8 @@ class LabelRow:
     - `votes`: the scores of a panel's judges; null for a judge that abstained
     - `group`: the item's group; null without one
     - `shown_first`: the system that the judge saw first, as A, when it gave the reason; null for a
-      rating, an abstention, or two orders that disagreed
+      rating or an abstention
+    - `other_reason`: if the two orders disagreed, what the judge gave as its reason in the other one
     """
 
     item_id: str
@@ -48,6 +49,7 @@ class LabelRow:
     votes: tuple[float | None, ...]
     group: str | None = None
     shown_first: str | None = None
+    other_reason: str = ""
 
 
 def label_rows(
@@ -82,13 +84,12 @@ def _row(
         votes=verdict.votes if verdict else (),
         group=items[label.choice.position].group,
         shown_first=_first(verdict, first, second) if verdict and second else None,
+        other_reason=verdict.other_reason if verdict else "",
     )
 
 
 def _first(verdict: Verdict, first: str, second: str) -> str | None:
-    if verdict.swapped is None or (verdict.flipped and verdict.preference == 0):
-        return None
-    return second if verdict.swapped else first
+    return None if verdict.swapped is None else second if verdict.swapped else first
 
 
 def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
