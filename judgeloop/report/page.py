@@ -41,12 +41,14 @@ class Board:
     """What a page in a browser shows beside the text, for readers who know no terminal.
 
     - `asks`: the question in words.
+    - `plain`: what the decision is about, how likely it is wrong and what it took, without statistics.
     - `pictures`: the evidence, the most important first; those of a card stand together.
     - `cards`: the cost, the judge, the groups and the systems, in few figures each.
     - `again`: how to do it again.
     """
 
     asks: str = ""
+    plain: str = ""
     pictures: tuple[tuple[Picture, ...], ...] = ()
     cards: tuple[Section | Table, ...] = ()
     again: Section | None = None

@@ -35,6 +35,7 @@ AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+NOT_NAMED = "No system is named: more often than {}, the name would be wrong."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # What the controls say of a judge.
@@ -66,6 +67,16 @@ def on_items(about: Population, items: int) -> str:
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     return f"on these {items:,} items" if items != 1 else "on this one item"
+
+
+def plainly(result: RunResult, wrong: str, took: str = "") -> str:
+    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
+    where = on_items(result.about, result.items).capitalize()
+    where = "For items like these" if result.setup.sampled else where
+    took = took or f"{result.judged:,} of {count(result.items, 'item')}"
+    paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    risk = f" {wrong}" if wrong and not result.failed else ""
+    return f"{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
 
 
 def about_the_judge(result: RunResult) -> str:

@@ -34,6 +34,8 @@ STATES = {
     EXIT_UNDECIDED: "undecided",
     0: "passed",
 }
+# How a page in a browser colours them: as a win, a tie or a loss.
+TONES = dict.fromkeys(STATES.values(), "lost") | {"passed": "won", "undecided": "tie"}
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
 
 
@@ -143,7 +145,8 @@ class Summary:
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """Return an HTML page; `links` lead from pairs to their reports, by name."""
-        return render_index(self.page, {visible(name): link for name, link in links.items()})
+        shown = {visible(name): link for name, link in links.items()}
+        return render_index(self.page, shown, TONES)
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.stopping.rule import Rule, scores_for
+from judgeloop.questions.compare.plain import plain
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
@@ -51,6 +52,7 @@ def board(result: Result) -> Board:
     second = visible(result.setup.systems[1])
     return Board(
         "Which of two systems is better?",
+        plain(result),
         (_lead(result), (*_verdicts(result), *_gap(result))),
         (costs(result), trust(result), *systems(result), *group_table(result.groups, second)),
         once(result),

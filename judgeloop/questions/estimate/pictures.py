@@ -3,17 +3,38 @@
 Puts words beside the numbers of an `Estimated`. Decides nothing and draws nothing (`report/svg.py`).
 """
 
+from judgeloop.core.outcomes import StopKind
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report.cards import costs, once, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board
 from judgeloop.report.pictures import Row, Scale
+from judgeloop.report.sentences import DRAWN_WHOLE, plainly
+from judgeloop.report.words import one_in
 
 
 def board(result: Estimated) -> Board:
     """Return what a page in a browser shows beside the text."""
     cards = (costs(result), trust(result))
-    return Board("How good is this system?", (_score(result),), cards, once(result))
+    return Board(
+        "How good is this system?",
+        plainly(result, _wrong(result)),
+        (_score(result),),
+        cards,
+        once(result),
+    )
+
+
+def _wrong(result: Estimated) -> str:
+    """Return how likely the interval is wrong, in words that need no statistics."""
+    if result.mean is None:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return DRAWN_WHOLE
+    if result.interval is None:
+        return "How far the score may be off is not known."
+    kind = "at most" if result.setup.guarantee else "about"
+    return f"A range like this misses the score of all items in {kind} {one_in(result.setup.risk_threshold)} cases."
 
 
 def _score(result: Estimated) -> tuple[Scale, ...]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.stopping.reasons import points as show_points
@@ -17,7 +18,8 @@ from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board, Table
 from judgeloop.report.pictures import Chart, Line, Point, Role, Row, Scale
-from judgeloop.report.words import count
+from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, plainly
+from judgeloop.report.words import count, one_in
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
@@ -72,10 +74,30 @@ def board(result: Selected) -> Board:
     """Return what a page in a browser shows beside the text."""
     return Board(
         "Which of many systems is the best?",
+        plainly(
+            result,
+            _wrong(result),
+            f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}",
+        ),
         ((*_narrowed(result), *_behind(result)), _intervals(result)),
         (costs(result), trust(result), *systems(result)),
         once(result),
     )
+
+
+def _wrong(result: Selected) -> str:
+    """Return how likely the decision is wrong, in words that need no statistics."""
+    often = one_in(result.setup.risk_threshold)
+    if not result.judged:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return DRAWN_WHOLE
+    if result.setup.guarantee is None:
+        return "How often such a name is wrong is not known."
+    if result.winner is None:
+        return NOT_NAMED.format(often)
+    better = "is better by more than that" if result.gap else "is the best"
+    return f"The chance that this is wrong, and another one {better}, is at most {often}."
 
 
 def _narrowed(result: Selected) -> tuple[Chart, ...]:
