@@ -7,6 +7,7 @@ the command runs.
 from __future__ import annotations
 
 import enum
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
@@ -103,18 +104,13 @@ class Asking:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page)
 
-    def repeatable(self, result: Any, read: Read, config: Any) -> Any:
-        """Return a result whose page says what was typed, and which files were read."""
-        from judgeloop.cli.typed import again
-
-        board = result.page.board
-        files = [path for path in config.files_read() if path != config.ledger]
-        board = replace(board, again=again(board.again, files, read.environment))
-        return replace(result, page=replace(result.page, board=board))
-
     def whole(self, ready: Any, result: Any, read: Read) -> Any:
         """Return a result with flags for settings, what was typed, and the texts of its items."""
-        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+        from judgeloop.run.again import masked, repeatable
+
+        typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
+        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
+        return ready.with_texts(result)
 
     def invoked(
         self,

@@ -62,8 +62,9 @@ class Shows(Protocol):
 def render_html(result: Shows, written: str = "") -> str:
     """Return the page: the decision, the evidence, the judged items, and how to do it again.
 
-    `written` is the date that the page names. Of items whose texts the result holds, and a report may
-    show, each opens to its prompt and the outputs, up to `MOST_TEXT` characters of all.
+    `written` is the date that the page names, by default that of the result. Of items whose texts the
+    result holds, and a report may show, each opens to its prompt and the outputs, up to `MOST_TEXT`
+    characters of all.
     """
     page, board = result.page, result.page.board
     style, script = styles() + _web("page.css"), _web("page.js")
@@ -76,7 +77,7 @@ def render_html(result: Shows, written: str = "") -> str:
         script_hash=_hash(script),
         style=style,
         script=script,
-        asks=escape(" · ".join(filter(None, (board.asks, written)))),
+        asks=escape(" · ".join(filter(None, (board.asks, written or board.written)))),
         title=escape(page.headline),
         headline=_words(page.headline),
         plain=_words(board.plain or standing),

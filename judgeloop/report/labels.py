@@ -8,8 +8,9 @@ import csv
 import enum
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from typing import Self
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
@@ -50,6 +51,11 @@ class LabelRow:
     group: str | None = None
     shown_first: str | None = None
     other_reason: str = ""
+
+    @property
+    def without_reasons(self) -> Self:
+        """The item without what the judge wrote, which may quote an output."""
+        return replace(self, reason="", other_reason="")
 
 
 def label_rows(

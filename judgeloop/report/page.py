@@ -45,6 +45,7 @@ class Board:
     - `pictures`: the evidence, the most important first; those of a card stand together.
     - `cards`: the cost, the judge, the groups and the systems, in few figures each.
     - `again`: how to do it again.
+    - `written`: when the result was decided.
     """
 
     asks: str = ""
@@ -52,6 +53,7 @@ class Board:
     pictures: tuple[tuple[Picture, ...], ...] = ()
     cards: tuple[Section | Table, ...] = ()
     again: Section | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -375,14 +375,17 @@ class RunResult(Part):
         return render_markdown(self.page)
 
     def to_csv(self) -> str:
-        """Return the judged items as CSV, with prompts and outputs as far as a report may show them."""
-        columns = self.texts.columns(self.labels, self.shows) if self.texts else {}
-        return render_csv(self.labels, columns)
+        """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
+        if self.texts is None:
+            return render_csv(self.labels)
+        labels = [one if self.shows(one) else one.without_reasons for one in self.labels]
+        return render_csv(labels, self.texts.columns(self.labels, self.shows))
 
     def to_html(self, written: str = "") -> str:
         """Return the result as an HTML page of its own, with the judged items.
 
-        Prompts and outputs are on it if the result holds them. `written` is the time that it names.
+        Prompts and outputs are on it if the result holds them. `written` is the time that it names, by
+        default when the result was decided.
         """
         return render_html(self, written)
 

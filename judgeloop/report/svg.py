@@ -45,7 +45,7 @@ class Drawing:
         wide, height = WIDE + 2 * AROUND, TITLE + _height(self.picture) + AROUND
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="jl jl-alone" width="{wide}" height="{height}" '
-            f'viewBox="-{AROUND} 0 {wide} {height}">'
+            f'viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
             f"<style>{styles()}</style>\n{title}\n"
             f'<svg y="{TITLE}" width="{WIDE}" height="{height - TITLE}">\n{draw(self.picture)}\n</svg>\n</svg>'
         )
@@ -70,9 +70,13 @@ def draw(picture: Picture) -> str:
         size = f'class="jl jl-chart" viewBox="0 0 {WIDE} {HEIGHT}"'
     inside = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(picture.said)}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_named(picture)}>\n'
         f"<title>{escape(picture.title)}</title>\n{inside}\n</svg>"
     )
+
+
+def _named(picture: Picture) -> str:
+    return f'role="img" aria-label="{escape(picture.said)}"'
 
 
 def _height(picture: Picture) -> int:
