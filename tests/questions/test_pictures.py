@@ -125,7 +125,9 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     costs = card(replace(result, spend=replace(result.spend, remembered=0)), "What it cost")
     assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
     assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
+    assert (costs["all 100 outputs"], costs["all of both"]) == ("about $0.50", "about $0.51")
     assert "all 100 judgments" not in card(result, "What it cost"), "some were paid for before"
+    assert "all of both" not in card(result, "What it cost")
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
