@@ -18,7 +18,7 @@ import click
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, paint, say, show
 from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
 
@@ -57,14 +57,16 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(result.page, columns())
+        render_short(result.page, columns(), paint)
         if form is Form.SHORT
-        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(
+            result.page, files=", ".join(map(str, files)) or None, width=columns(), paint=paint
+        )
     )
     return f"{text}\n"
 
 
-FEW = 2  # systems that the opening line of a log names
+FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
 EXITS = (
@@ -184,10 +186,13 @@ class Asking:
         most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
-        named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
+        named = [shortened(name, LONGEST_NAME) for name in systems[:MOST_NAMED]]
+        more = len(systems) - len(named)
+        between = " and " if len(systems) <= FEW else ", "
+        asked = f"{between.join(named)}{f' and {more} more' if more else ''}"
         judges = " + ".join(judge.identity.name for judge in ready.judges)
         return Watched(
-            f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
+            f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
             most,

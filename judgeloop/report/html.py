@@ -23,7 +23,7 @@ from urllib.parse import quote
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
 from judgeloop.report.labels import LabelRow, Shown, Texts
-from judgeloop.report.page import Page, Section, Table
+from judgeloop.report.page import WARNING, Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -115,7 +115,7 @@ def _paragraph(line: str) -> str:
 
 
 def _warns(line: str) -> bool:
-    return line.startswith("Warning:")
+    return line.startswith(WARNING)
 
 
 def _words(line: str) -> str:

@@ -5,7 +5,7 @@ other forms.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from judgeloop.report.pictures import Picture
@@ -83,12 +83,19 @@ class Page:
 
 
 NO_PAGE = Page("", ())
+WARNING = "Warning:"  # how a line of the summary begins that warns
+Paint = Callable[[str, bool], str]  # colours a text, which is a warning or a decision
 
 
-def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
+def _plain(text: str, _: bool) -> str:  # noqa: FBT001 - as `Paint`
+    return text
+
+
+def render(page: Page, files: str | None = None, width: int = WIDTH, paint: Paint = _plain) -> str:
     """Return the text for a terminal or a log, wrapped at words to `width` columns.
 
-    `files` are the folder of the result's files, and files of its own.
+    `files` are the folder of the result's files, and files of its own. `paint` colours the decision and the
+    warnings.
     """
     if files is not None:
         page = Page(
@@ -98,13 +105,15 @@ def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
             page.tables,
             page.notes,
         )
-    parts = [render_short(page, width), *(_section(one, width) for one in page.sections)]
+    parts = [render_short(page, width, paint), *(_section(one, width) for one in page.sections)]
     return "\n\n".join(parts)
 
 
-def render_short(page: Page, width: int = WIDTH) -> str:
+def render_short(page: Page, width: int = WIDTH, paint: Paint = _plain) -> str:
     """Return the decision and the summary, wrapped at words."""
-    return "\n".join(wrapped(line, width) for line in (page.headline, *page.summary))
+    decision, *rest = (wrapped(line, width) for line in (page.headline, *page.summary))
+    said = (paint(line, True) if line.startswith(WARNING) else line for line in rest)
+    return "\n".join([paint(decision, False), *said])
 
 
 def lines(headline: str, details: Rows) -> str:

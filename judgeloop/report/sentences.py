@@ -18,7 +18,7 @@ from judgeloop.core.outcomes import (
 )
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Section
+from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import about, count, seconds, sentence, shortened
 
@@ -124,7 +124,7 @@ def required_first(line: str, result: RunResult) -> str:
 def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
     """Return the summary: where the question stands, what would decide it, and the warnings."""
     advice = " ".join(note.message for note in result.advice)
-    warnings = (f"Warning: {note.message}" for note in result.warnings)
+    warnings = (f"{WARNING} {note.message}" for note in result.warnings)
     return (*standing, *([advice] if advice else []), *warnings)
 
 
