@@ -7,10 +7,9 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 import csv
 import enum
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Self
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
@@ -51,11 +50,6 @@ class LabelRow:
     group: str | None = None
     shown_first: str | None = None
     other_reason: str = ""
-
-    @property
-    def without_reasons(self) -> Self:
-        """The item without what the judge wrote, which may quote an output."""
-        return replace(self, reason="", other_reason="")
 
 
 def label_rows(
@@ -110,21 +104,6 @@ def csv_line(values: Iterable[object]) -> str:
     return text.getvalue()
 
 
-def render_csv(
-    labels: Sequence[LabelRow], texts: Mapping[str, Sequence[str | None]] | None = None
-) -> str:
-    """Return a header and a row for each judged item, in the order asked.
-
-    `texts` are further columns, such as prompts and outputs.
-    """
-    more = texts or {}
-    lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
-    for number, label in enumerate(labels):
-        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
-        lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
-    return "".join(f"{line}\n" for line in lines)
-
-
 LONGEST = 8_000  # characters shown of a text
 
 
@@ -176,6 +155,26 @@ class Texts:
             for column, text in zip(found.values(), row, strict=True):
                 column.append(text if shown else None)
         return found
+
+
+def render_csv(
+    labels: Sequence[LabelRow],
+    texts: Texts | None = None,
+    may: Callable[[LabelRow], bool] = bool,
+) -> str:
+    """Return a header and a row for each judged item, in the order asked.
+
+    With `texts`, further columns hold prompts and outputs. They and the reasons are empty where they
+    `may` not be shown.
+    """
+    more = texts.columns(labels, may) if texts else {}
+    lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
+    for number, label in enumerate(labels):
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
+        if texts and not may(label):
+            row |= {"reason": "", "other_reason": ""}
+        lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def cut(text: str) -> str:

@@ -376,16 +376,12 @@ class RunResult(Part):
 
     def to_csv(self) -> str:
         """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
-        if self.texts is None:
-            return render_csv(self.labels)
-        labels = [one if self.shows(one) else one.without_reasons for one in self.labels]
-        return render_csv(labels, self.texts.columns(self.labels, self.shows))
+        return render_csv(self.labels, self.texts, self.shows)
 
     def to_html(self, written: str = "") -> str:
         """Return the result as an HTML page of its own, with the judged items.
 
-        Prompts and outputs are on it if the result holds them. `written` is the time that it names, by
-        default when the result was decided.
+        Prompts and outputs are on it if the result holds them. `written` is the time that it names.
         """
         return render_html(self, written)
 

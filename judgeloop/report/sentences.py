@@ -69,10 +69,10 @@ def on_items(about: Population, items: int) -> str:
     return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
-def plainly(result: RunResult, wrong: str, took: str = "") -> str:
+def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
     """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
-    where = on_items(result.about, result.items).capitalize()
-    where = "For items like these" if result.setup.sampled else where
+    on = on or on_items(result.about, result.items)
+    where = "For items like these" if result.setup.sampled else on.capitalize()
     took = took or f"{result.judged:,} of {count(result.items, 'item')}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     risk = f" {wrong}" if wrong and not result.failed else ""

@@ -159,7 +159,7 @@ def drawn(result):
     return [one for card in result.page.board.pictures for one in card]
 
 
-def test_a_search_draws_the_intervals_of_its_standings_with_the_named_system_in_colour(tmp_path):
+def test_a_search_draws_its_standings_with_the_named_system_in_colour(tmp_path):
     result = selected(tmp_path, baseline="chatty")
     *_, bars = drawn(result)
     (table,) = result.page.tables

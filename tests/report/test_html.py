@@ -117,7 +117,7 @@ def test_of_many_systems_an_item_names_the_pair_that_was_compared(score, winner,
     assert page._verdict(row, SimpleNamespace(job="select")) == said
 
 
-def test_the_first_lines_say_the_risk_asked_for_in_words_and_the_stated_one_stands_below():
+def test_the_first_lines_say_the_risk_asked_for_in_words():
     html = replace(make_result(guarantee="it holds"), texts=None).to_html()
     plain = re.search('<p class="plain">(.*?)</p>', html)[1]
     assert "at most 1 in 10" in plain

@@ -58,7 +58,7 @@ def test_an_interval_lies_around_its_value():
     assert float(value.get("x1").rstrip("%")) == pytest.approx(begin + width / 2, abs=0.1)
 
 
-def test_a_name_stands_whole_over_its_interval_without_figures_where_they_have_no_room():
+def test_a_name_stands_whole_and_figures_are_left_out_without_room():
     long = Row("a-name-of-forty-letters-which-some-have-x", "0.25 to 0.75", None, (0.25, 0.75))
     drawn = draw(replace(SCALE, rows=(ROW, long)))
     assert long.name in drawn

@@ -92,7 +92,7 @@ def _lead(result: Result) -> tuple[Chart, ...]:
 
 
 def _silent(result: Result, name: str) -> str:
-    """Return which items count against the lead of `name` though nobody won them; empty without any."""
+    """Return which items count against the lead of `name` though neither won them; empty without any."""
     silent, votes = result.counts.abstentions, sorted(result.wins.values(), reverse=True)
     if not silent:
         return ""

@@ -34,7 +34,7 @@ def _wrong(result: Estimated) -> str:
     if result.interval is None:
         return "How far the score may be off is not known."
     kind = "at most" if result.setup.guarantee else "about"
-    return f"A range like this misses the score of all items in {kind} {one_in(result.setup.risk_threshold)} cases."
+    return f"A range like this misses the score of all items {kind} {one_in(result.setup.risk_threshold)} times."
 
 
 def _score(result: Estimated) -> tuple[Scale, ...]:

@@ -18,7 +18,7 @@ from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board, Table
 from judgeloop.report.pictures import Chart, Line, Point, Role, Row, Scale
-from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, plainly
+from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, on_items, plainly
 from judgeloop.report.words import count, one_in
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
@@ -78,11 +78,20 @@ def board(result: Selected) -> Board:
             result,
             _wrong(result),
             f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}",
+            on(result),
         ),
         ((*_narrowed(result), *_behind(result)), _intervals(result)),
         (costs(result), trust(result), *systems(result)),
         once(result),
     )
+
+
+def on(result: Selected) -> str:
+    """Return which items the decision is about: those that did not choose the baseline."""
+    every = on_items(result.about, result.items)
+    if not result.options.chosen_on or result.setup.sampled:
+        return every
+    return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
 
 
 def _wrong(result: Selected) -> str:
@@ -173,9 +182,8 @@ def _intervals(result: Selected) -> tuple[Scale, ...]:
     rows = tuple(_interval(row, result) for row in shown)
     left = len(known) - len(shown)
     more = f" {count(left, 'more system')} in the table below." if left else ""
-    where = "items like these" if result.setup.sampled else f"all {result.items:,} items"
     note = (
-        f"Win rates against {baseline} on {where}. Each bound holds at a risk of "
+        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
         f"{result.setup.risk_threshold:g}.{more}"
     )
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
@@ -193,9 +201,9 @@ def _interval(row: SystemRow, result: Selected) -> Row:
 
 
 def _behind(result: Selected) -> tuple[Scale, ...]:
-    """Return by how much the best may be ahead of the system named, if that is known."""
+    """Return by how much the best may be ahead of the system named, if it may be and that is known."""
     named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
-    if named is None or gap is None or not result.course:
+    if named is None or not gap or not result.course:
         return ()
     most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
     row = Row(show_gap(gap), "", gap, (0.0, gap))
