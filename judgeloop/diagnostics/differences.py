@@ -1,10 +1,11 @@
 """What differs between the results of two runs: items that turned, settings, outputs, verdicts.
 
-Compares two `RunResult` of one question, item by item. Two systems are matched by their place, as the name
-of a candidate often has a date in it; more of them by name. Reads no ledger and decides nothing.
+Compares two `RunResult` of one question, item by item. Systems are matched by name. Two whose names differ
+are matched by their place, as the name of a candidate often has a date in it. Reads no ledger and decides
+nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import InputError
@@ -18,7 +19,9 @@ MOVED = 0.5  # a rating that differs by so much has turned
 LONGEST = 60  # characters of a value
 UNLIKE = {"run", "version"}  # of a setup: no settings
 
-Place = tuple[str, int, int | None]  # an item, the place of the system judged, that of the other
+Place = tuple[
+    str, int, int
+]  # an item, the place of the system judged, that of the other or of none
 
 
 class Turned(NamedTuple):
@@ -60,7 +63,7 @@ def differences(x: RunResult, y: RunResult) -> Differences:
     if x.job != y.job:
         raise InputError(f"expected two runs of one question, found {x.job} and {y.job}")
     names = list(zip(x.setup.systems, y.setup.systems, strict=False))
-    if x.job == "select":
+    if x.job == "select" or set(x.setup.systems) == set(y.setup.systems):
         names = [(name, name) for name in x.setup.systems if name in y.setup.systems]
     before, after = _by_place(x, [one for one, _ in names]), _by_place(y, [one for _, one in names])
     both = [place for place in after if place in before]
@@ -91,12 +94,23 @@ def differences(x: RunResult, y: RunResult) -> Differences:
 
 
 def _by_place(result: RunResult, names: list[str]) -> dict[Place, LabelRow]:
-    places: dict[str | None, Any] = {None: None} | {name: at for at, name in enumerate(names)}
-    return {
-        (label.item_id, places[label.system], places[label.against]): label
-        for label in result.labels
-        if label.system in places and label.against in places
-    }
+    places: dict[str | None, Any] = {None: len(names)} | {name: n for n, name in enumerate(names)}
+    found = {}
+    for label in result.labels:
+        if label.system in places and label.against in places:
+            swapped = places[label.system] > places[label.against]
+            one = _swapped(label) if swapped else label
+            found[one.item_id, places[one.system], places[one.against]] = one
+    return found
+
+
+def _swapped(label: LabelRow) -> LabelRow:
+    """Return a verdict on two systems from the side of the other."""
+    score, *votes = (
+        None if one is None else round(1 - one, 12) for one in (label.score, *label.votes)
+    )
+    system, against = label.against or "", label.system
+    return replace(label, system=system, against=against, score=score, votes=tuple(votes))
 
 
 def _side(label: LabelRow) -> object:

@@ -78,6 +78,17 @@ def test_a_judge_that_says_otherwise_of_the_same_outputs_is_named():
     assert render(page_of(differences(judged(1.0), judged(1.0)), ("x", "y"))).startswith("0 items")
 
 
+def test_the_same_pair_in_swapped_places_is_matched_by_name():
+    before = judged(1.0, 0.3, None)
+    after = judged(0.0, 0.7, None, outputs=("b", "a"), systems=("large", "small"))
+    assert before.setup.systems == ("small", "large")
+    found = differences(before, after)
+    assert (found.turned, found.moved, found.both) == ((), 0, 3)
+    assert found.outputs == {"small": 0, "large": 0}
+    (turned, *_) = differences(before, judged(1.0, systems=("large", "small"))).turned
+    assert (turned.before, turned.after) == ("small", "large")
+
+
 def test_two_questions_are_not_compared():
     other = judged(1.0)
     with pytest.raises(InputError, match="two runs of one question"):
