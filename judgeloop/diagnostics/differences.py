@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import InputError
+from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.escaping import visible
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import Page, Section, Table
@@ -17,7 +18,10 @@ from judgeloop.report.words import count, shortened
 
 MOVED = 0.5  # a rating that differs by so much has turned
 LONGEST = 60  # characters of a value
-UNLIKE = {"run", "version"}  # of a setup: no settings
+# Of a setup: what follows from its settings, or is none.
+DERIVED = {
+    "run", "version", "judge", "guarantee", "controlled", "calls_per_item", "old_prices", "asked_anew",
+}  # fmt: skip
 
 Place = tuple[
     str, int, int
@@ -76,9 +80,7 @@ def differences(x: RunResult, y: RunResult) -> Differences:
             turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
         else:
             moved += (old.score, old.votes) != (new.score, new.votes)
-    first, second = (
-        one.setup.to_json() | one.options.to_json() | {"items": one.items} for one in (x, y)
-    )
+    first, second = map(_settings, (x, y))
     return Differences(
         tuple(turned),
         len(both),
@@ -87,10 +89,19 @@ def differences(x: RunResult, y: RunResult) -> Differences:
         tuple(
             (name, value, second.get(name))
             for name, value in first.items()
-            if name not in UNLIKE and value != second.get(name)
+            if value != second.get(name)
         ),
         {name: len(differ) for name, differ in texts.items()},
     )
+
+
+def _settings(result: RunResult) -> dict[str, Any]:
+    """Return the settings of a run by name; a limit that follows from others counts as none."""
+    found = result.setup.to_json() | result.options.to_json() | {"items": result.items}
+    margin, risk = found.get("not_worse"), found["risk_threshold"]
+    if margin is not None and found["max_judgments"] == usual_limit(margin, risk):
+        found["max_judgments"] = None
+    return {name: value for name, value in found.items() if name not in DERIVED}
 
 
 def _by_place(result: RunResult, names: list[str]) -> dict[Place, LabelRow]:
