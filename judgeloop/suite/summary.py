@@ -37,6 +37,7 @@ STATES = {
 }
 PAIR = 2  # systems
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
+FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +144,18 @@ class Summary:
         }
 
     def to_csv(self) -> str:
-        """Return the table as a spreadsheet reads it."""
+        """Return the table as a spreadsheet reads it, with figures as numbers, as in the JSON."""
         file = io.StringIO()
-        rows = (COLUMNS, *(one.cells for one in self.lines))
-        csv.writer(file, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+        rows = [one.to_json() for one in self.lines]
+        table = csv.DictWriter(file, FIGURES, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows(
+            {
+                name: csv_cell(visible(one)) if isinstance(one, str) else one
+                for name, one in row.items()
+            }
+            for row in rows
+        )
         return file.getvalue()
 
     def to_junit(self) -> str:
