@@ -162,7 +162,7 @@ class _Catalogue:
                 line=entry.line,
                 unit=entry.unit,
             )
-        return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
+        return Item(entry.id or id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
     def _remedy(self, path: Place) -> str:
         """Return which columns a file has, and the map that would name the prompt."""
@@ -271,7 +271,8 @@ def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
 
 
-def _id_of(prompt: str) -> str:
+def id_of(prompt: str) -> str:
+    """Return the id of an item that has none."""
     return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
 
 
