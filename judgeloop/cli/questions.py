@@ -97,11 +97,15 @@ class Asking:
     question: Question[Any, Any, Any]
 
     def shown(self, result: Any, read: Read) -> Any:
-        """Return a result whose page has flags for settings, and what files set."""
+        """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = page_as_flags(result.page)
+        labels = tuple(
+            one if one.score is not None else replace(one, reason=_advised(one.reason))
+            for one in result.labels
+        )
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
-        return replace(result, page=page)
+        return replace(result, page=page, labels=labels)
 
     def repeatable(self, result: Any, read: Read, config: Any) -> Any:
         """Return a result whose page says what was typed, and which files were read."""
@@ -239,6 +243,12 @@ class Asking:
             if ready.booked:
                 record(ready, result, read)
             write_outputs(output, result)
+
+
+def _advised(reason: str) -> str:
+    """Return why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
+    quoted, mark, advice = reason.rpartition("; ")
+    return f"{quoted}{mark}{as_flags(advice)}"
 
 
 def record(ready: Any, result: RunResult, read: Read) -> None:
