@@ -26,9 +26,8 @@ STANDARD_ERROR = 2  # the file descriptor
 def telling(command: str | None, job: str) -> Iterator[Callable[[str, int], int]]:
     """Yield a function that gives a summary to `command`, None without one.
 
-    It takes the exit code, too, and returns it, or 1 in place of 0 if the command failed.
-
-    An error of the caller's is given to the command as well.
+    It takes the exit code, too, and returns it, or 1 in place of 0 if the command failed. An error that ends
+    the context is given to the command as well.
 
     Raises:
         InputError: there is no such command.

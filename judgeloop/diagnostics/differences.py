@@ -23,9 +23,8 @@ DERIVED = {
     "run", "version", "judge", "guarantee", "controlled", "calls_per_item", "old_prices", "asked_anew",
 }  # fmt: skip
 
-Place = tuple[
-    str, int, int
-]  # an item, the place of the system judged, that of the other or of none
+# An item, the place of the system judged, and that of the other; without one, the place after all.
+Place = tuple[str, int, int]
 
 
 class Turned(NamedTuple):
