@@ -18,6 +18,7 @@ from judgeloop.report.words import count
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
+FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
     "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
@@ -33,6 +34,7 @@ class Point(NamedTuple):
     """
 
     name: str
+    systems: tuple[str, ...]
     run: str
     judged: int
     gap: float | None
@@ -49,9 +51,8 @@ class Drift(NamedTuple):
 
 
 class Trend(NamedTuple):
-    """The past runs of two systems, the oldest first; `drift` is None where it cannot be asked."""
+    """The past runs of a pair, the oldest first; `drift` is None where it cannot be asked."""
 
-    systems: tuple[str, str]
     points: tuple[Point, ...]
     drift: Drift | None
 
@@ -61,8 +62,7 @@ def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
     counted = fresh([result for _, result in runs])
     own = set(map(id, counted))
     points = tuple(_point(name, one, fresh=id(one) in own) for name, one in runs)
-    first, second = runs[-1][1].setup.systems
-    return Trend((first, second), points, drift(counted))
+    return Trend(points, drift(counted))
 
 
 def fresh(results: Sequence[Result]) -> list[Result]:
@@ -131,6 +131,7 @@ def _point(name: str, one: Result, *, fresh: bool) -> Point:
     low, high = sorted(sign * end for end in one.gap_interval or (0.0, 0.0))
     return Point(
         name,
+        one.setup.systems,
         one.setup.run,
         one.judged,
         0.0 + sign * (one.gap or 0.0) if known else None,
@@ -156,11 +157,12 @@ def said(trend: Trend) -> str:
 
 def page_of(trend: Trend) -> Page:
     """Return the trend as a table, and what is said of it."""
-    second = visible(trend.systems[1])
-    columns = ("began", "run", "judged", "gap", "interval", "fresh draws")
+    first, second = _names(trend)
+    columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws")
     rows = tuple(
         (
             visible(one.name),
+            visible(one.systems[1]),
             one.run,
             f"{one.judged:,}",
             *_figures(one),
@@ -168,13 +170,26 @@ def page_of(trend: Trend) -> Page:
         )
         for one in trend.points
     )
-    head = f"The gap of {second}: the share won less the share lost, in {count(len(rows), 'run')}"
+    runs = count(len(rows), "run")
+    head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
     return Page(head, (), (said(trend),), (Table("", columns, rows),))
+
+
+def _names(trend: Trend) -> list[str]:
+    """Return who is first and who is second: of many systems that a pattern names, the oldest and the latest."""
+    found = []
+    for place in (0, 1):
+        names = [
+            visible(name) for name in dict.fromkeys(one.systems[place] for one in trend.points)
+        ]
+        many = f"{len(names)} systems ({names[0]} to {names[-1]})"
+        found.append(" and ".join(names) if len(names) <= FEW else many)
+    return found
 
 
 def picture(trend: Trend) -> Scale:
     """Return the gap of each run with its interval, beside its night or date, the oldest first."""
-    first, second = map(visible, trend.systems)
+    first, second = _names(trend)
     known = [one for one in trend.points if one.gap is not None]
     shown = known[-MOST_SHOWN:]
     ends = [abs(end) for one in shown for end in (one.gap or 0.0, *(one.interval or ()))]
@@ -190,16 +205,18 @@ def picture(trend: Trend) -> Scale:
         f"The gap of {second} over {first} in {count(len(shown), 'run')}, the oldest first.",
         -most,
         most,
-        tuple(map(_row, shown)),
+        tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
         ((0.0, "level"), (-most, f"{first} ahead"), (most, f"{second} ahead")),
         note=f"{said(trend)}{which}{pale}",
     )
 
 
-def _row(one: Point) -> Row:
+def _row(one: Point, *, many: bool) -> Row:
+    """Return a run; its second system is named where there are many."""
     gap, interval = _figures(one)
+    name = f"{one.name}, {one.systems[1]}" if many else one.name
     figures = f"{gap} ({interval})" if interval else gap
-    return Row(visible(one.name), figures, one.gap, one.interval, "lead" if one.fresh else "other")
+    return Row(visible(name), figures, one.gap, one.interval, "lead" if one.fresh else "other")
 
 
 def _figures(one: Point) -> tuple[str, str]:
