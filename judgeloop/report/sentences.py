@@ -35,7 +35,7 @@ AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
-NOT_NAMED = "No system is named: more often than {}, the name would be wrong."
+NOT_NAMED = "No system is named, as it is not shown that such a name is wrong at most {} times."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # What the controls say of a judge.
