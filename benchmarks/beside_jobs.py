@@ -1,0 +1,263 @@
+"""One job, written with each of the tools that `beside.py` compares: rate N items under a limit of dollars.
+
+    python benchmarks/beside_jobs.py run TOOL JOB.json
+    python benchmarks/beside_jobs.py found TOOL FOLDER
+
+Each is written as the tool's documentation shows, and goes on where it was when it is started again.
+It is run by the tool's own Python, so a tool is imported where it is used, and nothing else is.
+`found` prints the ids of the items whose ratings are kept in a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import functools
+import io
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+IN_USD, OUT_USD = 15.0, 120.0  # for a million tokens; a rating costs about a cent
+MILLION = 1e6
+MAX_TOKENS = 100
+ASKED = 'Rate the answer to the task from 1 to 10. Reply with one JSON object: {"reason": …, "rating": …}'
+ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, or one of several processes' share of it; its files are in the working folder."""
+
+    url: str
+    items: list[dict[str, str]]  # with id, prompt and output
+    limit: float  # dollars
+    in_flight: int
+    timeout: float  # seconds until a call is given up
+    part: int  # number of the process
+
+
+def messages(item: dict[str, str]) -> list[dict[str, str]]:
+    """Return the messages about an item."""
+    about = f"Task: {item['prompt']}\nAnswer: {item['output']}"
+    return [{"role": "system", "content": ASKED}, {"role": "user", "content": about}]
+
+
+def kept(path: Path) -> list[dict[str, Any]]:
+    """Return the results of a script in a JSONL file; a last line that was cut off counts as none."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+async def script(job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, Any] | None]]) -> None:
+    """Ask about all items that have no result yet, so many at a time; append each result to a file.
+
+    `ask` returns an item's result, or None if there is no money for it.
+    """
+    path = Path(f"results-{job.part}.jsonl")
+    done = {row["id"] for row in kept(path)}
+    semaphore = asyncio.Semaphore(job.in_flight)
+
+    async def one(item: dict[str, str]) -> None:
+        async with semaphore:
+            result = await ask(item)
+        if result is not None:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"id": item["id"]} | result) + "\n")
+
+    await asyncio.gather(*(one(item) for item in job.items if item["id"] not in done))
+
+
+def asking(job: Job, url: str, refused: tuple[type[Exception], ...] = ()) -> Callable[..., Any]:
+    """Return a call of the SDK that is retried, but not after `refused`."""
+    # https://cookbook.openai.com/examples/how_to_handle_rate_limits (tenacity's decorator)
+    # https://tenacity.readthedocs.io/en/latest/#whether-to-retry
+    import openai
+    from tenacity import retry, retry_if_not_exception_type, stop_after_attempt
+    from tenacity import wait_random_exponential
+
+    client = openai.AsyncOpenAI(base_url=url, api_key="key", timeout=job.timeout, max_retries=0)
+
+    @retry(
+        wait=wait_random_exponential(min=1, max=60),
+        stop=stop_after_attempt(ATTEMPTS),
+        retry=retry_if_not_exception_type(refused),
+        reraise=True,
+    )
+    async def ask(item: dict[str, str]) -> Any:
+        return await client.chat.completions.create(
+            model="judge", messages=messages(item), max_tokens=MAX_TOKENS
+        )
+
+    return ask
+
+
+async def plain(job: Job) -> None:
+    """Tenacity and the SDK, with a running sum that is checked before each call."""
+    spent = sum(row["usd"] for row in kept(Path(f"results-{job.part}.jsonl")))
+    call = asking(job, job.url)
+
+    async def ask(item: dict[str, str]) -> dict[str, Any] | None:
+        nonlocal spent
+        if spent >= job.limit:
+            return None
+        reply = await call(item)
+        used = reply.usage
+        usd = (used.prompt_tokens * IN_USD + used.completion_tokens * OUT_USD) / MILLION
+        spent += usd
+        return {"said": reply.choices[0].message.content, "usd": usd}
+
+    await script(job, ask)
+
+
+async def budget_manager(job: Job) -> None:
+    """litellm's BudgetManager; it keeps its sums in `user_cost.json`, and all processes use that file."""
+    # https://docs.litellm.ai/docs/budget_manager
+    # https://docs.litellm.ai/docs/completion/token_usage#9-register_model (the price)
+    # https://docs.litellm.ai/docs/completion/reliable_completions (num_retries)
+    import litellm
+
+    price = {"input_cost_per_token": IN_USD / MILLION, "output_cost_per_token": OUT_USD / MILLION}
+    litellm.register_model({"openai/judge": price | {"litellm_provider": "openai", "mode": "chat"}})
+    manager = litellm.BudgetManager(project_name="beside")
+    if not manager.is_valid_user("team"):
+        manager.create_budget(total_budget=job.limit, user="team")
+
+    async def ask(item: dict[str, str]) -> dict[str, Any] | None:
+        if manager.get_current_cost(user="team") > manager.get_total_budget("team"):
+            return None
+        reply = await litellm.acompletion(
+            model="openai/judge", api_base=job.url, api_key="key", messages=messages(item),
+            max_tokens=MAX_TOKENS, timeout=job.timeout, num_retries=ATTEMPTS - 1,
+        )  # fmt: skip
+        manager.update_cost(completion_obj=reply, user="team")
+        return {"said": reply.choices[0].message.content}
+
+    await script(job, ask)
+
+
+async def proxy(job: Job) -> None:
+    """The SDK through litellm's proxy, which keeps the budget (`PROXY`, in `beside.py`)."""
+    import openai
+
+    class Spent(Exception):
+        """The proxy has no money left."""
+
+    call = asking(job, job.url, (Spent,))
+
+    async def ask(item: dict[str, str]) -> dict[str, Any] | None:
+        try:
+            reply = await call(item)
+        except openai.APIStatusError as error:
+            raise Spent from error
+        return {"said": reply.choices[0].message.content}
+
+    await script(job, ask)
+
+
+def inspect_ai(job: Job) -> None:
+    """inspect_ai's eval set, within its scoped limit of cost.
+
+    `Task(cost_limit=…)` limits each item by itself, so the scoped limit is put around the whole.
+    """
+    # https://inspect.aisi.org.uk/setting-limits.html#scoped-limits, #model-cost
+    # https://inspect.aisi.org.uk/eval-sets.html
+    from inspect_ai import Task, eval_set, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig, ModelCost
+    from inspect_ai.model import ModelInfo, get_model, set_model_info
+    from inspect_ai.solver import generate
+    from inspect_ai.util import cost_limit
+
+    cost = ModelCost(input=IN_USD, output=OUT_USD, input_cache_write=0, input_cache_read=0)
+    set_model_info("openai/judge", ModelInfo(cost=cost))
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
+    samples = [
+        Sample(id=item["id"], input=[kinds[each["role"]](content=each["content"]) for each in messages(item)])
+        for item in job.items
+    ]  # fmt: skip
+
+    @task
+    def judging() -> Task:
+        return Task(dataset=MemoryDataset(samples), solver=generate())
+
+    config = GenerateConfig(
+        max_connections=job.in_flight, max_tokens=MAX_TOKENS, attempt_timeout=round(job.timeout),
+        max_retries=ATTEMPTS - 1,
+    )  # fmt: skip
+    model = get_model("openai/judge", base_url=job.url, api_key="key", responses_api=False, config=config)
+    folder = f"logs-{job.part}"
+    with cost_limit(max(0.0, job.limit - sum(usd for _, usd in samples_of(folder)))):
+        eval_set([judging()], model=model, log_dir=folder, max_samples=job.in_flight, display="none")
+
+
+def samples_of(folder: str) -> list[tuple[str, float]]:
+    """Return each answered sample in inspect_ai's logs, and what it cost; with those of a crashed run."""
+    # https://inspect.aisi.org.uk/handling-errors.html#python-api
+    from inspect_ai.log import list_eval_logs, read_eval_log, recover_eval_log, recoverable_eval_logs
+
+    crashed = {each.log.name for each in recoverable_eval_logs(folder)} if Path(folder).exists() else set()
+    logs = [
+        recover_eval_log(each.name, output=f"recovered-{folder}.eval", overwrite=True)
+        if each.name in crashed else read_eval_log(each)
+        for each in (list_eval_logs(folder) if Path(folder).exists() else [])
+    ]  # fmt: skip
+    found = {}
+    for sample in (sample for log in logs for sample in log.samples or []):
+        if sample.output.completion:
+            found[str(sample.id)] = sum(each.total_cost or 0.0 for each in sample.model_usage.values())
+    return list(found.items())
+
+
+def judgeloop(job: Job) -> None:
+    """judgeloop, each process on a file of its own; the ledger and its budget are shared."""
+    # docs/how-to/team.md
+    import judgeloop as library
+
+    library.estimate(
+        job.items, judge="openai/judge", judge_base_url=job.url, judge_price=f"{IN_USD},{OUT_USD}",
+        judge_max_tokens=MAX_TOKENS, judge_timeout=job.timeout, budget=f"{job.limit}", concurrency=job.in_flight,
+        max_judgments=len(job.items), ledger="ledger.sqlite",
+    )  # fmt: skip
+
+
+def found_by_scripts(folder: Path) -> list[str]:
+    """Return the items in the results of a script."""
+    return [row["id"] for path in folder.glob("results-*.jsonl") for row in kept(path)]
+
+
+def found_by_inspect_ai(folder: Path) -> list[str]:
+    """Return the items in inspect_ai's logs."""
+    return [item for path in sorted(folder.glob("logs-*")) for item, _ in samples_of(str(path))]
+
+
+def found_by_judgeloop(folder: Path) -> list[str]:
+    """Return the items with a verdict in judgeloop's ledger."""
+    import subprocess
+
+    command = [sys.executable, "-m", "judgeloop", "ledger", "export", "--ledger", f"{folder / 'ledger.sqlite'}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [row["item_id"] for row in csv.DictReader(io.StringIO(said)) if row["state"] == "settled"]
+
+
+JOBS = {each.__name__: each for each in (plain, budget_manager, proxy, inspect_ai, judgeloop)}
+FOUND = {"inspect_ai": found_by_inspect_ai, "judgeloop": found_by_judgeloop}
+
+
+def main() -> None:
+    """Run a job, or print what was found."""
+    what, tool, path = sys.argv[1:]
+    if what == "found":
+        print(json.dumps(FOUND.get(tool, found_by_scripts)(Path(path))))
+        return
+    job = Job(**json.loads(Path(path).read_text(encoding="utf-8")))
+    running = JOBS[tool](job)
+    if running is not None:
+        asyncio.run(running)
+
+
+if __name__ == "__main__":
+    main()
