@@ -26,6 +26,7 @@ MILLION = 1e6
 MAX_TOKENS = 100
 ASKED = 'Rate the answer to the task from 1 to 10. Reply with one JSON object: {"reason": …, "rating": …}'
 ATTEMPTS = 6
+SPENT = "crossed budget"  # what the proxy says when no money is left
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Job:
     """A job, or one of several processes' share of it; its files are in the working folder."""
 
     url: str
+    key: str
     items: list[dict[str, str]]  # with id, prompt and output
     limit: float  # dollars
     in_flight: int
@@ -71,20 +73,21 @@ async def script(job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, A
     await asyncio.gather(*(one(item) for item in job.items if item["id"] not in done))
 
 
-def asking(job: Job, url: str, refused: tuple[type[Exception], ...] = ()) -> Callable[..., Any]:
-    """Return a call of the SDK that is retried, but not after `refused`."""
-    # https://cookbook.openai.com/examples/how_to_handle_rate_limits (tenacity's decorator)
+def asking(job: Job) -> Callable[[dict[str, str]], Awaitable[Any]]:
+    """Return a call of the SDK with tenacity's retries, but for the answer that no money is left."""
+    # https://cookbook.openai.com/examples/how_to_handle_rate_limits (the decorator)
     # https://tenacity.readthedocs.io/en/latest/#whether-to-retry
     import openai
-    from tenacity import retry, retry_if_not_exception_type, stop_after_attempt
-    from tenacity import wait_random_exponential
+    from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-    client = openai.AsyncOpenAI(base_url=url, api_key="key", timeout=job.timeout, max_retries=0)
+    client = openai.AsyncOpenAI(
+        base_url=job.url, api_key=job.key, timeout=job.timeout, max_retries=0
+    )
 
     @retry(
         wait=wait_random_exponential(min=1, max=60),
         stop=stop_after_attempt(ATTEMPTS),
-        retry=retry_if_not_exception_type(refused),
+        retry=retry_if_exception(lambda error: SPENT not in str(error)),
         reraise=True,
     )
     async def ask(item: dict[str, str]) -> Any:
@@ -98,7 +101,7 @@ def asking(job: Job, url: str, refused: tuple[type[Exception], ...] = ()) -> Cal
 async def plain(job: Job) -> None:
     """Tenacity and the SDK, with a running sum that is checked before each call."""
     spent = sum(row["usd"] for row in kept(Path(f"results-{job.part}.jsonl")))
-    call = asking(job, job.url)
+    call = asking(job)
 
     async def ask(item: dict[str, str]) -> dict[str, Any] | None:
         nonlocal spent
@@ -130,7 +133,7 @@ async def budget_manager(job: Job) -> None:
         if manager.get_current_cost(user="team") > manager.get_total_budget("team"):
             return None
         reply = await litellm.acompletion(
-            model="openai/judge", api_base=job.url, api_key="key", messages=messages(item),
+            model="openai/judge", api_base=job.url, api_key=job.key, messages=messages(item),
             max_tokens=MAX_TOKENS, timeout=job.timeout, num_retries=ATTEMPTS - 1,
         )  # fmt: skip
         manager.update_cost(completion_obj=reply, user="team")
@@ -140,19 +143,18 @@ async def budget_manager(job: Job) -> None:
 
 
 async def proxy(job: Job) -> None:
-    """The SDK through litellm's proxy, which keeps the budget (`PROXY`, in `beside.py`)."""
+    """The SDK through litellm's proxy, which keeps the budget (`settings`, in `beside.py`)."""
     import openai
 
-    class Spent(Exception):
-        """The proxy has no money left."""
-
-    call = asking(job, job.url, (Spent,))
+    call = asking(job)
 
     async def ask(item: dict[str, str]) -> dict[str, Any] | None:
         try:
             reply = await call(item)
-        except openai.APIStatusError as error:
-            raise Spent from error
+        except openai.RateLimitError as error:
+            if SPENT in str(error):
+                return None
+            raise
         return {"said": reply.choices[0].message.content}
 
     await script(job, ask)
@@ -188,7 +190,7 @@ def inspect_ai(job: Job) -> None:
         max_connections=job.in_flight, max_tokens=MAX_TOKENS, attempt_timeout=round(job.timeout),
         max_retries=ATTEMPTS - 1,
     )  # fmt: skip
-    model = get_model("openai/judge", base_url=job.url, api_key="key", responses_api=False, config=config)
+    model = get_model("openai/judge", base_url=job.url, api_key=job.key, responses_api=False, config=config)
     folder = f"logs-{job.part}"
     with cost_limit(max(0.0, job.limit - sum(usd for _, usd in samples_of(folder)))):
         eval_set([judging()], model=model, log_dir=folder, max_samples=job.in_flight, display="none")

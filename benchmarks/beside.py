@@ -1,0 +1,335 @@
+"""judgeloop beside other tools that limit what calls cost: what each does when it is put to the test.
+
+    python benchmarks/beside.py [--only plain,judgeloop] [--conditions "16 in flight"] [--environments FOLDER]
+
+A provider on loopback keeps its own books: a request is billed when its body has arrived, whether or not
+its reply comes in time. The same job, to rate 400 items for at most a dollar, which is enough for about
+100, is written with each tool (`beside_jobs.py`). Each tool has an environment of its own, made by pip
+with the versions of `PACKAGES`; judgeloop is the one that runs this program. Linux only: at "full disk",
+no file of the process can grow from the 50th reply on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import re
+import resource
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
+
+from beside_jobs import IN_USD, MILLION, OUT_USD, Job
+from support.chat_server import ChatServer, Response, completion
+
+PACKAGES = {
+    "plain": ("openai==3.57.0", "tenacity==9.2.1"),
+    "budget_manager": ("litellm==1.110.2",),
+    "proxy": ("litellm[proxy]==1.108.7", "openai==3.57.0", "tenacity==9.2.1"),
+    "inspect_ai": ("inspect-ai==0.3.285", "openai==3.57.0"),
+    "judgeloop": (),
+}
+NAMES = {
+    "plain": "tenacity and the SDK",
+    "budget_manager": "litellm, BudgetManager",
+    "proxy": "litellm, proxy",
+    "inspect_ai": "inspect_ai",
+    "judgeloop": "judgeloop",
+}
+USED = (400, range(20, 47))  # tokens in, and out by the number of the item
+SILENT = 4  # at "time-outs", the first request for every fourth item is billed and not answered
+QUIET_S = 1.0  # between the last reply and the kill, so that every reply has been read
+HANG_S = 300.0
+
+
+class Size(NamedTuple):
+    """How large the job is; `half` is the number of replies at which a fault comes."""
+
+    items: int = 400
+    limit: float = 1.0
+    half: int = 50
+    reply_s: float = 0.03
+    timeout_s: float = 30.0
+    short_s: float = 3.0  # the clients' time-out where calls time out
+
+
+class Condition(NamedTuple):
+    """What the job is put to."""
+
+    in_flight: int
+    processes: int = 1
+    fault: str = ""
+
+    def __str__(self) -> str:
+        shared = f", {self.processes} processes" if self.processes > 1 else ""
+        return f"{self.in_flight} in flight{shared}" + (f", {self.fault}" if self.fault else "")
+
+
+KILL, DISK, TIMEOUTS = "kill -9 and resume", "full disk", "time-outs"
+CONDITIONS = (
+    *(Condition(many, processes) for processes in (1, 4) for many in (1, 16, 256)),
+    *(Condition(many, fault=fault) for fault in (KILL, DISK, TIMEOUTS) for many in (16, 256)),
+)
+
+
+@dataclass
+class Charge:
+    """A billed request; `answered` is when its reply was sent, if it was."""
+
+    item: str
+    usd: float
+    asked: float = field(default_factory=time.monotonic)
+    answered: float | None = None
+
+
+class Provider(ChatServer):
+    """Bills every request for what it uses, and answers it as `fault` says."""
+
+    def __init__(self, fault: str, size: Size) -> None:
+        super().__init__()
+        self.fault, self.size = fault, size
+        self.books: list[Charge] = []
+        self.half, self.over = threading.Event(), threading.Event()
+
+    def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        del headers
+        number = int(re.findall(r"item-(\d+)", request["messages"][-1]["content"])[0])
+        sent, received = USED[0], USED[1][number % len(USED[1])]
+        charge = Charge(f"item-{number}", (sent * IN_USD + received * OUT_USD) / MILLION)
+        with self._lock:
+            first = all(each.item != charge.item for each in self.books)
+            self.books.append(charge)
+            held = self.fault == KILL and len(self.books) > self.size.half
+        if self.fault == TIMEOUTS and first and number % SILENT == 0:
+            self.over.wait(3 * self.size.short_s)
+            return Response(503)
+        if held and not self.over.is_set():
+            self.over.wait()
+            return Response(503)
+        time.sleep(self.size.reply_s)
+        charge.answered = time.monotonic()
+        if sum(each.answered is not None for each in self.books) >= self.size.half:
+            self.half.set()
+        usage = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+        reply = completion(json.dumps({"reason": "because", "rating": "7"}), usage=usage)
+        said = json.loads(reply.body) | {"model": request["model"]}
+        return Response(body=json.dumps(said).encode())
+
+
+class Row(NamedTuple):
+    """What came of it: dollars over the limit, ratings found, paid twice and lost; hangs; seconds."""
+
+    over: float
+    found: int
+    twice: int
+    lost: int
+    hung: int
+    seconds: float
+
+    def broken(self) -> str:
+        """Return what went wrong, or that nothing did."""
+        said = [f"+${self.over:.2f}"] if self.over > 0 else []
+        said += [f"{count} {what}" for count, what in ((self.twice, "paid twice"), (self.lost, "lost"), (self.hung, "hung")) if count]  # fmt: skip
+        return "; ".join(said) or "kept"
+
+    def brought(self) -> str:
+        """Return how many ratings the money brought, and in how many seconds."""
+        return f"{self.found} in {self.seconds:.0f} s"
+
+
+def measured(tool: str, condition: Condition, size: Size, python: str = sys.executable) -> Row:
+    """Run a tool's job to its end, and compare what it kept with the provider's books."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, provider = Path(name), Provider(condition.fault, size)
+        try:
+            with served(tool, python, provider.url, folder, condition, size) as (url, key):
+                write_jobs(folder, url, key, condition, size)
+                prepare(tool, folder, size)
+                began = time.monotonic()
+                hung, died = run(tool, python, folder, provider, condition)
+                ended = time.monotonic()
+            kept = set(json.loads(output(python, "found", tool, folder, folder=folder)))
+        finally:
+            provider.over.set()
+            provider.close()
+        delivered = [each for each in provider.books if each.answered and each.answered < died]
+        return Row(
+            max(0.0, sum(each.usd for each in provider.books) - size.limit),
+            len(kept),
+            sum(any(one.item == each.item and (one.answered or 0) < each.asked for one in delivered) for each in provider.books),
+            len({each.item for each in delivered} - kept),
+            hung,
+            ended - began,
+        )  # fmt: skip
+
+
+def write_jobs(folder: Path, url: str, key: str, condition: Condition, size: Size) -> None:
+    """Write the job, or each process's share of it."""
+    items = [
+        {"id": f"item-{n}", "prompt": f"Task item-{n}?", "output": f"The answer {n}."}
+        for n in range(size.items)
+    ]
+    timeout = size.short_s if condition.fault == TIMEOUTS else size.timeout_s
+    for part in range(condition.processes):
+        share = items[part :: condition.processes]
+        job = Job(url, key, share, size.limit, condition.in_flight, timeout, part)
+        (folder / f"job-{part}.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
+
+
+def prepare(tool: str, folder: Path, size: Size) -> None:
+    """Set the limit that processes share, where a tool can."""
+    if tool == "judgeloop":
+        command = [sys.executable, "-m", "judgeloop", "budget", "set", f"{size.limit}"]
+        subprocess.run([*command, "--ledger", "ledger.sqlite"], cwd=folder, check=True, env=environment(folder),
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+def run(
+    tool: str, python: str, folder: Path, provider: Provider, condition: Condition
+) -> tuple[int, float]:
+    """Run all processes to their ends, through the fault; return how many hung, and when the last ended."""
+    def start() -> list[subprocess.Popen[bytes]]:
+        return [
+            subprocess.Popen(
+                [python, str(ROOT / "benchmarks" / "beside_jobs.py"), "run", tool, f"job-{part}.json"],
+                cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=SAID,
+            )
+            for part in range(condition.processes)
+        ]  # fmt: skip
+
+    processes = start()
+    if condition.fault in {KILL, DISK}:
+        provider.half.wait(HANG_S)
+    if condition.fault == DISK:
+        resource.prlimit(processes[0].pid, resource.RLIMIT_FSIZE, (0, 0))
+    if condition.fault == KILL:
+        time.sleep(QUIET_S)
+        os.kill(processes[0].pid, signal.SIGKILL)
+        processes[0].wait()
+        provider.over.set()
+        processes = start()
+    hung, until = 0, time.monotonic() + HANG_S
+    for process in processes:
+        try:
+            process.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            hung += 1
+    return hung, time.monotonic()
+
+
+SAID: int | None = None if os.environ.get("SAY") else subprocess.DEVNULL
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the variables of a process: a home of its own, and no way out."""
+    own = {"HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    return {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | own
+
+
+def output(python: str, *arguments: object, folder: Path) -> str:
+    """Return what `beside_jobs.py` prints."""
+    command = [python, str(ROOT / "benchmarks" / "beside_jobs.py"), *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=True).stdout  # fmt: skip
+
+
+@contextmanager
+def served(tool: str, python: str, url: str, folder: Path, condition: Condition, size: Size) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Yield the address and the key that the job is given: the provider's, or those of litellm's proxy."""
+    if tool != "proxy":
+        yield url, "key"
+        return
+    # https://docs.litellm.ai/docs/proxy/provider_budget_routing (max_budget of a model)
+    # https://docs.litellm.ai/docs/proxy/custom_pricing
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    key = f"sk-{secrets.token_hex(32)}"
+    timeout = size.short_s if condition.fault == TIMEOUTS else size.timeout_s
+    model = {"model": "openai/judge", "api_base": url, "api_key": "key", "timeout": timeout, "max_budget": size.limit,
+             "budget_duration": "1d", "input_cost_per_token": IN_USD / MILLION,
+             "output_cost_per_token": OUT_USD / MILLION}  # fmt: skip
+    settings = {"model_list": [{"model_name": "judge", "litellm_params": model}], "router_settings": {"num_retries": 0}}
+    (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    command = [str(Path(python).with_name("litellm")), "--config", "config.yaml", "--host", "127.0.0.1", "--port"]
+    process = subprocess.Popen([*command, str(port)], cwd=folder, stdout=subprocess.DEVNULL, stderr=SAID,
+                               env=environment(folder) | {"LITELLM_MASTER_KEY": key})  # fmt: skip
+    try:
+        answers(f"http://127.0.0.1:{port}/health/liveliness")
+        yield f"http://127.0.0.1:{port}/v1", key
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answers(url: str) -> None:
+    """Wait until a server answers."""
+    for _ in range(round(HANG_S)):
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except OSError:
+            time.sleep(1)
+        else:
+            return
+    raise TimeoutError(f"{url} does not answer")
+
+
+def python_of(tool: str, environments: Path) -> str:
+    """Return the Python of a tool's environment, which is made if it is not there."""
+    if not PACKAGES[tool]:
+        return sys.executable
+    python = environments / tool / "bin" / "python"
+    if not python.exists():
+        venv.create(environments / tool, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[tool]], check=True, stderr=subprocess.PIPE)
+    return str(python)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(PACKAGES), help="tools, with commas between them")
+    parser.add_argument("--conditions", default="", help="only those whose name has this")
+    parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "beside")
+    given = parser.parse_args()
+    pythons = {}
+    for tool in given.only.split(","):
+        try:
+            pythons[tool] = python_of(tool, given.environments)
+        except subprocess.CalledProcessError as error:
+            print(f"{NAMES[tool]} does not install: {error.stderr.decode()[-500:]}", file=sys.stderr)
+    rows: dict[tuple[Condition, str], Row] = {}
+    chosen = [each for each in CONDITIONS if given.conditions in str(each)]
+    for condition, tool in itertools.product(chosen, pythons):
+        rows[condition, tool] = row = measured(tool, condition, Size(), pythons[tool])
+        print(f"  {condition}, {NAMES[tool]}: {row}", file=sys.stderr, flush=True)
+    for cell in (Row.broken, Row.brought):
+        print(f"\n| calls | {' | '.join(NAMES[tool] for tool in pythons)} |\n|{'---|' * (len(pythons) + 1)}")
+        for condition in chosen:
+            print(f"| {condition} | {' | '.join(cell(rows[condition, tool]) for tool in pythons)} |")
+    print()
+    for tool in pythons:
+        print(f"{NAMES[tool]}: {', '.join(PACKAGES[tool]) or 'this checkout'}")
+
+
+if __name__ == "__main__":
+    main()
