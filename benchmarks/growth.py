@@ -33,8 +33,8 @@ from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.booking import ingredients_of, run_row
-from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
+from judgeloop.ledger.sqlite import connect
 
 OUTPUTS = np.array(["yes", "no", "perhaps"])  # the reference is "yes": a metric sees many ties
 PAST_ITEMS = 5000

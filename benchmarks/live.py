@@ -42,7 +42,7 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.base import BaseJudge
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.sequential import Sequential
@@ -209,7 +209,7 @@ def run(pair: Pair, limit: int, seed: int, *, these: bool) -> Run:
 async def _driven(
     session: Session[Tally], pool: Pool, judge: RecordedVerdicts, systems: list[LiveSystem]
 ) -> Finished[Tally]:
-    ledger: Any = SqliteLedger(":memory:")
+    ledger: Any = open_ledger(":memory:")
     try:
         by_name = {one.name: one for one in systems}
         return await drive(session, pool, judge, ledger, Terms("run"), systems=by_name)

@@ -349,8 +349,8 @@ class Ledger(Protocol):
         sent.
         """
 
-    def only_run(self, run: str) -> AbstractContextManager[bool]:
-        """Lock `run` against other processes; yields False where there are no locks.
+    def only_run(self, run: str) -> AbstractContextManager[None]:
+        """Lock `run` against other processes.
 
         Raises:
             LedgerError: another process holds the lock.

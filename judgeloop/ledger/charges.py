@@ -23,10 +23,33 @@ from judgeloop.ledger.rows import (
     one,
 )
 
+# Sums of what attempts were charged, of which some conditions hold, and how many were.
+PAID = "charged_p > 0"
+UNREPORTED = (
+    f"state = 'settled' AND charged_p = reserved_p AND {PAID} AND rehearsed = 0 "
+    f"AND ended NOT IN ('{End.RECONCILED}', '{End.PRUNED}')"
+)
+SPENT = ", ".join(
+    (
+        *(
+            f"coalesce(sum({amount}) FILTER (WHERE {which}), 0)"
+            for amount, which in (
+                ("charged_p", "opener = ? AND rehearsed = 0"),
+                ("charged_p", "rehearsed = 0"),
+                ("charged_p", "rehearsed = 1"),
+                ("charged_p", "state IN ('reserved', 'sent', 'abandoned')"),
+                ("charged_p - reserved_p", "charged_p > reserved_p"),
+            )
+        ),
+        f"count(*) FILTER (WHERE {PAID})",
+        f"count(*) FILTER (WHERE {UNREPORTED})",
+    )
+)
+
 
 def run_row(connection: LedgerConnection, run: str) -> RunRow:
     """Return the row of a run, which is made if missing."""
-    found = one(connection, RunRow, "id = ?", run)
+    found = one(connection, RunRow, "id", run)
     if found is None:
         seen = next_number(connection, VerdictRow) - 1
         found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
@@ -115,20 +138,10 @@ def spend_of(
     Raises:
         DamagedLedgerError: the run was not charged what its attempts were.
     """
-    row = connection.execute(
-        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE charged_p > 0), "
-        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
-        "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
-        "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
-    ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
-    known = one(connection, RunRow, "id = ?", run)
+    statement = f"SELECT {SPENT} FROM attempts WHERE run = ?"  # noqa: S608 - our own names
+    row = connection.execute(statement, (opener, run)).fetchone()
+    now_p, run_p, rehearsed_p, unconfirmed_p, over_p, paid, unreported = map(int, row)
+    known = one(connection, RunRow, "id", run)
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)

@@ -20,17 +20,7 @@ from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
-from judgeloop.ledger.connection import (
-    VERSION,
-    check_schema,
-    connect,
-    errors_of_reading,
-    key_of,
-    version_of,
-    write_first_rows,
-)
 from judgeloop.ledger.rows import (
-    CRC_BYTES,
     NUMBER,
     TABLES,
     AboutRow,
@@ -38,12 +28,10 @@ from judgeloop.ledger.rows import (
     BudgetRow,
     DrawRow,
     JudgedRow,
-    LedgerConnection,
     OutputRow,
     ResultRow,
     Row,
     RunRow,
-    Sealer,
     TextRow,
     VerdictRow,
     change,
@@ -53,6 +41,16 @@ from judgeloop.ledger.rows import (
     now,
     one,
     read,
+    write_first_rows,
+)
+from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
+from judgeloop.ledger.sqlite import (
+    VERSION,
+    SqliteConnection,
+    check_schema,
+    connect,
+    errors_of_reading,
+    version_of,
 )
 
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
@@ -92,7 +90,7 @@ def inspect(path: Path) -> Inspection:
         return Inspection(rows, tuple(problems), connection.sealer.key is not None)
 
 
-def open_to_read(path: Path) -> LedgerConnection:
+def open_to_read(path: Path) -> SqliteConnection:
     """Return a connection that cannot write, with the id and the key of the ledger.
 
     Raises:
@@ -101,9 +99,9 @@ def open_to_read(path: Path) -> LedgerConnection:
     if not path.is_file():
         raise InputError(f"`ledger={path}`: there is no ledger there")
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=LedgerConnection)
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=SqliteConnection)
     try:
-        connection.path = path
+        connection.place = str(path)
         _check_version(connection, path)
         found = next(_rows(connection, "SELECT id FROM about", lambda _: None), ("",))
         connection.sealer = Sealer(str(found[0]), key_of(os.environ))
@@ -113,7 +111,7 @@ def open_to_read(path: Path) -> LedgerConnection:
     return connection
 
 
-def _check_version(connection: LedgerConnection, path: Path) -> None:
+def _check_version(connection: SqliteConnection, path: Path) -> None:
     version = version_of(connection, path)
     if version != VERSION:
         raise NoLedgerError(
@@ -122,7 +120,7 @@ def _check_version(connection: LedgerConnection, path: Path) -> None:
 
 
 def every_row(
-    connection: LedgerConnection, kind: type[Any], report: Callable[[str], None]
+    connection: SqliteConnection, kind: type[Any], report: Callable[[str], None]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the values of every row of a table that can be read, its seal last.
 
@@ -146,7 +144,7 @@ def every_row(
 
 
 def _rows(
-    connection: LedgerConnection, select: str, report: Callable[[str], None]
+    connection: SqliteConnection, select: str, report: Callable[[str], None]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what a SELECT finds, up to damage, which is reported."""
     try:
@@ -155,16 +153,16 @@ def _rows(
         report(str(error))
 
 
-def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
+def _highest(connection: SqliteConnection, kind: type[Any]) -> int:
     """Return the highest number of a row; 0 if it cannot be read."""
     select = f"SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}"  # noqa: S608 - our own names
     return int(next(_rows(connection, select, lambda _: None), (0,))[0])
 
 
-def _of_file(connection: LedgerConnection) -> Iterator[str]:
+def _of_file(connection: SqliteConnection) -> Iterator[str]:
     """Yield what SQLite itself finds, and what is strange about the tables."""
     try:
-        check_schema(connection, connection.path)
+        check_schema(connection, connection.place)
     except NoLedgerError as error:
         yield str(error)
     damage: list[str] = []
@@ -181,12 +179,12 @@ def _of_file(connection: LedgerConnection) -> Iterator[str]:
         yield "the ledger is signed, and its key is not set: only checksums were compared"
 
 
-def _of_sums(connection: LedgerConnection) -> Iterator[str]:
+def _of_sums(connection: SqliteConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
 
 
-def _of_texts(connection: LedgerConnection) -> Iterator[str]:
+def _of_texts(connection: SqliteConnection) -> Iterator[str]:
     known = {number for number, *_ in every_row(connection, TextRow, lambda _: None)}
     sound = _sound(connection, VerdictRow, {TABLES[VerdictRow]: 0})
     used = np.frombuffer(b"".join(verdict.ingredients for verdict in sound), NUMBER)
@@ -229,7 +227,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
     return found
 
 
-def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
+def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
     _take_id(old, new)
     kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, TextRow})
     copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
@@ -266,7 +264,7 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
 
 
 def _copy_budgets(
-    old: LedgerConnection, new: LedgerConnection, copied: dict[str, int], left: dict[str, int]
+    old: SqliteConnection, new: SqliteConnection, copied: dict[str, int], left: dict[str, int]
 ) -> None:
     """Copy the budgets; if what was drawn on them cannot be read, it is counted anew."""
     for budget in _sound(old, BudgetRow, left):
@@ -278,10 +276,10 @@ def _copy_budgets(
             copied["draws"] += 1
     if left["draws"]:
         for budget in list(read(new, BudgetRow, "true")):
-            count_anew(new, budget)
+            count_anew(new, budget.name)
 
 
-def _take_id(old: LedgerConnection, new: LedgerConnection) -> None:
+def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
     """Give the new ledger the id of the old one, if that can be believed."""
     abouts = list(_sound(old, AboutRow, {"about": 0}))
     if len(abouts) == 1:
@@ -290,7 +288,7 @@ def _take_id(old: LedgerConnection, new: LedgerConnection) -> None:
         write_first_rows(new, Sealer(abouts[0].id, new.sealer.key), abouts[0].created_at)
 
 
-def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
+def _sound(old: SqliteConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
     """Yield the rows that have their seal; count the others."""
     table = TABLES[kind]
     for *values, seal in every_row(old, kind, lambda _: None):
@@ -300,13 +298,13 @@ def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iter
             left[table] += 1
 
 
-def _ensure_run(new: LedgerConnection, run: str, began_at: str) -> None:
-    if one(new, RunRow, "id = ?", run) is None:
+def _ensure_run(new: SqliteConnection, run: str, began_at: str) -> None:
+    if one(new, RunRow, "id", run) is None:
         insert(new, RunRow(next_number(new, RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
-    found = one(new, AttemptRow, "id = ?", verdict.attempt)
+def _ensure_attempt(new: SqliteConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
+    found = one(new, AttemptRow, "id", verdict.attempt)
     if found is None:
         _ensure_run(new, UNKNOWN_RUN, now())
         found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
@@ -322,7 +320,7 @@ def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> Attem
     )
 
 
-def _correct_charges(new: LedgerConnection, charged_p: dict[str, int]) -> None:
+def _correct_charges(new: SqliteConnection, charged_p: dict[str, int]) -> None:
     """Charge each run at least what it was charged before, and the sum of its attempts."""
     for run in list(read(new, RunRow, "true")):
         known_p = _sum_of(new, run.id)
@@ -334,7 +332,7 @@ def _correct_charges(new: LedgerConnection, charged_p: dict[str, int]) -> None:
             change(new, run, charged_p=known_p + lost_p)
 
 
-def _sum_of(new: LedgerConnection, run: str) -> int:
+def _sum_of(new: SqliteConnection, run: str) -> int:
     found = new.execute(
         "SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE run = ?", (run,)
     ).fetchone()

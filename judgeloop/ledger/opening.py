@@ -12,18 +12,13 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.ledger import Balance, Ledger, LedgerReader
-from judgeloop.ledger.connection import (
-    connect,
-    described,
-    errors_of_reading,
-    refuse_network,
-    warnings_about,
-)
-from judgeloop.ledger.reader import SqliteReader
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger import sqlite
+from judgeloop.ledger.place import described, refuse_network, warnings_about
+from judgeloop.ledger.reader import StoredReader
+from judgeloop.ledger.stored import StoredLedger
+from judgeloop.ledger.writer import Writer
 
 Address = Path | str
-MEMORY = ":memory:"
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 
 
@@ -38,9 +33,9 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
             file system.
     """
     check_address(address)
-    if str(address) != MEMORY:
+    if str(address) != sqlite.MEMORY:
         refuse_network(Path(address))
-    return SqliteLedger(address, charge_to)
+    return StoredLedger(Writer(lambda: sqlite.connect(address), sqlite.carry_out), charge_to)
 
 
 def create_ledger(address: Address) -> None:
@@ -65,9 +60,9 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
     """
     if not is_ledger(address):
         raise InputError(f"`ledger={address}`: there is no ledger there")
-    with errors_of_reading(address), closing(connect(address)) as connection:
+    with sqlite.errors_of_reading(address), closing(sqlite.connect(address)) as connection:
         connection.execute("PRAGMA query_only = ON")
-        yield SqliteReader(connection)
+        yield StoredReader(connection)
 
 
 def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:

@@ -17,7 +17,6 @@ import numpy as np
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
-from judgeloop.ledger.connection import connect, errors_of_reading
 from judgeloop.ledger.results import forget
 from judgeloop.ledger.rows import (
     NUMBER,
@@ -26,10 +25,12 @@ from judgeloop.ledger.rows import (
     LedgerConnection,
     TextRow,
     VerdictRow,
+    delete,
     insert,
     next_number,
     read,
 )
+from judgeloop.ledger.sqlite import connect, errors_of_reading
 
 MOST_DIGITS = 5  # of a number of days
 NAMED_DAYS = {"today": "0", "yesterday": "1"}
@@ -93,14 +94,16 @@ def prune(path: Path, before: str, *, verdicts: bool = False) -> Pruned:
 
 def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
     old = "attempt IN (SELECT id FROM attempts WHERE ended_at < ?)"
-    gone = sum(1 for _ in read(connection, VerdictRow, old, before))
+    gone = list(read(connection, VerdictRow, old, before))
     forget(connection, before)
-    connection.execute(f"DELETE FROM verdicts WHERE {old}", (before,))  # noqa: S608 - our own names
+    for verdict in gone:
+        delete(connection, verdict)
     left = [row.ingredients for row in read(connection, VerdictRow, "true")]
     used = {NOTHING, *np.frombuffer(b"".join(left), NUMBER).tolist()}
-    texts = [(row.id,) for row in read(connection, TextRow, "true") if row.id not in used]
-    connection.executemany("DELETE FROM texts WHERE id = ?", texts)
-    return gone
+    for text in list(read(connection, TextRow, "true")):
+        if text.id not in used:
+            delete(connection, text)
+    return len(gone)
 
 
 def _merge(connection: LedgerConnection, before: str) -> int:
@@ -110,7 +113,8 @@ def _merge(connection: LedgerConnection, before: str) -> int:
         group = (row.began_at[:10], row.run, row.judge, row.state, row.rehearsed)
         groups.setdefault(group, []).append(row)
     for rows in groups.values():
-        connection.executemany("DELETE FROM attempts WHERE id = ?", [(row.id,) for row in rows])
+        for row in rows:
+            delete(connection, row)
         if any(row.charged_p for row in rows):
             insert(connection, _one_for(rows)._replace(id=next_number(connection, AttemptRow)))
     return sum(map(len, groups.values()))

@@ -106,6 +106,7 @@ DDL = (
     per         TEXT NOT NULL CHECK (per IN ({PERS})),
     day_starts  TEXT NOT NULL,
     since       TEXT NOT NULL,
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
     seal        BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE draws (

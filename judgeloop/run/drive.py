@@ -123,8 +123,8 @@ async def drive_session(
     given = prepared.ledger
     ledger = given or open_ledger(prepared.config.ledger, prepared.config.charge_to)
     try:
-        with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
-            if alone:
+        with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
+            if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.

@@ -21,7 +21,7 @@ from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
 
@@ -462,7 +462,7 @@ def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_serve
     monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
     command = ["compare", *live(chat_server, *files[:2])]
     run = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)["run"]
-    other = SqliteLedger(Path(".judgeloop/ledger.sqlite"))
+    other = open_ledger(Path(".judgeloop/ledger.sqlite"))
     with other.only_run(run):
         done = judgeloop(*command)
     asyncio.run(other.aclose())

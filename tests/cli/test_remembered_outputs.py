@@ -21,8 +21,8 @@ from support.live import (
 )
 from support.patience import PATIENCE_S
 
-from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import OutputRow, change, read
+from judgeloop.ledger.sqlite import connect
 
 LIVE, LEDGER = "openai/better", Path(".judgeloop/ledger.sqlite")
 NEW = b"judge-2026-06-01"

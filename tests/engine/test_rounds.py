@@ -17,7 +17,7 @@ from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger import writer
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -113,7 +113,7 @@ def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
         interruption.request()
 
     async def story():
-        book, abandoning = SqliteLedger(tmp_path / "l.sqlite"), asyncio.create_task(abandon())
+        book, abandoning = open_ledger(tmp_path / "l.sqlite"), asyncio.create_task(abandon())
         try:
             return await drive(
                 make_session(10, limits=Limits(10, 10)), make_pool(10), judge, book, Terms("run"),

@@ -17,13 +17,12 @@ from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import booking, budgets
-from judgeloop.ledger.connection import connect
 from judgeloop.ledger.inspection import inspect, salvage
 from judgeloop.ledger.merging import Believing, merge
-from judgeloop.ledger.opening import budgets_of, open_reader
+from judgeloop.ledger.opening import budgets_of, open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT, PERIODS, began, ends
 from judgeloop.ledger.pruning import prune
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.sqlite import connect
 
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 OFFSETS = st.builds(
@@ -95,7 +94,7 @@ def path(tmp_path):
 
 
 def limit(path, limit_p, per="day", name="", day_starts=MIDNIGHT):
-    with closing(SqliteLedger(path)) as ledger:
+    with closing(open_ledger(path)) as ledger:
         ledger.set_budget(name, limit_p, per, day_starts)
 
 
@@ -112,7 +111,7 @@ def book(path, run="run", number=1, charge_to=(), budget_p=None, cost_p=None):
     """Reserve as much as there is room for, settle it for `cost_p` each, and return how many."""
 
     async def story():
-        ledger = SqliteLedger(path, charge_to)
+        ledger = open_ledger(path, charge_to)
         tickets = await reserved(ledger, run, number, budget_p)
         if cost_p is not None:
             await ledger.settle_all([(one, Reply(Verdict(1.0), cost_p=cost_p)) for one in tickets])
@@ -132,7 +131,7 @@ def test_the_smaller_of_both_limits_holds(path, own, granted):
     limit(path, 60, "total")
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         assert len(await reserved(ledger, "a", 9, own)) == granted
         assert (await ledger.spend("a", own)).left_p == min(60, own or 60) - 10 * granted
         await ledger.aclose()
@@ -170,7 +169,7 @@ def test_what_is_settled_later_corrects_the_period_of_its_reservation(path, cloc
     limit(path, 50)
 
     async def story():
-        ledger, other = SqliteLedger(path), SqliteLedger(path)
+        ledger, other = open_ledger(path), open_ledger(path)
         early = await reserved(ledger, "early", 5)
         await ledger.sending(early[1])
         clock(25)
@@ -197,7 +196,7 @@ def test_an_earmark_that_is_exchanged_frees_only_its_own_period(path, clock):
     limit(path, 20)
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         (earmark,) = await reserved(ledger, "a", cost_p=20)
         ((exact,),) = await ledger.reserve("a", wanted("b", cost_p=15), None, instead=earmark)
         clock(25)
@@ -257,7 +256,7 @@ def test_a_new_budget_counts_what_its_period_was_charged_before(path, clock):
     book(path, "night", 1, ["nightly"], cost_p=5)
     limit(path, 100, "month", name="nightly")
     assert charged(path) == {"": 25, "nightly": 5}
-    with closing(SqliteLedger(path)) as ledger:
+    with closing(open_ledger(path)) as ledger:
         ledger.remove_budget("nightly")
         with pytest.raises(InputError, match="no budget named 'nightly'"):
             ledger.remove_budget("nightly")
@@ -266,7 +265,7 @@ def test_a_new_budget_counts_what_its_period_was_charged_before(path, clock):
 
 def test_what_was_open_when_a_budget_was_set_is_corrected(path, clock):
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         (ticket,) = await reserved(ledger, "open")
         limit(path, 100)
         await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=3))
@@ -313,12 +312,12 @@ def test_pruning_salvage_and_a_merge_leave_budgets_right(path, tmp_path, clock):
 
 CHILD = """
 import asyncio, sys
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story(run):
-    ledger = SqliteLedger(sys.argv[1], ["nightly"])
+    ledger = open_ledger(sys.argv[1], ["nightly"])
     for number in range(60):
         call = Reservation(f"{run} {number}", 7, item_id="i", judge="j", note={})
         for tickets in await ledger.reserve(run, [[call]], None):

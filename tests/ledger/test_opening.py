@@ -12,8 +12,8 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.ledger.connection import VERSION, connect, version_of
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
+from judgeloop.ledger.sqlite import VERSION, connect, version_of
 
 SCHEMES = ["postgresql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.ledger import connection as place
-from judgeloop.ledger.connection import connect
+from judgeloop.ledger import place
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.ledger.rows import KEY_VARIABLE
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.seals import KEY_VARIABLE
+from judgeloop.ledger.sqlite import connect
 from judgeloop.run.folder import remember, sentences_about
 
 MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
@@ -29,22 +28,22 @@ MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "home" / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     return path
 
 
 def test_a_ledger_that_anybody_may_write_is_refused(path, monkeypatch):
     path.chmod(0o666)
     with pytest.raises(LedgerError, match="can be written by every user of this machine"):
-        SqliteLedger(path)
+        open_ledger(path)
 
 
 def test_unless_its_rows_are_signed(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "k" * 32)
     path = tmp_path / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     path.chmod(0o666)
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
 
 
 def test_a_ledger_of_its_own_has_no_warning(path):
@@ -113,7 +112,7 @@ def test_a_ledger_that_is_lost_or_another_is_said(path, tmp_path):
     (lost,) = sentences_about(path, folder, "x")
     assert "was charged $0.030 there" in lost
     assert "ledger.sqlite is missing: its budget counts from zero" in lost
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     assert "ledger.sqlite is another one" in sentences_about(path, folder, "x")[0]
 
 

@@ -14,9 +14,8 @@ from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import day_before, prune
-from judgeloop.ledger.sqlite import SqliteLedger
 
 CUT = "2026-03-01"
 OLD, NEW = "2026-02-10T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
@@ -34,7 +33,7 @@ def path(tmp_path, monkeypatch):
     """A ledger with attempts of every end from three days, of which two are old."""
 
     async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        ledger = open_ledger(tmp_path / "l.sqlite")
 
         async def begin(key):
             ((ticket,),) = await ledger.reserve("run", wanted(key), None)
@@ -114,7 +113,7 @@ def test_a_pruned_ledger_goes_on_and_gives_no_number_twice(path):
     prune(path, "2027-01-01", verdicts=True)
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         ((ticket,),) = await ledger.reserve("run", wanted("new"), None)
         assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=1)) == Verdict(0.0)
         spend = await ledger.spend("run", None)

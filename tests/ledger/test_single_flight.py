@@ -19,7 +19,7 @@ from support.patience import PATIENCE_S
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Verdict
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 ITEMS = 40
 
@@ -35,7 +35,7 @@ async def ticket_of(ledger, run, **more):
 @pytest.fixture
 async def two(anyio_backend, tmp_path):
     """Two ledgers in one file, each with a ticket of its own run for the same call."""
-    one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+    one, other = open_ledger(tmp_path / "l.sqlite"), open_ledger(tmp_path / "l.sqlite")
     with one.only_run("one"), other.only_run("other"):
         yield one, await ticket_of(one, "one"), other, await ticket_of(other, "other")
     await one.aclose()
@@ -67,7 +67,7 @@ async def test_when_the_other_call_brings_no_verdict_this_one_is_sent(two, way):
 
 @pytest.mark.anyio
 async def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
-    one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+    one, other = open_ledger(tmp_path / "l.sqlite"), open_ledger(tmp_path / "l.sqlite")
     await one.sending(await ticket_of(one, "one"))  # without the lock of its run
     assert not (await other.sending(await ticket_of(other, "other"))).busy
     await one.aclose()
@@ -77,13 +77,13 @@ async def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
 def test_locks_follow_the_file_that_a_link_names(tmp_path):
     for name in ("real", "linked"):
         (tmp_path / name).mkdir()
-    asyncio.run(SqliteLedger(tmp_path / "real" / "l.sqlite").aclose())
+    asyncio.run(open_ledger(tmp_path / "real" / "l.sqlite").aclose())
     (tmp_path / "linked" / "l.sqlite").symlink_to(tmp_path / "real" / "l.sqlite")
     (tmp_path / "folder").symlink_to(tmp_path / "real")
-    ledger = SqliteLedger(tmp_path / "real" / "l.sqlite")
+    ledger = open_ledger(tmp_path / "real" / "l.sqlite")
     with ledger.only_run("run"):
         for way in ("linked", "folder"):
-            other = SqliteLedger(tmp_path / way / "l.sqlite")
+            other = open_ledger(tmp_path / way / "l.sqlite")
             with (
                 pytest.raises(LedgerError, match="another judgeloop process"),
                 other.only_run("run"),

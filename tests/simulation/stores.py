@@ -24,13 +24,15 @@ from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
+from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import connection, rows, sqlite, writer
+from judgeloop.ledger import opening, rows, sqlite
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.rows import LedgerConnection
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.sqlite import SqliteConnection
+from judgeloop.ledger.writer import Job, Wanted
 
 UNKNOWN_P = 10**9  # more than any run can be charged
 BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
@@ -65,7 +67,7 @@ class Plans:
 PLANS = Plans({})
 
 
-class FaultyConnection(LedgerConnection):
+class FaultyConnection(SqliteConnection):
     """A connection of a process that may die before or after a statement, or find the disk full."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -144,20 +146,23 @@ class Committed(Future[Any]):
 class InlineWriter:
     """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
 
-    def __init__(self, connect: Callable[[], LedgerConnection]) -> None:
+    def __init__(self, connect: Callable[[], Any], carry_out: Any) -> None:
         self._connection = connect()
-        self._jobs: list[Any] = []
+        self._carry_out = carry_out
+        self._jobs: list[Job] = []
         self._closed = False
         self._life = LIFE.get(None)
 
-    def submit(self, action: Callable[[LedgerConnection], Any]) -> Future[Any]:
+    def submit(
+        self, action: Callable[[LedgerConnection], Any], wanted: Sequence[Wanted] = ()
+    ) -> Future[Any]:
         if self._life is not None:
             self._life.check_alive()
         if self._closed:
             raise LedgerError("the ledger is closed")
         future = Committed(self._commit)
         future.set_running_or_notify_cancel()
-        self._jobs.append(writer._Job(action, future))
+        self._jobs.append(Job(action, future, wanted))
         if len(self._jobs) == 1:
             loop = asyncio.get_running_loop()
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
@@ -167,7 +172,8 @@ class InlineWriter:
         jobs, self._jobs = self._jobs, []
         if jobs and (self._life is None or self._life.alive):
             try:
-                writer._commit(self._connection, jobs)
+                for hand_out in self._carry_out(self._connection, jobs):
+                    hand_out()
             except KilledError:
                 return
 
@@ -337,8 +343,8 @@ class SqliteStore:
         self.path = path
         self.budget_p = budget_p
 
-    def open(self) -> SqliteLedger:
-        return SqliteLedger(self.path)
+    def open(self) -> Ledger:
+        return open_ledger(self.path)
 
     def limit(self, budget_p: int) -> None:
         """Set what all runs together may be charged."""
@@ -357,9 +363,9 @@ def without_threads(world: World) -> Iterator[None]:
             return BEGAN + timedelta(seconds=world.now_s + world.wall_jumps_s)
 
     with (
-        patch.object(sqlite, "Writer", InlineWriter),
-        patch.object(connection, "LedgerConnection", FaultyConnection),
-        patch.object(connection, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
+        patch.object(opening, "Writer", InlineWriter),
+        patch.object(sqlite, "SqliteConnection", FaultyConnection),
+        patch.object(sqlite, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
         patch.object(rows, "datetime", Clock),
     ):
         yield

@@ -9,7 +9,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from support.pools import make_pool, make_session
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0)
@@ -43,7 +43,7 @@ def run(
     **session,
 ):
     async def story():
-        book = SqliteLedger(ledger)
+        book = open_ledger(ledger)
         try:
             return await drive(
                 make_session(items, **session),

@@ -15,7 +15,7 @@ from judgeloop.core.records import Item
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.diffuse import DiffUse
@@ -94,7 +94,7 @@ def driven(judge: Judge, items: int, ledger: str | Path = ":memory:", **more: An
     """
 
     async def story() -> Finished[Any]:
-        book = SqliteLedger(ledger)
+        book = open_ledger(ledger)
         try:
             session = make_session(items, limits=Limits(items, items, max_abstentions=1.0))
             return await drive(session, make_pool(items), judge, book, Terms("run", **more))
