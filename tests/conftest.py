@@ -99,6 +99,25 @@ def recorded_data():
 
 
 @pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL server of this process's own."""
+    from support.postgres import WHY_NOT, binary, running
+
+    if binary("initdb") is None:
+        pytest.skip(WHY_NOT)
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(params=["file", "server"])
+def address(request, tmp_path):
+    """The address of a new ledger in each store."""
+    if request.param == "file":
+        return tmp_path / "deep" / "ledger.sqlite"
+    return request.getfixturevalue("postgres").ledger()
+
+
+@pytest.fixture(scope="session")
 def incidents():
     """The example's folder."""
     return ROOT / "examples" / "incidents"

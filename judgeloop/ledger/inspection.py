@@ -43,9 +43,9 @@ from judgeloop.ledger.rows import (
     read,
     write_first_rows,
 )
+from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
 from judgeloop.ledger.sqlite import (
-    VERSION,
     SqliteConnection,
     check_schema,
     connect,
@@ -285,7 +285,8 @@ def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
     if len(abouts) == 1:
         new.execute("DELETE FROM about")
         new.execute("DELETE FROM texts")
-        write_first_rows(new, Sealer(abouts[0].id, new.sealer.key), abouts[0].created_at)
+        new.sealer = Sealer(abouts[0].id, new.sealer.key)
+        write_first_rows(new, abouts[0].created_at)
 
 
 def _sound(old: SqliteConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:

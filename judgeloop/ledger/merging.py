@@ -41,9 +41,9 @@ from judgeloop.ledger.rows import (
     one,
     read,
 )
+from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
 from judgeloop.ledger.sqlite import (
-    VERSION,
     SqliteConnection,
     check_schema,
     connect,

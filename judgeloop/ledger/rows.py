@@ -5,8 +5,8 @@ begins no transaction.
 """
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError
@@ -183,8 +183,8 @@ TABLES: dict[type[Any], str] = {
 }
 
 
-class Cursor(Protocol):
-    """What a statement found."""
+class Found(Protocol):
+    """The rows that a statement found."""
 
     def fetchone(self) -> Any:
         """Return the next row; None behind the last."""
@@ -193,16 +193,9 @@ class Cursor(Protocol):
         """Return all rows that are left."""
         ...
 
-    def fetchmany(self, size: int, /) -> list[Any]:
-        """Return the next rows; empty behind the last."""
-        ...
-
     def __iter__(self) -> Iterator[Any]:
         """Yield all rows that are left."""
         ...
-
-    def close(self) -> None:
-        """Forget the rows that are left."""
 
 
 class LedgerConnection(Protocol):
@@ -214,8 +207,12 @@ class LedgerConnection(Protocol):
     place: str  # of the ledger, in words
     sealer: Sealer
 
-    def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Cursor:
+    def execute(self, statement: str, parameters: Sequence[object] = (), /) -> Found:
         """Carry out a statement."""
+        ...
+
+    def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows that a SELECT finds, of which only some are in memory."""
         ...
 
     def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
@@ -298,14 +295,9 @@ def read(
     Raises:
         DamagedLedgerError: a row is not as it was written.
     """
-    found = connection.execute(
-        f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
-        parameters,
-    )
-    # An open cursor would keep the file locked as long as somebody holds the error.
-    with closing(found):
-        for values in found:
-            yield checked(connection, kind, values)
+    select = f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}"  # noqa: S608 - our own names
+    for values in connection.stream(select, parameters):
+        yield checked(connection, kind, values)
 
 
 def read_many(
@@ -317,17 +309,14 @@ def read_many(
         DamagedLedgerError: a row is not as it was written.
     """
     table = TABLES[kind]
-    found = connection.execute(
-        f"SELECT {columns(kind)} FROM {table} WHERE {where}",  # noqa: S608 - our own names
-        parameters,
-    )
-    with closing(found):
-        while rows := found.fetchmany(AT_ONCE):
-            seals = connection.sealer.seals(table, [values[:-1] for values in rows])
-            if seals != [values[-1] for values in rows]:
-                for values in rows:
-                    checked(connection, kind, values)
-            yield rows
+    select = f"SELECT {columns(kind)} FROM {table} WHERE {where}"  # noqa: S608 - our own names
+    found = connection.stream(select, parameters)
+    while rows := list(islice(found, AT_ONCE)):
+        seals = connection.sealer.seals(table, [values[:-1] for values in rows])
+        if seals != [values[-1] for values in rows]:
+            for values in rows:
+                checked(connection, kind, values)
+        yield rows
 
 
 def by(connection: LedgerConnection, kind: type[Row], column: str, *values: object) -> list[Row]:
@@ -389,10 +378,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def write_first_rows(connection: LedgerConnection, sealer: Sealer, created_at: str) -> None:
-    """Write the rows that every ledger has; `sealer` seals all its rows from then on."""
-    connection.sealer = sealer
-    insert(connection, AboutRow(sealer.ledger, created_at))
+def write_first_rows(connection: LedgerConnection, created_at: str) -> None:
+    """Write the rows that every ledger has, for the id and with the key of the connection's sealer."""
+    insert(connection, AboutRow(connection.sealer.ledger, created_at))
     insert(connection, TextRow(NOTHING, as_text(None)))
 
 

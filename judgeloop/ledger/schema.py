@@ -1,4 +1,6 @@
-"""The tables and indexes of a ledger's file, as SQL. Reads and writes nothing."""
+"""The tables and indexes of a ledger, as SQL, for each store. Reads and writes nothing."""
+
+import re
 
 from judgeloop.core.ledger import End
 from judgeloop.ledger.periods import PERIODS
@@ -121,3 +123,57 @@ DDL = (
     "CREATE INDEX draws_by_period ON draws (budget, since)",
     "CREATE INDEX draws_by_opener ON draws (opener)",
 )
+VERSION = 1
+
+# What stands in PostgreSQL for what is written for SQLite. Its B-trees hold no long texts, which only need
+# to be found again: that no text comes twice, the lock of every transaction ensures.
+IN_POSTGRES = (
+    (r"INTEGER PRIMARY KEY( AUTOINCREMENT)?", "BIGINT PRIMARY KEY"),
+    (r"\bINTEGER\b", "BIGINT"),
+    (r"\bBLOB\b", "BYTEA"),
+    (r"\bREAL\b", "DOUBLE PRECISION"),
+    (r"\) STRICT(, WITHOUT ROWID)?$", ")"),
+    (r"(?<=text        TEXT NOT NULL) UNIQUE", ""),
+    (r"(?<=ON attempts )\(item_id\)", "USING hash (item_id)"),
+)
+NUMBERED = [
+    "runs",
+    "attempts",
+    "texts",
+    "verdicts",
+    "outputs",
+    "results",
+    "judged",
+    "budgets",
+    "draws",
+]
+OF_POSTGRES = (
+    "CREATE INDEX texts_by_text ON texts USING hash (text)",
+    "CREATE TABLE numbers (name TEXT PRIMARY KEY, last BIGINT NOT NULL)",
+    *(f"INSERT INTO numbers VALUES ('{table}', 0)" for table in NUMBERED),  # noqa: S608 - our own names
+)
+# What the database's roles may do: a writer books, and cannot raise a budget; a reader looks.
+ROLES = {
+    "writer": (
+        "GRANT USAGE ON SCHEMA judgeloop TO {role}",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
+        "GRANT INSERT ON runs, attempts, texts, verdicts, outputs, results, judged, draws TO {role}",
+        "GRANT UPDATE ON runs, attempts, results, draws, numbers TO {role}",
+        "GRANT UPDATE (since, charged_p, seal) ON budgets TO {role}",
+        "GRANT DELETE ON attempts TO {role}",
+    ),
+    "reader": (
+        "GRANT USAGE ON SCHEMA judgeloop TO {role}",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
+    ),
+}
+
+
+def for_postgres() -> list[str]:
+    """Return the statements that make the tables in PostgreSQL."""
+    made = []
+    for statement in DDL:
+        for here, there in IN_POSTGRES:
+            statement = re.sub(here, there, statement)  # noqa: PLW2901 - one after the other
+        made.append(statement)
+    return [*made, *OF_POSTGRES]

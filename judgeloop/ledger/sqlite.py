@@ -10,7 +10,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from judgeloop.core.errors import DamagedLedgerError, LedgerError, NoLedgerError
 from judgeloop.ledger.place import refuse_if_anybody_writes
 from judgeloop.ledger.rows import TABLES, columns, now, statement_of, use_key, write_first_rows
-from judgeloop.ledger.schema import DDL
+from judgeloop.ledger.schema import DDL, VERSION
 from judgeloop.ledger.seals import Sealer, key_of
 from judgeloop.ledger.writer import Done, Job
 
@@ -30,7 +30,6 @@ MEMORY = ":memory:"
 AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 PAUSE_S = 0.02
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
-VERSION = 1
 
 
 class SqliteConnection(sqlite3.Connection):
@@ -42,6 +41,12 @@ class SqliteConnection(sqlite3.Connection):
         self.place = str(database)
         self.sealer = Sealer("")
         self._locks: dict[str, tuple[FileLock, int]] = {}  # by run, with the inodes of their files
+
+    def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows that a SELECT finds, of which only some are in memory."""
+        # An open cursor would keep the file locked as long as somebody holds the error.
+        with closing(self.execute(statement, parameters)) as found:
+            yield from found
 
     def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
         """Return the rows with one of these values in a column, with their seals, by number."""
@@ -233,7 +238,8 @@ def _create(connection: SqliteConnection, path: object, key: bytes | None) -> No
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-            write_first_rows(connection, Sealer(uuid.uuid4().hex, key), now())
+            connection.sealer = Sealer(uuid.uuid4().hex, key)
+            write_first_rows(connection, now())
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):  # of a disk that is full, the first error is the one to show

@@ -329,9 +329,9 @@ JUDGES = Setting(
 def _address(value: object) -> object:
     """Refuse the address of a ledger of a kind that is not known, before it becomes a path."""
     if "://" in str(value):
-        from judgeloop.ledger.opening import check_address
+        from judgeloop.ledger.opening import server_of
 
-        check_address(str(value))
+        server_of(str(value))
     return value
 
 

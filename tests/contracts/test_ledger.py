@@ -21,10 +21,9 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(params=["deep/ledger.sqlite", ":memory:"])
-async def ledger(request, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ledger = open_ledger(request.param)
+@pytest.fixture
+async def ledger(address):
+    ledger = open_ledger(address)
     yield ledger
     await ledger.aclose()
 

@@ -13,7 +13,7 @@ from support.database import opened
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
-from judgeloop.ledger.sqlite import VERSION, connect, version_of
+from judgeloop.ledger.sqlite import VERSION, connect, locks_of, version_of
 
 SCHEMES = ["postgresql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
 
@@ -66,8 +66,8 @@ def test_a_reader_makes_no_ledger_and_writes_none(tmp_path):
 
 def test_two_ledgers_in_one_folder_do_not_lock_each_others_runs(tmp_path):
     one, other = open_ledger(tmp_path / "a.sqlite"), open_ledger(tmp_path / "b.sqlite")
-    with closing(one), closing(other), one.only_run("run"), other.only_run("run") as locked:
-        assert locked
+    with closing(one), closing(other), one.only_run("run"), other.only_run("run"):
+        assert locks_of(tmp_path / "a.sqlite") != locks_of(tmp_path / "b.sqlite")
 
 
 class Interleaved:

@@ -57,8 +57,7 @@ def died(tmp_path):
 @pytest.mark.anyio
 async def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
     ledger = open_ledger(died)
-    with ledger.only_run("run") as alone:
-        assert alone
+    with ledger.only_run("run"):
         assert await ledger.recover("run") == (10, 10)
         assert await ledger.recover("run") == (0, 0)
     spend = await ledger.spend("run", None)

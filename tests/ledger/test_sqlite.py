@@ -17,9 +17,9 @@ from support.database import opened
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger import connection
+from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
-from judgeloop.ledger.rows import LedgerConnection
+from judgeloop.ledger.sqlite import SqliteConnection
 
 
 def wanted(key, cost_p):
@@ -176,7 +176,7 @@ async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
 
 @pytest.mark.anyio
 async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
-    class Full(LedgerConnection):
+    class Full(SqliteConnection):
         full = False
 
         def execute(self, sql, *given):
@@ -185,7 +185,7 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
                 raise sqlite3.OperationalError("database or disk is full")
             return super().execute(sql, *given)
 
-    monkeypatch.setattr(connection, "LedgerConnection", Full)
+    monkeypatch.setattr(sqlite, "SqliteConnection", Full)
 
     ledger = open_ledger(tmp_path / "ledger.sqlite")
     monkeypatch.setattr(Full, "full", True)
@@ -196,7 +196,7 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
     await ledger.aclose()
     monkeypatch.setattr(Full, "full", True)
     with pytest.raises(LedgerError, match="database or disk is full"):
-        connection.connect(tmp_path / "another.sqlite")
+        sqlite.connect(tmp_path / "another.sqlite")
 
 
 @pytest.mark.anyio
