@@ -272,7 +272,7 @@ COMMANDS = (
             Command("show", configs=_LEDGER, switches=(JSON,)),
             Command("export", configs=_LEDGER),
             Command("explain", configs=_LEDGER),
-            Command("create", configs=_LEDGER),
+            Command("create", configs=(_class("diagnostics.config:CreateConfig"),)),
             Command("verify", configs=_LEDGER),
             Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
             Command("merge", configs=(_class("diagnostics.config:MergeConfig"),)),

@@ -54,7 +54,7 @@ FORMS: dict[str, Callable[[RunResult], str]] = {
 }
 
 
-def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
+def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
     """Refuse result files of which one cannot be written, or two are the same file.
 
     It is called before anything is spent.
@@ -72,7 +72,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
         real[path.resolve()] = path
 
 
-def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] = FORMS) -> None:
+def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str] = FORMS) -> None:
     """Refuse a file of another ending than `forms`, or one that cannot be written or is an input.
 
     It is called before anything is spent.
@@ -82,7 +82,7 @@ def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] =
             input.
     """
     for other in inputs:
-        if path.resolve() == other.resolve():
+        if isinstance(other, Path) and path.resolve() == other.resolve():
             raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
     if path.suffix not in forms:
         raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}")

@@ -11,6 +11,7 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import (
+    CreateConfig,
     LedgerConfig,
     MergeConfig,
     PruneConfig,
@@ -40,6 +41,12 @@ def ledger() -> click.Command:
         ["run"], metavar="RUN", required=True, help="The run's id, or its beginning."
     )
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    address = PanelArgument(
+        ["address"],
+        metavar="ADDRESS",
+        required=False,
+        help="A new file, or postgresql://USER@HOST/DATABASE. Default: --ledger.",
+    )
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
     )
@@ -61,7 +68,9 @@ def ledger() -> click.Command:
         ),
         _command(
             _create,
-            "Make a new ledger, with nothing in it.",
+            "Make a new ledger, with nothing in it.\n\nOn a server, as who owns the database. A team's runs then take a "
+            "role that may write, and its readers one that may not.",
+            address,
         ),
         _command(
             _verify,
@@ -186,13 +195,13 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
         print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
 
 
-def _create(**given: Any) -> None:
+def _create(*, address: str | None, **given: Any) -> None:
     from judgeloop.ledger.opening import create_ledger
     from judgeloop.report.escaping import visible
 
     with explained():
-        config = LedgerConfig.of(**given)
-        create_ledger(config.ledger)
+        config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+        create_ledger(config.ledger, config.roles)
         print(f"the new ledger is {visible(str(config.ledger))}")
 
 
@@ -264,7 +273,8 @@ def _prune(**given: Any) -> None:
             f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
             f"{before} deleted; what was charged stays counted"
         )
-        print(f"{found.before_bytes:,} bytes before, {found.after_bytes:,} bytes after")
+        if found.sizes is not None:
+            print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
 
 
 def _reconcile(**given: Any) -> None:

@@ -9,6 +9,7 @@ from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig
+from judgeloop.ledger.opening import Address
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -150,7 +151,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
         print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 
-def _of_pair(ledger: Path, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
+def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
     """Return the comparisons of a pair with their nights or days, the oldest first.
 
     Raises:

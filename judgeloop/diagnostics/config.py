@@ -79,6 +79,38 @@ class RunsConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CreateConfig(LedgerConfig):
+    """The settings of `ledger create`."""
+
+    writer: Annotated[
+        str | None,
+        Setting(
+            "Role of the server that may book in the new ledger, and change no budget.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="ROLE",
+        ),
+    ] = None
+    reader: Annotated[
+        str | None,
+        Setting(
+            "Role of the server that may read the new ledger.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="ROLE",
+        ),
+    ] = None
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The roles that are given, by what they may do."""
+        given = {"writer": self.writer, "reader": self.reader}
+        return {kind: name for kind, name in given.items() if name}
+
+
+@dataclass(frozen=True, kw_only=True)
 class SalvageConfig(Configuration):
     """The settings of `ledger salvage`."""
 

@@ -24,7 +24,7 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
-from judgeloop.ledger.opening import open_ledger, place_of
+from judgeloop.ledger.opening import Address, open_ledger, place_of
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
@@ -260,9 +260,9 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 
 
-def _place(path: Path) -> Finding:
+def _place(address: Address) -> Finding:
     """Say what the ledger is kept by and on, and what is wrong with its place."""
-    said, warnings = place_of(path)
+    said, warnings = place_of(address)
     return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 

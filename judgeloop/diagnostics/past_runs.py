@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.pruning import day_before
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
@@ -73,7 +72,7 @@ class PastRun:
         }
 
 
-def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
+def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
     """Return the runs that were worked on at or after `since` (ISO 8601, UTC), the latest first.
 
     Raises:
@@ -131,7 +130,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
     ]
 
 
-def past_run(ledger: Path, beginning: str) -> PastRun:
+def past_run(ledger: Address, beginning: str) -> PastRun:
     """Return the run whose id begins with `beginning`.
 
     Raises:
@@ -145,7 +144,7 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     return found[0]
 
 
-def with_result(ledger: Path, beginning: str | None) -> PastRun:
+def with_result(ledger: Address, beginning: str | None) -> PastRun:
     """Return the run whose id begins with `beginning`, by default the latest with a result.
 
     Raises:

@@ -27,6 +27,7 @@ from judgeloop.history.past import (
     past_of_scores,
     prospects_of,
 )
+from judgeloop.ledger.opening import Address
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
 
@@ -63,7 +64,7 @@ def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool
     return History(past, source, prospects, by_same)
 
 
-def find_history(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> History:
+def find_history(given: str, about: About, ledger: Address, run: str, *, begin: bool) -> History:
     """Return the history that `given` names (auto, none, runs or a file).
 
     With `begin` the start of the run is recorded in the ledger, so that a repeated run sees the
@@ -93,7 +94,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     return replace(found, began=began)
 
 
-def asked_before(about: About, ledger: Path | str, run: str) -> int:
+def asked_before(about: About, ledger: Address, run: str) -> int:
     """Return how many comparisons with the first system these judges were asked before `run` began.
 
     On these items, as far as the ledger knows: each run counts once for each candidate, so that
@@ -118,7 +119,7 @@ def asked_before(about: About, ledger: Path | str, run: str) -> int:
     return len(np.unique(candidates, axis=0))
 
 
-def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
+def named_runs(given: str, ledger: Address) -> tuple[str, ...]:
     """Return the ids of the runs that `given` names; empty for auto.
 
     Raises:

@@ -268,9 +268,8 @@ def close(
     said: str = "",
 ) -> None:
     """Close an attempt, and correct its run's charge; what is `said` follows its outcome."""
-    charges.charge(connection, row, cost_p - row.charged_p)
     outcome, usage, model, request_id = _particulars(result)
-    change(
+    _close(
         connection,
         row,
         state=state,
@@ -280,8 +279,18 @@ def close(
         usage=usage,
         model=model,
         request_id=request_id,
-        ended_at=now(),
     )
+
+
+def _close(
+    connection: LedgerConnection, row: AttemptRow, *, charged_p: int, **changes: object
+) -> None:
+    """Change an attempt that ends, or has ended, and all that counts what it was charged."""
+    charges.charge(connection, row, charged_p - row.charged_p)
+    changes |= {"charged_p": charged_p, "ended_at": now()}
+    change(connection, row, **changes)
+    charges.book(connection, row, -1)
+    charges.book(connection, row._replace(**changes))  # type: ignore[arg-type]
 
 
 def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, int]:
@@ -335,8 +344,7 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
     row = one(connection, AttemptRow, "id", settlement.attempt)
     if row is None or row.state != "abandoned":
         raise LedgerError(f"attempt {settlement.attempt} has been settled meanwhile")
-    charges.charge(connection, row, settlement.cost_p - row.charged_p)
-    change(
+    _close(
         connection,
         row,
         state="released" if settlement.request is None else "settled",
@@ -344,7 +352,6 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
         charged_p=settlement.cost_p,
         outcome=settlement.outcome,
         request_id=settlement.request,
-        ended_at=now(),
     )
 
 

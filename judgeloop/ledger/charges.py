@@ -5,15 +5,18 @@ charged to (`budgets.py`). Every function is one job within a transaction of the
 Which attempts are made and how they end is in `booking.py`.
 """
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 
 from judgeloop.core.ledger import End
 from judgeloop.core.outcomes import Spend
+from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger import budgets
 from judgeloop.ledger.rows import (
     AttemptRow,
     LedgerConnection,
     RunRow,
+    SumRow,
     VerdictRow,
     change,
     damaged,
@@ -21,8 +24,10 @@ from judgeloop.ledger.rows import (
     next_number,
     now,
     one,
+    replace,
 )
 
+DAY = 10  # characters of a time in ISO 8601 that are its date
 # Sums of what attempts were charged, of which some conditions hold, and how many were.
 PAID = "charged_p > 0"
 UNREPORTED = (
@@ -85,6 +90,50 @@ def charge_run(connection: LedgerConnection, run: str, more_p: int) -> None:
     if more_p:
         row = run_row(connection, run)
         change(connection, row, charged_p=row.charged_p + more_p)
+
+
+def book(connection: LedgerConnection, attempt: AttemptRow, sign: int = 1) -> None:
+    """Add an attempt that has ended to the sums of its day, or with a sign of -1 take it out."""
+    if attempt.ended is None or attempt.rehearsed:
+        return
+    name = sum_name(attempt)
+    row = one(connection, SumRow, "name", name)
+    if row is None:
+        row = SumRow(next_number(connection, SumRow), name)
+        insert(connection, row)
+    replace(connection, row, added(row, attempt, sign))
+
+
+def added(row: SumRow, attempt: AttemptRow, sign: int = 1) -> SumRow:
+    """Return a sum with an attempt added, or with a sign of -1 taken out."""
+    usage = {} if attempt.usage is None else json.loads(attempt.usage)
+    return row._replace(
+        attempts=row.attempts + sign,
+        charged_p=row.charged_p + sign * attempt.charged_p,
+        input_tokens=row.input_tokens + sign * usage.get("input_tokens", 0),
+        output_tokens=row.output_tokens + sign * usage.get("output_tokens", 0),
+    )
+
+
+def sum_name(attempt: AttemptRow) -> str:
+    """Return the name of the sum to which an attempt belongs."""
+    return as_text([attempt.began_at[:DAY], attempt.run, attempt.judge, attempt.state])
+
+
+def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
+    """Return the sums of attempts that have ended, by name; they have no numbers yet."""
+    found: dict[str, SumRow] = {}
+    for attempt in attempts:
+        if attempt.ended is not None and not attempt.rehearsed:
+            row = found.setdefault(sum_name(attempt), SumRow(0, sum_name(attempt)))
+            found[row.name] = added(row, attempt)
+    return found
+
+
+def sum_names(run: str, judge: str) -> set[str]:
+    """Return the names of the sums to which attempts that begin now may belong once they end."""
+    states = ("settled", "released", "abandoned")
+    return {as_text([now()[:DAY], run, judge, state]) for state in states}
 
 
 def others_that_hold(connection: LedgerConnection, run: str) -> list[str]:

@@ -20,6 +20,8 @@ from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
+from judgeloop.ledger.charges import summed
+from judgeloop.ledger.opening import Address, server_of
 from judgeloop.ledger.rows import (
     NUMBER,
     TABLES,
@@ -28,10 +30,12 @@ from judgeloop.ledger.rows import (
     BudgetRow,
     DrawRow,
     JudgedRow,
+    LedgerConnection,
     OutputRow,
     ResultRow,
     Row,
     RunRow,
+    SumRow,
     TextRow,
     VerdictRow,
     change,
@@ -68,26 +72,36 @@ class Inspection:
     signed: bool
 
 
-def inspect(path: Path) -> Inspection:
-    """Check every row, the tables, and the sums of each run's charges.
+def inspect(address: Address) -> Inspection:
+    """Check every row, the tables, and the sums of what was charged.
 
     Raises:
-        InputError: there is no such file, or it is a ledger of another version.
-        LedgerError: the file cannot be read.
+        InputError: there is no such ledger, or it is one of another version.
+        LedgerError: it cannot be read.
     """
-    with errors_of_reading(path), closing(open_to_read(path)) as connection:
-        rows: dict[str, int] = {}
-        problems = list(_of_file(connection))
-        for kind, table in TABLES.items():
-            rows[table] = 0
-            for found in every_row(connection, kind, problems.append):
-                problem = connection.sealer.problem(table, found[:-1], found[-1])
-                rows[table] += problem is None
-                if problem is not None:
-                    problems.append(f"row {found[0]} of {table} {problem}")
-        problems += _of_sums(connection)
-        problems += _of_texts(connection)
-        return Inspection(rows, tuple(problems), connection.sealer.key is not None)
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger.postgres import PostgresConnection
+
+        with closing(PostgresConnection(server, read_only=True)) as connection:
+            return _inspected(connection, [])
+    path = Path(str(address))
+    with errors_of_reading(path), closing(open_to_read(path)) as file:
+        return _inspected(file, list(_of_file(file)))
+
+
+def _inspected(connection: LedgerConnection, problems: list[str]) -> Inspection:
+    """Check every row and sum; `problems` are those that were found before."""
+    rows: dict[str, int] = {}
+    for kind, table in TABLES.items():
+        rows[table] = 0
+        for found in every_row(connection, kind, problems.append):
+            problem = connection.sealer.problem(table, found[:-1], found[-1])
+            rows[table] += problem is None
+            if problem is not None:
+                problems.append(f"row {found[0]} of {table} {problem}")
+    problems += _of_sums(connection)
+    problems += _of_texts(connection)
+    return Inspection(rows, tuple(problems), connection.sealer.key is not None)
 
 
 def open_to_read(path: Path) -> SqliteConnection:
@@ -120,18 +134,19 @@ def _check_version(connection: SqliteConnection, path: Path) -> None:
 
 
 def every_row(
-    connection: SqliteConnection, kind: type[Any], report: Callable[[str], None]
+    connection: LedgerConnection, kind: type[Any], report: Callable[[str], None]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the values of every row of a table that can be read, its seal last.
 
-    `report` is called with a sentence for what cannot be read. Behind a damaged page each row is
-    looked up by its number.
+    `report` is called with a sentence for what cannot be read. Behind a damaged page of a file each row
+    is looked up by its number.
     """
     table, number = TABLES[kind], kind._fields[0]
-    select = f"SELECT {columns(kind)} FROM {table} NOT INDEXED"  # noqa: S608 - our own names
-    if kind is AboutRow:
-        yield from _rows(connection, f"SELECT {columns(kind)} FROM {table}", report)  # noqa: S608 - our own names
+    select = f"SELECT {columns(kind)} FROM {table}"  # noqa: S608 - our own names
+    if kind is AboutRow or not isinstance(connection, SqliteConnection):
+        yield from _rows(connection, select, report)
         return
+    select += " NOT INDEXED"
     last = 0
     damage: list[str] = []
     for values in _rows(connection, f"{select} ORDER BY {number}", damage.append):
@@ -144,16 +159,16 @@ def every_row(
 
 
 def _rows(
-    connection: SqliteConnection, select: str, report: Callable[[str], None]
+    connection: LedgerConnection, select: str, report: Callable[[str], None]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what a SELECT finds, up to damage, which is reported."""
     try:
-        yield from connection.execute(select)
+        yield from connection.stream(select)
     except sqlite3.DatabaseError as error:
         report(str(error))
 
 
-def _highest(connection: SqliteConnection, kind: type[Any]) -> int:
+def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
     """Return the highest number of a row; 0 if it cannot be read."""
     select = f"SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}"  # noqa: S608 - our own names
     return int(next(_rows(connection, select, lambda _: None), (0,))[0])
@@ -179,12 +194,18 @@ def _of_file(connection: SqliteConnection) -> Iterator[str]:
         yield "the ledger is signed, and its key is not set: only checksums were compared"
 
 
-def _of_sums(connection: SqliteConnection) -> Iterator[str]:
+def _of_sums(connection: LedgerConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
+    right = summed(_sound(connection, AttemptRow, {TABLES[AttemptRow]: 0}))
+    for row in _sound(connection, SumRow, {TABLES[SumRow]: 0}):
+        other = right.pop(row.name, SumRow(0, row.name))
+        if row.charged_p != other.charged_p:
+            yield f"row {row.seq} of sums is not the sum of its attempts"
+    yield from (f"the sum of {name} is missing" for name in right)
 
 
-def _of_texts(connection: SqliteConnection) -> Iterator[str]:
+def _of_texts(connection: LedgerConnection) -> Iterator[str]:
     known = {number for number, *_ in every_row(connection, TextRow, lambda _: None)}
     sound = _sound(connection, VerdictRow, {TABLES[VerdictRow]: 0})
     used = np.frombuffer(b"".join(verdict.ingredients for verdict in sound), NUMBER)
@@ -200,7 +221,7 @@ class Salvaged:
     left: dict[str, int]
 
 
-def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
+def salvage(source: Address, target: Path, *, sign: bool = False) -> Salvaged:
     """Copy the rows of `source` that have their seal to a new file, `target`.
 
     With `sign` the checksum alone is enough, and the copies are signed with the key in the
@@ -210,8 +231,13 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
         InputError: `target` exists, or `source` does not.
         LedgerError: a file cannot be read or written.
     """
+    if server_of(source) is not None:
+        raise InputError(
+            f"`ledger={source}`: salvage reads files; a server's database is restored from its backups"
+        )
     if target.exists():
         raise InputError(f"`to={target}`: this file exists; name a new one")
+    source = Path(str(source))
     with errors_of_reading(source), closing(open_to_read(source)) as old:
         if sign:
             old.sealer = Sealer(old.sealer.ledger)
@@ -229,7 +255,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
 
 def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
     _take_id(old, new)
-    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, TextRow})
+    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, SumRow, TextRow})
     copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
     left = dict(copied)
     charged_p: dict[str, int] = {}
@@ -260,6 +286,8 @@ def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
         copied["judged"] += 1
     _copy_budgets(old, new, copied, left)
     _correct_charges(new, charged_p)
+    for row in summed(read(new, AttemptRow, "true")).values():
+        insert(new, row._replace(seq=next_number(new, SumRow)))
     return Salvaged(copied, left)
 
 
@@ -289,7 +317,7 @@ def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
         write_first_rows(new, abouts[0].created_at)
 
 
-def _sound(old: SqliteConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
+def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
     """Yield the rows that have their seal; count the others."""
     table = TABLES[kind]
     for *values, seal in every_row(old, kind, lambda _: None):

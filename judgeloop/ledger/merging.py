@@ -20,7 +20,8 @@ from pathlib import Path
 from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
-from judgeloop.ledger.charges import charge_run
+from judgeloop.ledger.charges import book, charge_run
+from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
     ORIGIN,
@@ -46,7 +47,6 @@ from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
 from judgeloop.ledger.sqlite import (
     SqliteConnection,
     check_schema,
-    connect,
     errors_of_reading,
     version_of,
 )
@@ -85,12 +85,12 @@ class Merged:
 
 
 def merge(
-    target: Path,
+    target: Address,
     sources: Sequence[Path],
     believing: Believing,
     *,
     own: bool = False,
-    prefer: Path | None = None,
+    prefer: Address | None = None,
 ) -> list[Merged]:
     """Take the rows of `sources` into `target`, which is made if it is missing.
 
@@ -106,16 +106,19 @@ def merge(
         raise InputError(f"`prefer={prefer}`: expected one of the ledgers that are merged")
     if missing := next((path for path in sources if not path.is_file()), None):
         raise InputError(f"{missing}: there is no ledger there")
-    found = []
-    with closing(connect(target)) as new, new:  # commits, or takes everything back
-        new.execute("BEGIN IMMEDIATE")
+
+    def take(new: LedgerConnection) -> list[Merged]:
+        found = []
         for path in sources:
             wins = None if prefer is None else path == prefer
             with _opened(path, believing) as old:
                 found.append(_Merge(new, old, Merged(path), own=own, wins=wins).all())
         if own:
             count_anew(new, "")
-    return found
+        return found
+
+    with closing(writer_of(target)) as writer:
+        return writer.do(take)
 
 
 @contextmanager
@@ -212,6 +215,7 @@ class _Merge:
         taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
         insert(self._new, taken)
         charge_run(self._new, run, taken.charged_p)
+        book(self._new, taken)
         self._known[mark], self._here[attempt.id] = taken.id, taken
         self._found.attempts += 1
         self._found.spent_p += taken.charged_p

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.ledger import Balance, Ledger, LedgerReader
@@ -21,7 +22,7 @@ from judgeloop.ledger.reader import StoredReader
 from judgeloop.ledger.stored import StoredLedger
 from judgeloop.ledger.writer import Writer
 
-Address = Path | str
+Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
 NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
@@ -36,14 +37,18 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
         LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
             file system.
     """
+    return StoredLedger(writer_of(address), charge_to)
+
+
+def writer_of(address: Address) -> Writer[Any]:
+    """Open a ledger for those who write its rows themselves; raises as `open_ledger` does."""
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres
 
-        connect = partial(postgres.PostgresConnection, server)
-        return StoredLedger(Writer(connect, postgres.carry_out), charge_to)
+        return Writer(partial(postgres.PostgresConnection, server), postgres.carry_out)
     if str(address) != sqlite.MEMORY:
-        refuse_network(Path(address))
-    return StoredLedger(Writer(partial(sqlite.connect, address), sqlite.carry_out), charge_to)
+        refuse_network(_file(address))
+    return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out)
 
 
 def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None:
@@ -62,7 +67,7 @@ def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None
         return
     if roles:
         raise InputError(f"`ledger={address}`: a file has no roles; they are for {SHAPE}")
-    if Path(address).exists():
+    if _file(address).exists():
         raise InputError(f"`ledger={address}`: there is a file already; expected a new path")
     open_ledger(address).close()
 
@@ -84,7 +89,7 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         return
     if not is_ledger(address):
         raise InputError(f"`ledger={address}`: there is no ledger there")
-    with sqlite.errors_of_reading(address), closing(sqlite.connect(address)) as connection:
+    with sqlite.errors_of_reading(address), closing(sqlite.connect(str(address))) as connection:
         connection.execute("PRAGMA query_only = ON")
         yield StoredReader(connection)
 
@@ -119,7 +124,7 @@ def is_ledger(address: Address) -> bool:
         from judgeloop.ledger import postgres_server
 
         return postgres_server.exists(server)
-    path = Path(address)
+    path = _file(address)
     return path.exists() and not (path.is_file() and path.stat().st_size == 0)
 
 
@@ -129,15 +134,21 @@ def server_of(address: Address) -> PostgresAddress | None:
     Raises:
         InputError: it has another scheme, of which a folder would be made, or it is not complete.
     """
+    if isinstance(address, PostgresAddress):
+        return address
     scheme = SCHEME.match(str(address))
     if scheme is None:
         return None
-    if scheme[1].lower() in SCHEMES:
-        return PostgresAddress.of(str(address))
+    if scheme[1].lower() in SCHEMES and isinstance(address, str):
+        return PostgresAddress.of(address)
     raise InputError(
         f"`ledger={address}`: expected the path of a file or {SHAPE}, found an address with the scheme "
         f"{scheme[1]!r}. For a file of this name, put ./ before it"
     )
+
+
+def _file(address: Address) -> Path:
+    return Path(str(address))
 
 
 def place_of(address: Address) -> tuple[str, list[str]]:
@@ -146,4 +157,4 @@ def place_of(address: Address) -> tuple[str, list[str]]:
         from judgeloop.ledger import postgres_server
 
         return postgres_server.described(server), []
-    return described(Path(address)), warnings_about(Path(address))
+    return described(_file(address)), warnings_about(_file(address))

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError, install
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.ledger.rows import LedgerConnection, now, statement_of, write_first_rows
+from judgeloop.ledger.rows import TABLES, LedgerConnection, now, statement_of, write_first_rows
 from judgeloop.ledger.schema import ROLES, VERSION, for_postgres
 from judgeloop.ledger.seals import Sealer, key_of
 
@@ -78,6 +78,8 @@ def create(address: PostgresAddress, roles: Mapping[str, str]) -> None:
         raw.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{TOLD}'")
         for statement in for_postgres():
             raw.execute(statement)
+        for table in TABLES.values():
+            raw.execute("INSERT INTO numbers VALUES (%s, 0)", [table])
         for kind, name in roles.items():
             for grant in ROLES[kind]:
                 raw.execute(SQL(grant).format(role=Identifier(name)))

@@ -4,7 +4,7 @@ Reads an open connection and returns records; the seal of each row is checked. W
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
+from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
+from judgeloop.ledger.charges import added, sum_name
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
@@ -23,6 +24,7 @@ from judgeloop.ledger.rows import (
     AttemptRow,
     LedgerConnection,
     RunRow,
+    SumRow,
     TextRow,
     VerdictRow,
     by,
@@ -33,18 +35,10 @@ from judgeloop.ledger.rows import (
 )
 
 EVER = 2**62  # a number above that of every verdict
-DAY = 10  # characters of a time in ISO 8601 that are its date
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
 AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
 )
-# By what the charges are summed: the part of an attempt that names its group.
-GROUPS: dict[str, Callable[[AttemptRow], str]] = {
-    "day": lambda row: row.began_at[:DAY],
-    "judge": lambda row: row.judge,
-    "run": lambda row: row.run,
-    "state": lambda row: row.state,
-}
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 KINDS = ("day", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
@@ -108,17 +102,29 @@ class StoredReader:
         """
         found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
         systems = {run.id: run.note.names for run in self.runs()}
-        for row in read(self._connection, AttemptRow, "rehearsed = 0"):
-            tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
-            charged = ledger.Charged(1, row.charged_p, tokens)
-            _, mark, origin = row.run.partition(ORIGIN)
-            names = {kind: name_of(row) for kind, name_of in GROUPS.items()}
-            names["systems"] = systems[row.run] or row.run
+        for row in self._sums():
+            tokens = Usage(row.input_tokens, row.output_tokens)
+            charged = ledger.Charged(row.attempts, row.charged_p, tokens)
+            day, run, judge, state = json.loads(row.name)
+            _, mark, origin = run.partition(ORIGIN)
+            names = {
+                "day": day,
+                "systems": systems[run] or run,
+                "judge": judge,
+                "run": run,
+                "state": state,
+            }
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         if not found[ELSEWHERE]:
             del found[ELSEWHERE]
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
+
+    def _sums(self) -> Iterator[SumRow]:
+        """Yield the sums of what has ended, then one for each attempt that has not."""
+        yield from read(self._connection, SumRow, "attempts > 0")
+        for row in read(self._connection, AttemptRow, "ended IS NULL AND rehearsed = 0"):
+            yield added(SumRow(0, sum_name(row)), row)
 
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""

@@ -75,6 +75,20 @@ class AttemptRow(NamedTuple):
     ended_at: str | None
 
 
+class SumRow(NamedTuple):
+    """What the attempts of a day, run, judge and state were charged that have ended, and their tokens.
+
+    `name` is these four as JSON. Attempts that were only rehearsed are left out.
+    """
+
+    seq: int
+    name: str
+    attempts: int = 0
+    charged_p: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 class TextRow(NamedTuple):
     """A text that verdicts name by its number: a JSON value."""
 
@@ -161,6 +175,7 @@ Row = TypeVar(
     AboutRow,
     RunRow,
     AttemptRow,
+    SumRow,
     TextRow,
     VerdictRow,
     OutputRow,
@@ -173,6 +188,7 @@ TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
     AttemptRow: "attempts",
+    SumRow: "sums",
     TextRow: "texts",
     VerdictRow: "verdicts",
     OutputRow: "outputs",
@@ -340,7 +356,11 @@ def insert(connection: LedgerConnection, row: Row) -> None:
 
 def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
     """Write the changed columns of a row that was read, and its new seal."""
-    changed: Row = row._replace(**changes)  # type: ignore[arg-type]
+    replace(connection, row, row._replace(**changes))  # type: ignore[arg-type]
+
+
+def replace(connection: LedgerConnection, row: Row, changed: Row) -> None:
+    """Write what is `changed` in a row that was read, and its new seal."""
     seal = connection.sealer.seal(TABLES[type(row)], changed)
     connection.write(type(row), row, (*changed, seal))
 

@@ -58,6 +58,15 @@ DDL = (
     "CREATE INDEX attempts_by_key ON attempts (key)",
     "CREATE INDEX attempts_by_item ON attempts (item_id)",
     "CREATE INDEX attempts_open ON attempts (run) WHERE ended IS NULL",
+    """CREATE TABLE sums (
+    seq         INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL UNIQUE,
+    attempts    INTEGER NOT NULL CHECK (attempts >= 0),
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
     """CREATE TABLE texts (
     id          INTEGER PRIMARY KEY,
     text        TEXT NOT NULL UNIQUE,
@@ -136,29 +145,17 @@ IN_POSTGRES = (
     (r"(?<=text        TEXT NOT NULL) UNIQUE", ""),
     (r"(?<=ON attempts )\(item_id\)", "USING hash (item_id)"),
 )
-NUMBERED = [
-    "runs",
-    "attempts",
-    "texts",
-    "verdicts",
-    "outputs",
-    "results",
-    "judged",
-    "budgets",
-    "draws",
-]
 OF_POSTGRES = (
     "CREATE INDEX texts_by_text ON texts USING hash (text)",
     "CREATE TABLE numbers (name TEXT PRIMARY KEY, last BIGINT NOT NULL)",
-    *(f"INSERT INTO numbers VALUES ('{table}', 0)" for table in NUMBERED),  # noqa: S608 - our own names
 )
 # What the database's roles may do: a writer books, and cannot raise a budget; a reader looks.
 ROLES = {
     "writer": (
         "GRANT USAGE ON SCHEMA judgeloop TO {role}",
         "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
-        "GRANT INSERT ON runs, attempts, texts, verdicts, outputs, results, judged, draws TO {role}",
-        "GRANT UPDATE ON runs, attempts, results, draws, numbers TO {role}",
+        "GRANT INSERT ON runs, attempts, sums, texts, verdicts, outputs, results, judged, draws TO {role}",
+        "GRANT UPDATE ON runs, attempts, sums, results, draws, numbers TO {role}",
         "GRANT UPDATE (since, charged_p, seal) ON budgets TO {role}",
         "GRANT DELETE ON attempts TO {role}",
     ),

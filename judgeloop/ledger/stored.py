@@ -48,6 +48,7 @@ from judgeloop.ledger.rows import (
     LedgerConnection,
     OutputRow,
     RunRow,
+    SumRow,
     TextRow,
     VerdictRow,
     now,
@@ -76,6 +77,7 @@ class StoredLedger:
         self._opener = uuid.uuid4().hex
         self._runs: set[str] = set()  # that this object has reserved for
         self._texts: dict[int, list[str]] = {}  # what the verdicts of open attempts will name
+        self._sums: set[str] = set()  # in which attempts of this object count once they end
         self._writer = writer
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
@@ -118,6 +120,7 @@ class StoredLedger:
         for tickets, group in zip(granted, groups, strict=False):
             for ticket, wanted in zip(tickets, group, strict=True):
                 self._texts[ticket.attempt] = booking.texts_of(run, wanted.item_id, wanted.note)
+                self._sums |= charges.sum_names(run, wanted.judge)
         return granted
 
     def _of_money(self, *tickets: Ticket) -> list[Wanted]:
@@ -127,6 +130,7 @@ class StoredLedger:
             (RunRow, "id", list(self._runs)),
             (BudgetRow, "name", ["", *self._charge_to]),
             (DrawRow, "opener", [self._opener]),
+            (SumRow, "name", list(self._sums)),
         ]
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
@@ -263,7 +267,7 @@ class StoredLedger:
         Raises:
             LedgerError: another process holds the lock, or it cannot be made.
         """
-        taken = self._writer.submit(lambda connection: connection.lock(run, PATIENCE_S)).result()
+        taken = self._writer.do(lambda connection: connection.lock(run, PATIENCE_S))
         if not taken:
             raise LedgerError(
                 f"another judgeloop process is working on this run ({run}){self._worker(run)}; wait "
@@ -273,11 +277,11 @@ class StoredLedger:
             yield
         finally:
             with suppress(LedgerError):  # a connection that is closed has given its locks back
-                self._writer.submit(lambda connection: connection.unlock(run)).result()
+                self._writer.do(lambda connection: connection.unlock(run))
 
     def _worker(self, run: str) -> str:
         """Return which process worked on a run last, as the end of a sentence."""
-        note = self._writer.submit(lambda connection: results.noted(connection, run)).result()
+        note = self._writer.do(lambda connection: results.noted(connection, run))
         return f": {note.process}, since {note.since[:16]} UTC" if note.process else ""
 
     def begin(self, run: str) -> str:
@@ -296,13 +300,13 @@ class StoredLedger:
 
     def keep(self, run: str, result: KeptResult) -> None:
         """Keep the result of `run` in the place of an earlier one; each of its texts once."""
-        self._writer.submit(lambda connection: results.keep(connection, run, result)).result()
+        self._writer.do(lambda connection: results.keep(connection, run, result))
 
     def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
         """Set a budget, or change one; what was spent in its present period stays counted."""
-        self._writer.submit(
+        self._writer.do(
             lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts)
-        ).result()
+        )
 
     def remove_budget(self, name: str) -> None:
         """Remove a budget.
@@ -310,19 +314,19 @@ class StoredLedger:
         Raises:
             InputError: there is none of this name.
         """
-        self._writer.submit(lambda connection: budgets.remove_budget(connection, name)).result()
+        self._writer.do(lambda connection: budgets.remove_budget(connection, name))
 
     def unknown(self) -> list[RecordedAttempt]:
         """Return the attempts that may have been billed without a reply, the oldest first.
 
         Those of processes that ended are closed first; those of running processes are left alone.
         """
-        for run in self._writer.submit(booking.open_runs).result():
+        for run in self._writer.do(booking.open_runs):
             with suppress(LedgerError), self.only_run(run):
-                self._writer.submit(
+                self._writer.do(
                     lambda connection, run=run: booking.recover(connection, run, self._opener)  # type: ignore[misc]
-                ).result()
-        return list(map(recorded, self._writer.submit(booking.unknown).result()))
+                )
+        return list(map(recorded, self._writer.do(booking.unknown)))
 
     def reconcile(self, settlements: Sequence[Settlement]) -> None:
         """Book what attempts of unknown cost did cost, all or none.
@@ -335,7 +339,7 @@ class StoredLedger:
             for settlement in settlements:
                 booking.reconcile(connection, settlement)
 
-        self._writer.submit(book).result()
+        self._writer.do(book)
 
     def close(self) -> None:
         """Finish pending writes and close the store."""

@@ -65,6 +65,10 @@ class Writer(Generic[C]):
         self._jobs.put(Job(action, future, wanted))
         return future
 
+    def do(self, action: Callable[[LedgerConnection], T]) -> T:
+        """Carry out `action`, and wait for it."""
+        return self.submit(action).result()
+
     def close(self) -> None:
         """Finish all queued jobs, close the connection and end the thread."""
         if not self._closed:

@@ -7,7 +7,6 @@ judged items stand in the document by their digests. Renders nothing.
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
@@ -17,7 +16,7 @@ from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
-from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.prepared import Prepared
@@ -36,7 +35,7 @@ def keep(ready: Prepared[Any], result: RunResult, text: str) -> None:
         ledger.close()
 
 
-def stored(ledger: Path, run: str) -> KeptResult:
+def stored(ledger: Address, run: str) -> KeptResult:
     """Return what is kept of a run, of which the ledger has a result.
 
     Raises:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.money import show_usd
-from judgeloop.formats.own_files import make_folder, read_own, write_whole
-from judgeloop.ledger.opening import is_ledger, open_reader, place_of
+from judgeloop.formats.own_files import HOME, make_folder, read_own, write_whole
+from judgeloop.ledger.opening import Address, is_ledger, open_reader, place_of
 from judgeloop.settings.run_settings import RunSettings
 
 NAME = "ledger.json"
@@ -20,10 +20,11 @@ FOLDER = "runs"  # beside the ledger
 
 def folder_of(config: RunSettings, run: str) -> Path:
     """Return the folder of a run's files."""
-    return config.run_dir or config.ledger.parent / FOLDER / run
+    beside = config.ledger.parent if isinstance(config.ledger, Path) else HOME
+    return config.run_dir or beside / FOLDER / run
 
 
-def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
+def sentences_about(ledger: Address, folder: Path, run: str) -> list[str]:
     """Return what a person should know of a run's ledger before anything is spent.
 
     Raises:
@@ -44,7 +45,7 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
     return said
 
 
-def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None) -> None:
+def remember(ledger: Address, folder: Path, run: str, charged_p: int | None = None) -> None:
     """Note in the run's folder which ledger it uses and, at its end, what it has been charged.
 
     Raises:
@@ -66,7 +67,7 @@ def note_new_ledger(config: RunSettings, run: str) -> None:
         remember(config.ledger, folder, run)
 
 
-def _id_of(ledger: Path) -> str | None:
+def _id_of(ledger: Address) -> str | None:
     """Return the id of a ledger; None if there is none yet."""
     if not is_ledger(ledger):
         return None

@@ -181,7 +181,8 @@ def check_ledger(config: MoneySettings) -> None:
     Raises:
         InputError: says what to do instead.
     """
-    check_place(config.ledger)
+    if isinstance(config.ledger, Path):
+        check_place(config.ledger)
     budgets_of(config.ledger, config.charge_to)
     if config.ledger_must_exist and not is_ledger(config.ledger):
         raise InputError(

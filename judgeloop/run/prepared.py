@@ -21,7 +21,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.session import Limits
-from judgeloop.ledger.opening import is_ledger, open_reader
+from judgeloop.ledger.opening import Address, is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow
 from judgeloop.methods.stopping.catalogue import RuleRow
 from judgeloop.report.labels import Shown, Texts
@@ -178,7 +178,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     return _next_run(made_of, config.ledger)
 
 
-def _next_run(made_of: str, ledger: Path) -> str:
+def _next_run(made_of: str, ledger: Address) -> str:
     """Return the id of a run whose systems are known by their names alone.
 
     What is behind such a name may change. So a finished run is never returned: the same command

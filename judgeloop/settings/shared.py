@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
+from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.providers.prices import TIERS, price_text
 from judgeloop.settings.setting import (
     DOLLARS_FORM,
@@ -327,16 +328,22 @@ JUDGES = Setting(
 
 
 def _address(value: object) -> object:
-    """Refuse the address of a ledger of a kind that is not known, before it becomes a path."""
-    if "://" in str(value):
+    """Return the address of a server for its text; a path stays."""
+    if isinstance(value, str) and "://" in value:
         from judgeloop.ledger.opening import server_of
 
-        server_of(str(value))
+        return server_of(value)
     return value
 
 
 Ledger = Annotated[
-    Path,
-    Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside),
-    Parse(_address),
+    Path | PostgresAddress,
+    Setting(
+        "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE.",
+        OUTPUT,
+        Part.PLACE,
+        Inside,
+        metavar="PATH|ADDRESS",
+    ),
+    Parse(_address, {"type": "string"}),
 ]
