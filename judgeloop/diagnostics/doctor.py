@@ -8,7 +8,6 @@ Returns findings, and formats them as text. Prints nothing.
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError

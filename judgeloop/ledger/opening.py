@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.errors import InputError, did_you_mean, install
 from judgeloop.core.ledger import Balance, Ledger, LedgerReader
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.place import described, refuse_network, warnings_about
@@ -132,7 +133,8 @@ def server_of(address: Address) -> PostgresAddress | None:
     """Return the server that an address names; None for a file.
 
     Raises:
-        InputError: it has another scheme, of which a folder would be made, or it is not complete.
+        InputError: it has another scheme, of which a folder would be made, it is not complete, or psycopg
+            is not installed.
     """
     if isinstance(address, PostgresAddress):
         return address
@@ -140,6 +142,8 @@ def server_of(address: Address) -> PostgresAddress | None:
     if scheme is None:
         return None
     if scheme[1].lower() in SCHEMES and isinstance(address, str):
+        if find_spec("psycopg") is None:
+            raise InputError(f"a ledger in PostgreSQL needs psycopg, which is in {install('team')}")
         return PostgresAddress.of(address)
     raise InputError(
         f"`ledger={address}`: expected the path of a file or {SHAPE}, found an address with the scheme "

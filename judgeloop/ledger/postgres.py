@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any, final
 
 import psycopg
@@ -66,6 +67,7 @@ class PostgresConnection:
         self.sealer = Sealer("")
         self._address, self._read_only = address, read_only
         self._name = f"judgeloop {uuid.uuid4().hex[:12]}"
+        self._cursors = count()
         self._locks: set[str] = set()
         self._lost: set[str] = set()  # runs whose lock another process has taken
         self._group: _Group | None = None  # while jobs are carried out
@@ -103,11 +105,12 @@ class PostgresConnection:
         if self._group is not None:
             yield from self.execute(statement, parameters)
             return
-        with self._raw.cursor() as cursor:
-            found = cursor.stream(
-                translated(statement), list(map(escaped, parameters)), size=AT_ONCE
-            )
-            yield from map(restored, found)
+        # Not `Cursor.stream`: with psycopg 3.3.9 the pipeline after it fails (TUPLES_CHUNK).
+        name = f"rows{next(self._cursors)}"
+        with self._raw.transaction(), self._raw.cursor(name) as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(translated(statement), list(map(escaped, parameters)))
+            yield from map(restored, cursor)
 
     def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
         """Return the rows with one of these values in a column, with their seals, by number."""

@@ -10,21 +10,16 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
-from judgeloop.core.errors import InputError, LedgerError, NoLedgerError, install
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.rows import TABLES, LedgerConnection, now, statement_of, write_first_rows
 from judgeloop.ledger.schema import ROLES, VERSION, for_postgres
 from judgeloop.ledger.seals import Sealer, key_of
-
-try:
-    import psycopg
-    from psycopg import errors
-    from psycopg.conninfo import make_conninfo
-    from psycopg.sql import SQL, Identifier
-except ImportError as error:
-    raise InputError(
-        f"a ledger in PostgreSQL needs psycopg, which is in {install('team')}"
-    ) from error
 
 Raw = psycopg.Connection[Any]
 OLDEST = 14  # the version of the server

@@ -41,11 +41,11 @@ def wanted(key="held", cost_p=WORST_P):
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(address):
     """Open the ledger once more, with a limit for all its runs."""
 
     def open_one(limit_p=LIMIT_P):
-        ledger = open_ledger(tmp_path / "l.sqlite")
+        ledger = open_ledger(address)
         ledger.set_budget("", limit_p, "total", MIDNIGHT)
         return ledger
 

@@ -89,8 +89,8 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "ledger.sqlite"
+def path(address):
+    return address
 
 
 def limit(path, limit_p, per="day", name="", day_starts=MIDNIGHT):
@@ -156,7 +156,7 @@ def test_a_run_takes_from_each_of_its_budgets_and_all_must_have_room(path, clock
 def test_an_unknown_name_is_refused_before_anything_is_made(path):
     with pytest.raises(InputError, match="no budget of this name"):
         budgets_of(path, ["nightly"])
-    assert not path.exists()
+    assert isinstance(path, str) or not path.exists()
     limit(path, 30, name="nightly")
     with pytest.raises(InputError, match="did you mean nightly"):
         budgets_of(path, ["nightyl"])
@@ -293,6 +293,8 @@ def test_pruning_salvage_and_a_merge_leave_budgets_right(path, tmp_path, clock):
     clock(25)
     prune(path, "2026-11-25", verdicts=True)
     assert charged(path) == {"": 20, "nightly": 20}
+    if isinstance(path, str):
+        return  # a server's database is restored from its backups, and is no source of a merge
     copy, team = tmp_path / "copy.sqlite", tmp_path / "team.sqlite"
     salvage(path, copy)
     assert charged(copy) == {"": 20, "nightly": 20}

@@ -84,8 +84,8 @@ NEVER_SENT = [End.UNSENT, End.UNNEEDED]
 
 
 @pytest.mark.parametrize("end", NEVER_SENT)
-def test_a_reservation_that_was_never_sent_is_not_kept(tmp_path, end):
-    _, spend, lines, _, ended = known_of(tmp_path / "l.sqlite", end, "x")
+def test_a_reservation_that_was_never_sent_is_not_kept(address, end):
+    _, spend, lines, _, ended = known_of(address, end, "x")
     assert (spend.charged_p, len(lines), ended) == (0, 1, [])
 
 

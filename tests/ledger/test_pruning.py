@@ -86,7 +86,8 @@ def test_old_attempts_become_one_a_day_and_all_sums_stay(path):
     assert {f"unread {at} {NEW}" for at in range(UNREAD)} < set(left)
     assert {"unknown", "in flight", f"verdict {OLD}"} < set(left)
     assert f"unread 0 {OTHER_DAY}" in left, "a day with a call of unknown cost stays"
-    assert found.after_bytes < found.before_bytes
+    before_bytes, after_bytes = found.sizes
+    assert after_bytes < before_bytes
     assert inspect(path).problems == ()
 
 

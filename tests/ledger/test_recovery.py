@@ -36,9 +36,9 @@ def states(path):
 
 
 @pytest.fixture
-def died(tmp_path):
+def died(address):
     """A ledger whose owner died with one call never sent, one sent, and one answered."""
-    path = tmp_path / "ledger.sqlite"
+    path = address
 
     async def story():
         ledger = open_ledger(path)

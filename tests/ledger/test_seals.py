@@ -245,6 +245,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "about": 1,
         "runs": 1,
         "attempts": VERDICTS,
+        "sums": 1,
         "verdicts": VERDICTS,
         "texts": 1,
         "outputs": 0,

@@ -66,19 +66,34 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """Start a server, and stop it at the end."""
+def running(*settings: str) -> Iterator[Server]:
+    """Start a server with some settings, such as `fsync=off`, and stop it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="judgeloop-postgres-"))  # a socket's path is short
     other = _other_user()
     if other is not None:
         os.chown(folder, other.pw_uid, other.pw_gid)
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c shared_buffers=16MB"
+    settings = (
+        "listen_addresses=''",
+        f"unix_socket_directories={folder}",
+        "shared_buffers=16MB",
+        *settings,
+    )
+    options = " ".join(f"-c {setting}" for setting in settings)
     try:
         _run(
             other, "initdb", "-D", folder / "data", "-A", "trust", "-U", "owner", "-N", "-E", "UTF8"
         )
         _run(
-            other, "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start"
+            other,
+            "pg_ctl",
+            "-D",
+            folder / "data",
+            "-o",
+            options,
+            "-l",
+            folder / "log",
+            "-w",
+            "start",
         )
         yield Server(folder)
     finally:
