@@ -276,6 +276,8 @@ COMMANDS = (
             Command("verify", configs=_LEDGER),
             Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
             Command("merge", configs=(_class("diagnostics.config:MergeConfig"),)),
+            Command("dump", configs=_LEDGER),
+            Command("load", configs=(_class("diagnostics.config:LoadConfig"),)),
             Command("prune", configs=(_class("diagnostics.config:PruneConfig"),)),
             Command("reconcile", configs=(_class("diagnostics.config:ReconcileConfig"),)),
         ),

@@ -13,6 +13,7 @@ from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import (
     CreateConfig,
     LedgerConfig,
+    LoadConfig,
     MergeConfig,
     PruneConfig,
     ReconcileConfig,
@@ -20,10 +21,11 @@ from judgeloop.diagnostics.config import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from judgeloop.core.ledger import Charged
     from judgeloop.diagnostics.reconcile import Reconciled
+    from judgeloop.ledger.merging import Merged
 
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
@@ -46,6 +48,9 @@ def ledger() -> click.Command:
         metavar="ADDRESS",
         required=False,
         help="A new file, or postgresql://USER@HOST/DATABASE. Default: --ledger.",
+    )
+    lines = PanelArgument(
+        ["file"], metavar="FILE", required=True, help="File of JSON lines; - for standard input."
     )
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
@@ -87,6 +92,17 @@ def ledger() -> click.Command:
             "counts for no budget here. Merging twice changes nothing.\n\nExit codes: 0 all is merged, 1 verdicts differ "
             "and are not used, 2 usage.",
             sources,
+        ),
+        _command(
+            _dump,
+            "Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours.",
+        ),
+        _command(
+            _load,
+            "Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.\n\nLines have no checksums and "
+            "no signatures: what is loaded is believed. Loading twice changes nothing.\n\nExit codes: 0 all is loaded, "
+            "1 verdicts differ and are not used, 2 usage.",
+            lines,
         ),
         _command(
             _prune,
@@ -235,27 +251,52 @@ def _salvage(**given: Any) -> None:
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
     from pathlib import Path
 
-    from judgeloop.core.money import show_usd
     from judgeloop.ledger.merging import Believing, merge
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
 
     with explained():
         config = MergeConfig.of(**given)
         believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
         paths = [Path(source) for source in sources]
         every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
-        counted = "counted here" if config.own else "not counted here"
-        for found in every:
-            taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
-            spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
-            lines = [f"{found.source}: {' and '.join(taken)} taken; {spent}"]
-            if found.open:
-                lines.append(f"  left there: {count(found.open, 'open reservation')}")
-            lines += [f"  differs, and is not used: {said}" for said in found.disputed]
-            print("\n".join(map(visible, lines)))
+        _print_taken(every, own=config.own)
         if any(found.disputed for found in every):
             print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+            raise click.exceptions.Exit(EXIT_DAMAGED)
+
+
+def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
+    """Print what was taken from each source."""
+    from judgeloop.core.money import show_usd
+    from judgeloop.report.escaping import visible
+    from judgeloop.report.words import count
+
+    counted = "counted here" if own else "not counted here"
+    for found in every:
+        taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
+        spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
+        lines = [f"{found.source}: {' and '.join(taken)} taken; {spent}"]
+        if found.open:
+            lines.append(f"  left there: {count(found.open, 'open reservation')}")
+        lines += [f"  differs, and is not used: {said}" for said in found.disputed]
+        print("\n".join(map(visible, lines)))
+
+
+def _dump(**given: Any) -> None:
+    from judgeloop.ledger.dumping import dump
+
+    with explained():
+        for line in dump(LedgerConfig.of(**given).ledger):
+            print(line)
+
+
+def _load(*, file: str, **given: Any) -> None:
+    from judgeloop.ledger.dumping import load
+
+    with explained(), click.open_file(file, encoding="utf-8") as lines:
+        config = LoadConfig.of(**given)
+        found = load(config.ledger, lines, file, own=config.own)
+        _print_taken([found], own=config.own)
+        if found.disputed:
             raise click.exceptions.Exit(EXIT_DAMAGED)
 
 

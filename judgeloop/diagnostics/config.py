@@ -187,6 +187,21 @@ class MergeConfig(Configuration):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoadConfig(LedgerConfig):
+    """The settings of `ledger load`."""
+
+    own: Annotated[
+        bool,
+        Setting(
+            "Count what was spent elsewhere for the runs and budgets of this ledger.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class NamedConfig(Configuration):
     """The settings of `budget remove`: which budget."""
 

@@ -31,7 +31,6 @@ from judgeloop.ledger.rows import (
     delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
@@ -99,7 +98,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             usage=None,
             model=None,
             request_id=None,
-            began_at=now(),
+            began_at=connection.now(),
             ended_at=None,
         ),
     )
@@ -287,7 +286,7 @@ def _close(
 ) -> None:
     """Change an attempt that ends, or has ended, and all that counts what it was charged."""
     charges.charge(connection, row, charged_p - row.charged_p)
-    changes |= {"charged_p": charged_p, "ended_at": now()}
+    changes |= {"charged_p": charged_p, "ended_at": connection.now()}
     change(connection, row, **changes)
     charges.book(connection, row, -1)
     charges.book(connection, row._replace(**changes))  # type: ignore[arg-type]

@@ -24,7 +24,6 @@ from judgeloop.ledger.rows import (
     delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
@@ -51,7 +50,11 @@ def set_budget(
     if found is not None and (found.per, found.day_starts) == (per, day_starts):
         change(connection, found, limit_p=limit_p)
         return
-    period = {"per": per, "day_starts": day_starts, "since": began(per, day_starts, now())}
+    period = {
+        "per": per,
+        "day_starts": day_starts,
+        "since": began(per, day_starts, connection.now()),
+    }
     if found is None:
         number = next_number(connection, BudgetRow)
         insert(connection, BudgetRow(number, name, limit_p, charged_p=0, **period))
@@ -101,7 +104,7 @@ def balances(connection: LedgerConnection, names: Sequence[str] | None = None) -
 
 
 def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
-    since = _present(row)
+    since = _present(connection, row)
     held = connection.execute(HELD, (row.seq, since)).fetchall()
     return Balance(
         name=row.name,
@@ -110,7 +113,7 @@ def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
         day_starts=row.day_starts,
         since=since,
         until=ends(row.per, row.day_starts, since),
-        charged_p=_drawn_p(row),
+        charged_p=_drawn_p(connection, row),
         held=dict(held),
     )
 
@@ -125,8 +128,10 @@ def room_p(
     own = [] if instead is None else list(_draws_of(connection, instead))
     left = []
     for row in _charged(connection, names):
-        back = any((draw.budget, draw.since) == (row.seq, _present(row)) for draw in own)
-        left_p = max(0, row.limit_p - _drawn_p(row))
+        back = any(
+            (draw.budget, draw.since) == (row.seq, _present(connection, row)) for draw in own
+        )
+        left_p = max(0, row.limit_p - _drawn_p(connection, row))
         left.append(left_p + (instead.charged_p if instead and back else 0))
     return min(left, default=None)
 
@@ -168,23 +173,23 @@ def _charged(connection: LedgerConnection, names: Sequence[str]) -> list[BudgetR
     return found
 
 
-def _present(row: BudgetRow) -> str:
+def _present(connection: LedgerConnection, row: BudgetRow) -> str:
     """Return when the present period of a budget began: it is never before the latest one."""
-    return max(row.since, began(row.per, row.day_starts, now()))
+    return max(row.since, began(row.per, row.day_starts, connection.now()))
 
 
 def _at_present(connection: LedgerConnection, row: BudgetRow) -> BudgetRow:
     """Return the row of a budget in its present period, which is begun if it has not been."""
-    since = _present(row)
+    since = _present(connection, row)
     if since == row.since:
         return row
     change(connection, row, since=since, charged_p=0)
     return row._replace(since=since, charged_p=0)
 
 
-def _drawn_p(row: BudgetRow) -> int:
+def _drawn_p(connection: LedgerConnection, row: BudgetRow) -> int:
     """Return what was drawn on a budget in its present period."""
-    return row.charged_p if _present(row) == row.since else 0
+    return row.charged_p if _present(connection, row) == row.since else 0
 
 
 def _draws_of(connection: LedgerConnection, attempt: AttemptRow) -> Collection[DrawRow]:

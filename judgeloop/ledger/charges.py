@@ -57,7 +57,7 @@ def run_row(connection: LedgerConnection, run: str) -> RunRow:
     found = one(connection, RunRow, "id", run)
     if found is None:
         seen = next_number(connection, VerdictRow) - 1
-        found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
+        found = RunRow(next_number(connection, RunRow), run, connection.now(), seen, 0)
         insert(connection, found)
     return found
 

@@ -335,7 +335,7 @@ def _ensure_run(new: SqliteConnection, run: str, began_at: str) -> None:
 def _ensure_attempt(new: SqliteConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
     found = one(new, AttemptRow, "id", verdict.attempt)
     if found is None:
-        _ensure_run(new, UNKNOWN_RUN, now())
+        _ensure_run(new, UNKNOWN_RUN, new.now())
         found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
         insert(new, found)
     return found

@@ -20,6 +20,7 @@ from judgeloop.ledger import sqlite
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
 from judgeloop.ledger.reader import StoredReader
+from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.stored import StoredLedger
 from judgeloop.ledger.writer import Writer
 
@@ -81,18 +82,25 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         InputError: there is no ledger at this address.
         LedgerError: it cannot be opened, or a row is not as it was written.
     """
+    with connected(address) as connection:
+        yield StoredReader(connection)
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[LedgerConnection]:
+    """Open a ledger for those who read its rows themselves; raises as `open_reader` does."""
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres, postgres_server
 
-        looking = postgres.PostgresConnection(server, read_only=True)
-        with postgres_server.errors_of(str(server)), closing(looking):
-            yield StoredReader(looking)
+        there = postgres.PostgresConnection(server, read_only=True)
+        with postgres_server.errors_of(str(server)), closing(there):
+            yield there
         return
     if not is_ledger(address):
         raise InputError(f"`ledger={address}`: there is no ledger there")
-    with sqlite.errors_of_reading(address), closing(sqlite.connect(str(address))) as connection:
-        connection.execute("PRAGMA query_only = ON")
-        yield StoredReader(connection)
+    with sqlite.errors_of_reading(address), closing(sqlite.connect(str(address))) as file:
+        file.execute("PRAGMA query_only = ON")
+        yield file
 
 
 def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:

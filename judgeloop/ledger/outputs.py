@@ -16,7 +16,6 @@ from judgeloop.ledger.rows import (
     by,
     insert,
     next_number,
-    now,
     one,
 )
 
@@ -64,7 +63,7 @@ def record_output(
         output.tokens,
         output.seconds,
         output.model,
-        max(now(), run.created_at if run else ""),
+        max(connection.now(), run.created_at if run else ""),
     )
     insert(connection, row)
     return replace(output_of(row), fresh=True)

@@ -45,6 +45,7 @@ from judgeloop.ledger.writer import Done, Job
 SLOWEST_S = 3.0  # between two attempts to connect
 PAUSE_S = 0.02
 AT_ONCE = 2_000  # rows in a chunk of a long result
+NOW = """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || '+00:00'"""
 HELD = """SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
     AND classid::bigint = ? AND objid::bigint = ?
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
@@ -151,6 +152,10 @@ class PostgresConnection:
         self._group.numbered.add(table)
         return numbers[table]
 
+    def now(self) -> str:
+        """Return the server's time in ISO 8601 (UTC), in milliseconds; a group has one."""
+        return self._ask(NOW) if self._group is None else self._group.now
+
     def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
         """Return the condition that a column holds one of any number of texts, with its values."""
         return f"{column} = ANY(?)", (list(texts),)
@@ -252,9 +257,10 @@ class PostgresConnection:
             self._raw.execute("BEGIN")
             self._raw.execute("SELECT pg_advisory_xact_lock(%s)", [self._number_of("")])
             number = self._raw.execute("SELECT pg_current_xact_id()::text")
+            time_ = self._raw.execute(NOW)
             numbers = self._raw.execute("SELECT name, last FROM numbers")
             found = self._fetched(lookups)
-            self._group = _Group(dict(numbers.fetchall()))
+            self._group = _Group(dict(numbers.fetchall()), str(time_.fetchone()[0]))  # type: ignore[index]
             for (kind, column, values), rows in zip(lookups, found, strict=True):
                 self._group.learn(kind, column, values, rows)
             return str(number.fetchone()[0])  # type: ignore[index]
@@ -338,7 +344,8 @@ class _Group:
     jobs change them. `numbers` are the last numbers of tables, `numbered` those that have changed.
     """
 
-    def __init__(self, numbers: dict[str, int]) -> None:
+    def __init__(self, numbers: dict[str, int], now: str) -> None:
+        self.now = now
         self.known: dict[tuple[type[Any], str], dict[Any, list[Any]]] = {}
         self.pending: list[tuple[str, Sequence[Any]]] = []
         self.numbers = numbers

@@ -43,10 +43,14 @@ SETTINGS = (
     "SET tcp_keepalives_idle = 10",
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 4",
-    f"SET search_path = {SCHEMA}",
+    f"SET search_path = {SCHEMA}, pg_temp",
 )
 LOOK = f"""SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('server_version'),
     current_setting('fsync'), obj_description(to_regnamespace('{SCHEMA}'), 'pg_namespace')"""
+# What judgeloop makes none of: views and the like, triggers, and rules.
+STRANGE = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('{SCHEMA}') AND (
+    relkind NOT IN ('r', 'i') OR relhasrules OR EXISTS (
+        SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)) LIMIT 1"""
 # A text of PostgreSQL holds no NUL. MARK, a character for private use, stands before what stands for it.
 NUL, MARK = "\x00", "\ue000"
 
@@ -163,6 +167,11 @@ def check_ledger(raw: Raw, place: str) -> None:
         )
     if told != TOLD:
         raise NoLedgerError(f"{place}: expected a {TOLD}, found: {told}")
+    if (strange := raw.execute(STRANGE).fetchone()) is not None:
+        raise NoLedgerError(
+            f"{place} is not as judgeloop makes a ledger: {strange[0]} is no table of it, or has a trigger or "
+            "a rule; somebody has changed the database"
+        )
 
 
 @contextmanager

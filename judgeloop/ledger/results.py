@@ -19,7 +19,6 @@ from judgeloop.ledger.rows import (
     delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
@@ -57,9 +56,12 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     note(connection, run, replace(noted(connection, run), exit_code=result.exit_code))
     found = one(connection, ResultRow, "run", run)
     if found is None:
-        insert(connection, ResultRow(next_number(connection, ResultRow), run, now(), **values))
+        insert(
+            connection,
+            ResultRow(next_number(connection, ResultRow), run, connection.now(), **values),
+        )
         return
-    at = found.created_at if found.headline == result.headline else now()
+    at = found.created_at if found.headline == result.headline else connection.now()
     change(connection, found, created_at=at, **values)
 
 

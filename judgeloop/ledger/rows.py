@@ -244,6 +244,10 @@ class LedgerConnection(Protocol):
         """Return the number of the next row of a table; that of a deleted one is not given again."""
         ...
 
+    def now(self) -> str:
+        """Return the store's time in ISO 8601 (UTC), in milliseconds."""
+        ...
+
     def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
         """Return the condition that a column holds one of any number of texts, with its values."""
         ...
@@ -394,7 +398,7 @@ def next_number(connection: LedgerConnection, kind: type[Any]) -> int:
 
 
 def now() -> str:
-    """Return the time in ISO 8601 (UTC), in milliseconds."""
+    """Return this machine's time in ISO 8601 (UTC), in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

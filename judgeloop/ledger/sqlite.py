@@ -75,6 +75,10 @@ class SqliteConnection(sqlite3.Connection):
         )
         return int(found.fetchone()[0])
 
+    def now(self) -> str:
+        """Return the time in ISO 8601 (UTC), in milliseconds."""
+        return now()
+
     def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
         """Return the condition that a column holds one of any number of texts, with its values."""
         return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),)  # noqa: S608 - our own names

@@ -51,7 +51,6 @@ from judgeloop.ledger.rows import (
     SumRow,
     TextRow,
     VerdictRow,
-    now,
 )
 from judgeloop.ledger.writer import Wanted, Writer
 
@@ -294,7 +293,7 @@ class StoredLedger:
         process = f"process {os.getpid()} on {platform.node()}"
         await self._do(
             lambda connection: results.note(
-                connection, run, replace(note, process=process, since=now())
+                connection, run, replace(note, process=process, since=connection.now())
             )
         )
 
