@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -50,7 +50,11 @@ def ledger() -> click.Command:
         help="A new file, or postgresql://USER@HOST/DATABASE. Default: --ledger.",
     )
     lines = PanelArgument(
-        ["file"], metavar="FILE", required=True, help="File of JSON lines; - for standard input."
+        ["file"],
+        metavar="FILE",
+        required=True,
+        type=click.File(encoding="utf-8"),
+        help="File of JSON lines; - for standard input.",
     )
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
@@ -289,12 +293,12 @@ def _dump(**given: Any) -> None:
             print(line)
 
 
-def _load(*, file: str, **given: Any) -> None:
+def _load(*, file: TextIO, **given: Any) -> None:
     from judgeloop.ledger.dumping import load
 
-    with explained(), click.open_file(file, encoding="utf-8") as lines:
+    with explained():
         config = LoadConfig.of(**given)
-        found = load(config.ledger, lines, file, own=config.own)
+        found = load(config.ledger, file, file.name, own=config.own)
         _print_taken([found], own=config.own)
         if found.disputed:
             raise click.exceptions.Exit(EXIT_DAMAGED)

@@ -114,14 +114,20 @@ class _Loading:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
-                    ((kind, values),) = json.loads(line).items()
-                    self._readers[kind](values)
+                    self._read(line)
                 except (ValueError, TypeError, KeyError, AttributeError, sqlite3.Error) as error:
+                    said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
                     raise DataError(
                         self._source,
-                        f"expected a line of `judgeloop ledger dump` or a recorded verdict ({error!r})",
+                        f"expected a line of `judgeloop ledger dump`, or a recorded verdict: {said}",
                         line=number,
                     ) from error
+
+    def _read(self, line: str) -> None:
+        ((kind, values),) = json.loads(line).items()
+        if kind not in self._readers:
+            raise ValueError(f"{kind!r} is none of {', '.join(self._readers)}")
+        self._readers[kind](values)
 
     def _ledger(self, values: dict[str, Any]) -> None:
         """Take the id of the ledger that the lines are from: it tells its attempts from all others."""

@@ -50,7 +50,7 @@ LOOK = f"""SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('server
 # What judgeloop makes none of: views and the like, triggers, and rules.
 STRANGE = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('{SCHEMA}') AND (
     relkind NOT IN ('r', 'i') OR relhasrules OR EXISTS (
-        SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)) LIMIT 1"""
+        SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)) LIMIT 1"""  # noqa: S608 - our own names
 # A text of PostgreSQL holds no NUL. MARK, a character for private use, stands before what stands for it.
 NUL, MARK = "\x00", "\ue000"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -142,10 +143,22 @@ def renewed(shown, output):
     return shown.replace(shown.strip(), new)
 
 
+SERVER = "@db.example/evals"  # of PostgreSQL, on the pages
+
+
+def served(block, request):
+    """The block with a real server in the place of the one that it names."""
+    if SERVER not in block.text:
+        return block
+    server = request.getfixturevalue("postgres")
+    database = server.empty() if "ledger create" in block.text else server.ledger()
+    return replace(block, text=block.text.replace(SERVER, database[database.index("@") :]))
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("block", apart())
 def test_a_block_does_what_it_shows(block, reader, environment, request):
-    perform(block, reader, environment, request.config.option.update_snapshots)
+    perform(served(block, request), reader, environment, request.config.option.update_snapshots)
 
 
 @pytest.mark.processes

@@ -13,7 +13,8 @@ from support.database import opened
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
-from judgeloop.ledger.sqlite import VERSION, connect, locks_of, version_of
+from judgeloop.ledger.schema import VERSION
+from judgeloop.ledger.sqlite import connect, locks_of, version_of
 
 SCHEMES = ["mysql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from contextlib import closing
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from support.database import opened
-from support.postgres import running
+from support.postgres import ROLES, running
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
@@ -27,6 +28,7 @@ from judgeloop.ledger.opening import (
     place_of,
 )
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.postgres_server import escaped, restored
 from judgeloop.ledger.seals import KEY_VARIABLE
 
 STATEMENTS = 14  # of a reservation and what follows, at most
@@ -70,7 +72,7 @@ def before_each_statement(monkeypatch):
     """Let something happen before each statement of a ledger's connection."""
     happens = []
 
-    class Connection(postgres.psycopg.Connection):
+    class Connection(psycopg.Connection):
         def execute(self, *given, **more):
             if happens and self.info.parameter_status("application_name").startswith("judgeloop "):
                 happens[0]()
@@ -79,7 +81,7 @@ def before_each_statement(monkeypatch):
     def connect(*given, **more):
         return Connection.connect(*given, **more)
 
-    monkeypatch.setattr(postgres.psycopg, "connect", connect)
+    monkeypatch.setattr(psycopg, "connect", connect)
     return happens
 
 
@@ -118,7 +120,7 @@ async def test_a_commit_whose_answer_is_lost_is_looked_up(ledger_at, monkeypatch
         if statements[-1][0] == "COMMIT" and len(statements) > 2 and not broken:
             broken.append(True)
             self._raw.close()
-            raise postgres.psycopg.OperationalError("the connection is lost")
+            raise psycopg.OperationalError("the connection is lost")
 
     monkeypatch.setattr(postgres.PostgresConnection, "_send", send)
     ledger = open_ledger(ledger_at)
@@ -188,9 +190,9 @@ async def test_texts_with_nul_come_back_as_they_were(ledger_at):
 
 @given(st.text(alphabet="ab\0\ue00001"))
 def test_every_text_can_be_held(text):
-    held = postgres.escaped(text)
+    held = escaped(text)
     assert "\0" not in held
-    assert postgres.restored((1, held, None)) == (1, text, None)
+    assert restored((1, held, None)) == (1, text, None)
 
 
 def test_a_keyed_ledger_needs_its_key(postgres, monkeypatch):
@@ -244,6 +246,7 @@ COMMANDS = {
     ("ledger", "show"): "reader",
     ("ledger", "export"): "reader",
     ("ledger", "verify"): "reader",
+    ("ledger", "dump"): "reader",
     ("ledger", "explain", "8", "incident-225"): "reader",
     ("budget", "show"): "reader",
     ("ledger", "reconcile"): "reader",
@@ -262,7 +265,7 @@ def test_each_command_under_each_role(postgres, incidents, tmp_path, role):
     call(owners, "budget", "set", "5", "--per", "day")
     roles = ["reader", "writer", "owner"]
     for command, least in COMMANDS.items():
-        done = call(owners.replace("//owner@", f"//{role}@"), *command)
+        done = call(owners.replace("//owner@", f"//{ROLES.get(role, role)}@"), *command)
         if roles.index(role) >= roles.index(least):
             assert done.exit_code == 0, (command, done.output)
         else:

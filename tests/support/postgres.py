@@ -21,6 +21,7 @@ from judgeloop.ledger.opening import create_ledger
 WHY_NOT = "needs PostgreSQL: on Debian, apt-get install postgresql"
 NEWEST = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 OTHERS = ("postgres", "nobody")
+ROLES = {"writer": "judging", "reader": "looking"}
 
 
 def binary(name: str) -> str | None:
@@ -58,8 +59,7 @@ class Server:
         """Return the address of a new, empty ledger."""
         if not self.sql("SELECT 1 FROM pg_database WHERE datname = 'made'"):
             self.sql("CREATE DATABASE made")
-            self.sql("CREATE ROLE writer LOGIN; CREATE ROLE reader LOGIN")
-            create_ledger(self.address("made"), {"writer": "writer", "reader": "reader"})
+            create_ledger(self.address("made"), ROLES)
         name = f"d{next(self._numbers)}"
         self.sql(f"CREATE DATABASE {name} TEMPLATE made")
         return self.address(name, user)
@@ -95,7 +95,9 @@ def running(*settings: str) -> Iterator[Server]:
             "-w",
             "start",
         )
-        yield Server(folder)
+        server = Server(folder)
+        server.sql("".join(f"CREATE ROLE {role} LOGIN;" for role in ROLES.values()))
+        yield server
     finally:
         _run(other, "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop", check=False)
         shutil.rmtree(folder, ignore_errors=True)
