@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, final
+from typing import Any
 
 import psycopg
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
@@ -53,7 +53,6 @@ END_OLD = """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE pid = ? AND application_name = ? AND pid <> pg_backend_pid()"""
 
 
-@final
 class PostgresConnection:
     """A connection to a ledger's database, which is made again if it breaks."""
 

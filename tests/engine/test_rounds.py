@@ -16,7 +16,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.ledger import writer
+from judgeloop.ledger import sqlite
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stopping.majority import TieAware
 
@@ -44,15 +44,16 @@ def computed(table, **options):
 @pytest.fixture
 def commits(monkeypatch):
     """Counts the transactions that change the ledger."""
-    counted, commit = [], writer._commit
+    counted, carry_out = [], sqlite.carry_out
 
     def counting(connection, group):
         before = connection.total_changes
-        commit(connection, group)
+        done = carry_out(connection, group)
         if connection.total_changes != before:
             counted.append(len(group))
+        return done
 
-    monkeypatch.setattr(writer, "_commit", counting)
+    monkeypatch.setattr(sqlite, "carry_out", counting)
     return counted
 
 

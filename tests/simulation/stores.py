@@ -1,8 +1,9 @@
-"""The ledger of a simulated process: the real one over SQLite, without its thread, and its faults.
+"""The ledger of a simulated process: the real one over a real store, without its thread, and its faults.
 
 `Wire` puts faults in at the ledger's protocol, so that they reach any store. `FaultyConnection`
 puts them in between two statements of SQLite, and below: a full disk, and a COMMIT that cannot be
-written.
+written. `FaultyServerConnection` does so for PostgreSQL: there a connection breaks before a statement, or
+before its answer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import psycopg
 from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
@@ -27,12 +29,14 @@ from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import opening, rows, sqlite
+from judgeloop.ledger import opening, postgres, rows, sqlite
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
+from judgeloop.ledger.postgres import PostgresConnection
+from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.sqlite import SqliteConnection
-from judgeloop.ledger.writer import Job, Wanted
+from judgeloop.ledger.writer import Job, Wanted, Writer
 
 UNKNOWN_P = 10**9  # more than any run can be charged
 BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
@@ -107,6 +111,47 @@ class FaultyConnection(SqliteConnection):
         raise KilledError
 
 
+class FaultyServerConnection(PostgresConnection):
+    """A connection to a server, of a process that may die, or that may break."""
+
+    def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
+        self.life = LIFE.get(None)
+        self.fault = PLANS.of(self.life)
+        super().__init__(address, read_only=read_only)
+        if self.life is not None:
+            self.life.at_death.append(self.close)
+
+    def _begin(self, jobs: Sequence[Job]) -> str:
+        return self._faulty(lambda: super(FaultyServerConnection, self)._begin(jobs))
+
+    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self._faulty(lambda: super(FaultyServerConnection, self)._send(statements))
+
+    def _faulty(self, step: Callable[[], Any]) -> Any:
+        """Carry out a step, and what goes wrong with it."""
+        if self.life is not None:
+            self.life.check_alive()
+        kind = self.fault.comes(*STATEMENTS)
+        if kind == "a statement fails":
+            raise psycopg.OperationalError("the disk is full")
+        if kind == "dies before a statement":
+            self._die()
+        if kind == "the disk is full":
+            self._raw.close()  # the step finds that the connection is lost
+        done = step()
+        if kind == "dies after a statement":
+            self._die()
+        if kind == "a commit cannot be written":
+            self._raw.close()
+            raise psycopg.OperationalError("the connection was lost before the answer")
+        return done
+
+    def _die(self) -> None:
+        assert self.life is not None
+        self.life.kill()
+        raise KilledError
+
+
 STATEMENTS = (
     "dies before a statement",
     "dies after a statement",
@@ -143,7 +188,7 @@ class Committed(Future[Any]):
         return super().result()
 
 
-class InlineWriter:
+class InlineWriter(Writer[Any]):
     """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
 
     def __init__(self, connect: Callable[[], Any], carry_out: Any) -> None:
@@ -336,15 +381,15 @@ CALLS = (
 )
 
 
-class SqliteStore:
-    """One ledger file, which all processes of a simulation share."""
+class Store:
+    """One ledger, which all processes of a simulation share."""
 
-    def __init__(self, path: Path | str, budget_p: int | None) -> None:
-        self.path = path
+    def __init__(self, address: Path | str, budget_p: int | None) -> None:
+        self.address = address
         self.budget_p = budget_p
 
     def open(self) -> Ledger:
-        return open_ledger(self.path)
+        return open_ledger(self.address)
 
     def limit(self, budget_p: int) -> None:
         """Set what all runs together may be charged."""
@@ -366,6 +411,8 @@ def without_threads(world: World) -> Iterator[None]:
         patch.object(opening, "Writer", InlineWriter),
         patch.object(sqlite, "SqliteConnection", FaultyConnection),
         patch.object(sqlite, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
+        patch.object(postgres, "PostgresConnection", FaultyServerConnection),
+        patch.object(postgres, "SLOWEST_S", 0.05),
         patch.object(rows, "datetime", Clock),
     ):
         yield
