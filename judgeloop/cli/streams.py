@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.page import WIDTH
+from judgeloop.report.words import WIDTH
 
 if TYPE_CHECKING:
     from judgeloop.settings.sources import Read

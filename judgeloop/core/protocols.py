@@ -4,13 +4,16 @@ Nothing is implemented here. The contract tests in `tests/contracts/` check the 
 selector and judge against these docstrings. The ledger's are in `ledger.py`.
 """
 
-from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 from judgeloop.core import records
 from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
+
+if TYPE_CHECKING:  # `--help` must not wait for it
+    import numpy as np
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 

@@ -26,8 +26,9 @@ from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.opening import Address, open_ledger, place_of
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import WIDTH, wrapped
+from judgeloop.report.page import wrapped
 from judgeloop.report.sentences import tokens
+from judgeloop.report.words import WIDTH
 from judgeloop.run.inputs import judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source

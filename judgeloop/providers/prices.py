@@ -16,22 +16,26 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
-from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError, nearest_to
-from judgeloop.core.money import Price, Rate, halved, rate_per_mtok, show_price
+from judgeloop.core.money import (
+    PRICE_FILE,
+    Price,
+    Rate,
+    halved,
+    is_price_file,
+    rate_per_mtok,
+    show_price,
+)
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import JudgeIdentity
-from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.catalogue import FLEX, STANDARD, chat_class
 from judgeloop.providers.endpoint import Provider
 
-STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
-TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
 LONGEST_AGE_DAYS = 90
 MOST_MODELS = 64  # a server may name another model in every reply
-PRICE_FILE = ".toml"  # what the name of a file of prices ends with
 FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: your own server")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
 # Prices of what a judge's call never uses: other media, tools, searches, caching for an hour.
@@ -118,11 +122,6 @@ def own_price(given: str | None, name: str) -> Price | None:
     return read_price(name, Path(given))
 
 
-def is_price_file(given: str) -> bool:
-    """Return whether a price as typed is the path of a file of prices."""
-    return given.endswith(PRICE_FILE)
-
-
 def _flex_price(
     provider: Provider, model: str, url: str, price: Price, *, own: bool
 ) -> Price | None:
@@ -168,17 +167,6 @@ def likely_model(judge: JudgeIdentity) -> str:
     if nearest is None or published_price(nearest, provider=judge.provider) is None:
         return ""
     return f" (did you mean {replace(judge, model=nearest).name}?)"
-
-
-def price_text(given: object) -> object:
-    """Return a pair of numbers, or the path of a file, as text; other values as they are.
-
-    >>> price_text((0.15, 0.6)), price_text("1,4")
-    ('0.15,0.6', '1,4')
-    """
-    if isinstance(given, PathLike):
-        return str(given)
-    return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
 
 
 def price_from_text(text: str) -> Price:

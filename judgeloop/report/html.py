@@ -19,9 +19,10 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
+from judgeloop.core.outcomes import Shown
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
-from judgeloop.report.labels import LabelRow, Shown, Texts
+from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup

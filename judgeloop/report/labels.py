@@ -5,12 +5,12 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 """
 
 import csv
-import enum
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
+from judgeloop.core.outcomes import Shown
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
 from judgeloop.report.escaping import csv_cell
@@ -119,14 +119,6 @@ def render_csv(
 
 
 LONGEST = 8_000  # characters shown of a text
-
-
-class Shown(enum.StrEnum):
-    """Of which judged items a report shows prompt, outputs and reason."""
-
-    ALL = "all"
-    LOST = "lost"  # those that the candidate lost
-    NONE = "none"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from judgeloop.report.pictures import Picture
-from judgeloop.report.words import shortened
+from judgeloop.report.words import WIDTH, shortened
 
-WIDTH = 100  # columns, where no terminal has another width
 INDENT = 2
 NARROW = 3  # a column of names takes at most this part of the width
 

@@ -16,12 +16,12 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Population, Spend, StopKind
+from judgeloop.core.outcomes import Population, Shown, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
 from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
-from judgeloop.report.labels import LabelRow, Shown, Texts, render_csv
+from judgeloop.report.labels import LabelRow, Texts, render_csv
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page, render

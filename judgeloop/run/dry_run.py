@@ -15,9 +15,9 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
-from judgeloop.report.page import WIDTH, render, wrapped
+from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import count, sentence, shortened
+from judgeloop.report.words import WIDTH, count, sentence, shortened
 from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EqualSystem, Plan, Range
 from judgeloop.run.prepared import Prepared

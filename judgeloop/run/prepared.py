@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import Ledger
-from judgeloop.core.outcomes import Population
+from judgeloop.core.outcomes import Population, Shown
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
@@ -24,7 +24,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.ledger.opening import Address, is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow
 from judgeloop.methods.stopping.catalogue import RuleRow
-from judgeloop.report.labels import Shown, Texts
+from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of

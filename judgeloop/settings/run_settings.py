@@ -14,15 +14,13 @@ from typing import Annotated, TypeVar
 from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.money import to_pico
-from judgeloop.core.outcomes import Population
+from judgeloop.core.money import is_price_file, to_pico
+from judgeloop.core.outcomes import Population, Shown
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.providers.prices import is_price_file
-from judgeloop.report.labels import Shown
 from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,

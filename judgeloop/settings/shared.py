@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.providers.prices import TIERS, price_text
+from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings.setting import (
     DOLLARS_FORM,
     DURATION_FORM,
@@ -23,7 +22,7 @@ from judgeloop.settings.setting import (
     matching,
     one_of,
 )
-from judgeloop.settings.written import amount, listed, night_name, seconds
+from judgeloop.settings.written import amount, listed, night_name, price_text, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -51,9 +50,16 @@ def run_setting(help_: str, panel: str, **more: Any) -> Setting:
     return Setting(help_, panel, Part.RUN, Found, **more)
 
 
+def _map_text(value: object) -> object:
+    """Check a map; what reads it is imported when there is one."""
+    from judgeloop.formats.column_map import map_text
+
+    return map_text(value)
+
+
 ColumnMap = Annotated[
     str | None,
-    Parse(map_text, matching(".+=.+", 'text such as "prompt=question"')),
+    Parse(_map_text, matching(".+=.+", 'text such as "prompt=question"')),
     Setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
         ITEMS,

@@ -4,17 +4,21 @@ A prefix wins: `openai/x` is a model, and `./openai/x` is a file. A file that en
 a system. It imports nothing heavy: a system's module is imported when it is made.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import System
 from judgeloop.providers.catalogue import PROVIDERS
 from judgeloop.systems.options import OF_ALL, SystemOptions
+
+if TYPE_CHECKING:
+    from judgeloop.core.protocols import System
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from html import escape, unescape
 import pytest
 from support.results import make_result
 
+from judgeloop.core.outcomes import Shown
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
-from judgeloop.report.labels import LONGEST, Shown, Texts
+from judgeloop.report.labels import LONGEST, Texts
 
 SYSTEMS = ("small", "large")
 EVIL = "</p></details></script><script>alert('x')</script> & \x1b[31m\u202e\u200b"

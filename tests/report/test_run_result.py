@@ -18,8 +18,8 @@ from support.text import unwrapped
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Shown
 from judgeloop.questions.select.text import page
-from judgeloop.report.labels import Shown
 from judgeloop.report.page import Board
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"

@@ -21,7 +21,6 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
     selectors_of,
 )
-from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -277,6 +276,8 @@ def _with_limit(values: dict[str, object]) -> dict[str, object]:
     given = "max_judgments" in values or has_recorded(values.get("judge"))
     if given or not (0 < margin < 1 and 0 < risk < 1):
         return values
+    from judgeloop.methods.stats.margins import usual_limit
+
     return values | {"max_judgments": usual_limit(margin, risk)}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.money import is_price_file
 from judgeloop.core.outcomes import Population
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
@@ -19,7 +20,6 @@ from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.providers.prices import is_price_file
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
