@@ -35,7 +35,7 @@ UNKNOWN = RecordedAttempt(
 def path(tmp_path, monkeypatch):
     """Three attempts that a dead process had sent, one that it had not, and one that is known."""
     path = tmp_path / "ledger.sqlite"
-    monkeypatch.setattr("judgeloop.ledger.booking.now", NOW.isoformat)
+    monkeypatch.setattr("judgeloop.ledger.sqlite.now", NOW.isoformat)
 
     async def story():
         ledger = open_ledger(path)

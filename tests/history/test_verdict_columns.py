@@ -85,7 +85,7 @@ def test_a_choice_of_runs_leaves_out_all_others(path, of_runs):
 def test_a_run_sees_what_it_first_saw_however_the_clock_is_set(path, monkeypatch, hour):
     assert len(remembered_verdicts(path, RUNS[3], begin=True)) == 90
     first, known = read(path, RUNS[3]), list(known_runs(path))
-    monkeypatch.setattr("judgeloop.ledger.booking.now", lambda: hour)
+    monkeypatch.setattr("judgeloop.ledger.sqlite.now", lambda: hour)
     monkeypatch.setattr("support.past_verdicts.NOW", hour)
     write(path, 100, 160)
     assert len(read(path)) > 90

@@ -16,7 +16,7 @@ from support.database import opened
 from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger import booking, budgets
+from judgeloop.ledger import budgets, postgres, sqlite
 from judgeloop.ledger.inspection import inspect, salvage
 from judgeloop.ledger.merging import Believing, merge
 from judgeloop.ledger.opening import budgets_of, open_ledger, open_reader
@@ -81,8 +81,8 @@ def clock(monkeypatch):
 
     def set_to(day, hour=12):
         at = f"2026-11-{day:02}T{hour:02}:00:00.000+00:00"
-        for module in (booking, budgets):
-            monkeypatch.setattr(module, "now", lambda: at)
+        monkeypatch.setattr(sqlite, "now", lambda: at)
+        monkeypatch.setattr(postgres.PostgresConnection, "now", lambda self: at)
 
     set_to(24)
     return set_to
@@ -228,7 +228,7 @@ def test_however_the_clock_jumps_a_day_that_it_has_passed_is_no_second_one(hours
     at = datetime(2026, 11, 24, 12, tzinfo=UTC)
     latest, days, granted = at.date(), 1, 0
     with pytest.MonkeyPatch.context() as patched, closing(connect(":memory:")) as connection:
-        patched.setattr(budgets, "now", lambda: text(at))
+        patched.setattr(sqlite, "now", lambda: text(at))
         budgets.set_budget(connection, "", 20, "day", MIDNIGHT)
         for number, jump in enumerate([0, *hours]):
             at += timedelta(hours=jump)

@@ -12,7 +12,7 @@ from support.database import opened
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
-from judgeloop.ledger import booking
+from judgeloop.ledger import sqlite
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import day_before, prune
@@ -41,7 +41,7 @@ def path(tmp_path, monkeypatch):
             return ticket
 
         for when in (OTHER_DAY, OLD, NEW):
-            monkeypatch.setattr(booking, "now", lambda when=when: when)
+            monkeypatch.setattr(sqlite, "now", lambda when=when: when)
             usage = Usage(3, 1)
             reply = Reply(Verdict(1.0, "why"), cost_p=3, usage=usage)
             await ledger.settle(await begin(f"verdict {when}"), reply)
@@ -49,7 +49,7 @@ def path(tmp_path, monkeypatch):
             tickets = await asyncio.gather(*(begin(f"unread {at} {when}") for at in range(UNREAD)))
             await ledger.settle_all([(ticket, unread) for ticket in tickets])
             await ledger.release(await begin(f"failed {when}"), End.FAILED, "not connected")
-        monkeypatch.setattr(booking, "now", lambda: OTHER_DAY)
+        monkeypatch.setattr(sqlite, "now", lambda: OTHER_DAY)
         await ledger.abandon(await begin("unknown"), End.TIMED_OUT, "timed out")
         await begin("in flight")
         await ledger.aclose()
