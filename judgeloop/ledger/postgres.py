@@ -73,8 +73,12 @@ class PostgresConnection:
         self._group: _Group | None = None  # while jobs are carried out
         self._doubt: tuple[str, Sequence[Done]] | None = None  # a commit that was not answered
         self._raw = self._connected()
-        with errors_of(self.place):
-            use_key(self, key_of(os.environ))
+        try:
+            with errors_of(self.place):
+                use_key(self, key_of(os.environ))
+        except BaseException:
+            self.close()
+            raise
 
     def _connected(self) -> Raw:
         with errors_of(self.place):
