@@ -76,6 +76,7 @@ async def drive(
             or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
+            outputs_p=state.outputs_p,
             tokens=state.tokens,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),

@@ -1,0 +1,60 @@
+"""Runs whose systems answer live: what is booked, how failures end, and what goes on later."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.driving import script_from
+from support.systems import ScriptedSystem, run_live
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.outcomes import StopKind
+from judgeloop.engine.state import Interruption
+from judgeloop.judges.scripted import ScriptedJudge
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+
+def billed_failure(call):
+    raise JudgeError(ErrorKind.RETRY, "the stream ended early", billed=True)
+
+
+def test_attempts_of_systems_that_brought_no_output_are_no_judging():
+    system = ScriptedSystem(billed_failure, cost_p=3, worst_p=5)
+    judge = ScriptedJudge(script_from([1.0] * 40), cost_p=2)
+    spend = run_live(b=system, judge=judge, concurrency=1).spend
+    assert judge.calls == []
+    assert spend.outputs_p == spend.now_p == 5 * len(system.calls) > 0
+
+
+def test_a_cost_above_its_maximum_is_the_systems():
+    spend = run_live(b=ScriptedSystem(cost_p=9, worst_p=5), concurrency=1).spend
+    assert (spend.outputs_p, spend.now_p) == (9, 9)
+
+
+def test_what_an_interruption_abandons_of_a_system_is_the_systems():
+    interruption = Interruption()
+
+    def script(call):
+        raise AssertionError("it is abandoned")
+
+    class Interrupting(ScriptedSystem):
+        async def answer(self, call):
+            loop = asyncio.get_running_loop()
+            loop.call_soon(interruption.request)
+            loop.call_later(0.05, interruption.request)
+            return await super().answer(call)
+
+    system = Interrupting(script, worst_p=5, delay_s=60)
+    finished = run_live(b=system, interruption=interruption, concurrency=1)
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.spend.outputs_p == finished.spend.now_p == 5
+
+
+def test_outputs_and_verdicts_are_booked_apart():
+    judge = ScriptedJudge(script_from([1.0] * 10), cost_p=2)
+    spend = run_live(
+        10, a=ScriptedSystem(cost_p=3), b=ScriptedSystem(cost_p=4, model="b"), judge=judge
+    ).spend
+    assert (spend.outputs_p, spend.now_p) == (70, 70 + 2 * len(judge.calls))
