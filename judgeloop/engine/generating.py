@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import final
 
 from judgeloop.core.ledger import Ledger, Reservation
@@ -73,26 +74,39 @@ class Sources:
         self._counted: set[str] = set()  # keys
         self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
         self._left_out: dict[str, int] = {}  # how many were, as another model answers now
+        self._forgotten: dict[str, str] = {}  # failures: from when on outputs count, by key
 
     async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
         """Take from the ledger what it has of the missing outputs."""
         asks = {ask.key: ask for query in queries for ask in self.asks(query)}
         for name in self.systems:
-            own = {key for key, ask in asks.items() if ask.system == name} - self._known.keys()
+            own = {key for key, ask in asks.items() if ask.system == name}
+            own -= self._known.keys() | self._forgotten.keys()
             found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
             for key in found.keys() - self._known.keys():  # some were given meanwhile
                 self.learn(asks[key], found[key])
 
     def leave_out(self, name: str, before: str) -> None:
         """Forget the outputs of a system that were recorded before a time: another model gave them."""
-        old = [
-            ask.key
-            for (owner, _), ask in self._asks.items()
-            if owner == name and ask.key in self._known and self._known[ask.key].at < before
-        ]
+        old = [key for key, output in self._outputs(name) if output.at < before]
         self._since[name], self._left_out[name] = before, len(old)
         for key in old:
             del self._known[key]
+
+    def forget_failures(self) -> None:
+        """Forget on which items a system failed, if these are too many for its run to go on."""
+        for name in (name for name, system in self.systems.items() if not system.lasts):
+            own = self._outputs(name)
+            failed = {key: output.at for key, output in own if output.text is None}
+            if len(failed) > self._terms.max_failed * max(ABSTENTION_GRACE, len(own)):
+                self._forgotten |= {key: _after(at) for key, at in failed.items()}
+                for key in failed:
+                    del self._known[key]
+
+    def _outputs(self, name: str) -> list[tuple[str, Output]]:
+        """Return the known outputs of a system with their keys."""
+        keys = (ask.key for (owner, _), ask in self._asks.items() if owner == name)
+        return [(key, self._known[key]) for key in keys if key in self._known]
 
     def asks(self, query: Query) -> list[OutputAsk]:
         """Return the calls for the outputs that `query` lacks, known or not."""
@@ -175,7 +189,7 @@ class Sources:
         """Return the reservation to make before `ask` is sent."""
         quote = self.quote(ask)
         note = {"ingredients": dict(ask.note), "price": quote.price}
-        since = self._since.get(ask.system, "")
+        since = self._forgotten.get(ask.key) or self._since.get(ask.system, "")
         item = ask.call.item.id
         return Reservation(ask.key, quote.cost_p, item, ask.system, note, output=True, since=since)
 
@@ -230,7 +244,7 @@ class Sources:
             if seen.failed > most_failed * of:
                 why = (
                     f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
-                    f"{most_failed:.0%}; the last reason: {seen.why}"
+                    f"{most_failed:.0%}; the last reason: {seen.why}{self._once_fixed(name)}"
                 )
                 return StopReason(StopKind.SYSTEM_FAILED, why)
             if seen.moved:
@@ -247,6 +261,12 @@ class Sources:
                 )
                 return StopReason(StopKind.SYSTEM_FAILED, why)
         return None
+
+    def _once_fixed(self, name: str) -> str:
+        """Return what a system takes whose failures are remembered, as the end of a sentence."""
+        if not self.systems[name].lasts:
+            return ""
+        return f"; once that is fixed, `system={name}.version=TEXT` has it asked anew"
 
     def _count(self, ask: OutputAsk) -> None:
         output, seen = self._known.get(ask.key), self._seen[ask.system]
@@ -277,11 +297,7 @@ class Sources:
         )
 
     def _figures(self, name: str, items: int, by_label: Mapping[str, int]) -> Generated:
-        own = [
-            (ask.key, self._known[ask.key])
-            for (owner, _), ask in self._asks.items()
-            if owner == name and ask.key in self._known
-        ]
+        own = self._outputs(name)
         outputs = [output for _, output in own]
         texts = [output.text for output in outputs if output.text is not None]
         fresh = [output for output in outputs if output.fresh]
@@ -332,6 +348,12 @@ def _longest(query: Query) -> str:
     """Return the system of the longest output; empty if the prompt is longer."""
     texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
     return max(texts, key=lambda one: len(one[0].encode()))[1]
+
+
+def _after(at: str) -> str:
+    """Return the next time that a ledger can record after `at` (ISO 8601)."""
+    later = datetime.fromisoformat(at) + timedelta(milliseconds=1)
+    return later.isoformat(timespec="milliseconds")
 
 
 def _usd(outputs: Sequence[Output]) -> float:

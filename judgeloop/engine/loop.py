@@ -15,7 +15,7 @@ from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
-from judgeloop.engine.probing import check_models
+from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -110,7 +110,7 @@ async def _controls(
 ) -> tuple[ControlTally | None, ...]:
     """Test the judges; offline with what the ledger knows, which does not halt the run.
 
-    Before that it is looked which models answer for the live systems.
+    Before that it is looked which remembered outputs of the live systems count.
     """
     state, asking, systems = oracle.state, oracle, oracle.sources.systems
     terms, controls = state.terms, state.terms.controls
@@ -118,7 +118,7 @@ async def _controls(
     if pool.live:
         drawn = [choice.position for choice in session.ahead()]
         order = list(dict.fromkeys([*drawn, *range(len(pool))]))
-        await check_models(oracle, pool, order)
+        await check_outputs(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
     if terms.controls_of is not None:

@@ -194,6 +194,7 @@ async def planned(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
     await look_up(prepared, sources, every)
+    sources.forget_failures()
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]

@@ -10,6 +10,8 @@ from support.systems import ScriptedSystem, run_live
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Output
+from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.judges.scripted import ScriptedJudge
 
@@ -58,3 +60,40 @@ def test_outputs_and_verdicts_are_booked_apart():
         10, a=ScriptedSystem(cost_p=3), b=ScriptedSystem(cost_p=4, model="b"), judge=judge
     ).spend
     assert (spend.outputs_p, spend.now_p) == (70, 70 + 2 * len(judge.calls))
+
+
+def failing_on(items):
+    """Fails by itself on these items."""
+    return lambda call: Output(None, "no key") if call.item.id in items else Output("an answer")
+
+
+def test_a_mended_system_is_asked_again_where_it_failed_too_often(tmp_path):
+    broken = ScriptedSystem(failing_on({f"item-{n}" for n in range(0, 40, 2)}), lasts=False)
+    stuck = run_live(b=broken, ledger=tmp_path / "l.sqlite")
+    assert stuck.outcome.stop.kind is StopKind.SYSTEM_FAILED
+    mended = ScriptedSystem(lasts=False)
+    done = run_live(b=mended, ledger=tmp_path / "l.sqlite")
+    (gave,) = done.generated
+    assert (done.outcome.asked, gave.failed) == (40, 0)
+    assert gave.remembered == 40 - len(mended.calls) > 0, "what it gave is kept"
+    again = ScriptedSystem(lasts=False)
+    assert run_live(b=again, ledger=tmp_path / "l.sqlite").generated[0].failed == 0
+    assert again.calls == []
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_few_failures_stay_so_that_no_second_sample_takes_their_place(tmp_path, lasts):
+    system = ScriptedSystem(failing_on({"item-3"}), lasts=lasts)
+    for most in (20, 40):
+        found = run_live(b=system, ledger=tmp_path / "l.sqlite", limits=Limits(most, most))
+    assert found.generated[0].failed == 1
+    assert len(system.calls) == len(set(system.calls)) == 40
+
+
+def test_a_failed_system_whose_outputs_last_needs_another_version(tmp_path):
+    broken = ScriptedSystem(lambda call: Output(None, "no key"))
+    for _ in range(2):
+        stop = run_live(b=broken, ledger=tmp_path / "l.sqlite").outcome.stop
+    assert stop.kind is StopKind.SYSTEM_FAILED
+    assert "once that is fixed, `system=b.version=TEXT` has it asked anew" in stop.sentence
+    assert len(broken.calls) == len(set(broken.calls))
