@@ -171,7 +171,7 @@ class Sources:
             return None
         said = "; ".join(f"{name} gave no output: {reason}" for name, reason in why.items())
         if self._terms.missing_abstains:
-            return Abstention(said)
+            return Abstention(said, of_system=True)
         if len(why) == len(query.systems):
             return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
         return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)

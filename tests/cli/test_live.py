@@ -418,13 +418,6 @@ def test_a_system_that_does_not_answer_is_named(server):
     assert f"the system {LIVE} failed" in done.stderr
 
 
-def test_transport_failures_are_abstentions_that_name_the_system(server):
-    systems_say(server, lambda request, n: Response(200, b"not json"))
-    done = judgeloop(*comparison(server))
-    assert done.exit_code == 4
-    assert LIVE in done.stderr
-
-
 def selection(server, *systems, price="1,10"):
     live = [name for name in systems if "/" in name]
     items = [

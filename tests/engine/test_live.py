@@ -10,7 +10,7 @@ from support.systems import ScriptedSystem, run_live
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Output
+from judgeloop.core.records import Abstention, Output
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.judges.scripted import ScriptedJudge
@@ -28,6 +28,27 @@ def test_attempts_of_systems_that_brought_no_output_are_no_judging():
     spend = run_live(b=system, judge=judge, concurrency=1).spend
     assert judge.calls == []
     assert spend.outputs_p == spend.now_p == 5 * len(system.calls) > 0
+
+
+def test_transport_failures_name_the_system_and_not_the_judge():
+    stop = run_live(b=ScriptedSystem(billed_failure), concurrency=1).outcome.stop
+    assert stop.kind is StopKind.SYSTEM_FAILED
+    assert stop.sentence == (
+        "there is no verdict on 2 of 2 items, more than 5%; the last reason: b gave no output: failed: "
+        "the stream ended early"
+    )
+
+
+def test_a_judge_that_fails_beside_a_system_is_not_passed_over():
+    def at_first(call):
+        return billed_failure(call) if call.item.id == first else Output("an answer")
+
+    position = run_live(b=ScriptedSystem()).outcome.labels[0].choice.position
+    first = f"item-{position}"
+    judge = ScriptedJudge(lambda call: Abstention("cannot read it"))
+    stop = run_live(b=ScriptedSystem(at_first), judge=judge, concurrency=1).outcome.stop
+    assert stop.kind is StopKind.ABSTENTIONS
+    assert stop.sentence.startswith("there is no verdict on 2 of 2 items")
 
 
 def test_a_cost_above_its_maximum_is_the_systems():
