@@ -32,9 +32,9 @@ UNFINISHED = {
     StopKind.DRY_RUN,
 }
 
-# After so many items it is looked whether a system fails too often, or is another one. The number
-# does not depend on concurrency.
-AT_ONCE = 64
+# After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
+# then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.
+FIRST, MOST = 8, 64
 
 
 async def drive(
@@ -93,12 +93,13 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     while choices:
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
-        for begin in range(0, len(queries), AT_ONCE if pool.live else len(queries)):
-            some = queries[begin:][: AT_ONCE if pool.live else None]
+        wrong, begin = None, 0
+        while begin == len(told) < len(queries) and not (wrong or state.reason):
+            most = min(MOST, FIRST + session.asked + begin) if pool.live else len(queries)
+            some = queries[begin : begin + most]
             told += await answers(oracle, some, before=begin)
             wrong = oracle.sources.wrong(some, state.terms.max_failed)
-            if wrong or state.reason or len(told) < begin + len(some):
-                break
+            begin += len(some)
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()

@@ -111,6 +111,17 @@ def test_few_failures_stay_so_that_no_second_sample_takes_their_place(tmp_path, 
     assert len(system.calls) == len(set(system.calls)) == 40
 
 
+@pytest.mark.parametrize("concurrency", [1, 64])
+@pytest.mark.parametrize("good", [0, 8, 24, 56, 120])
+def test_a_system_that_breaks_is_found_after_8_16_32_or_64_items(good, concurrency):
+    def script(call):
+        return Output("an answer") if len(system.calls) <= good else Output(None, "no key")
+
+    system = ScriptedSystem(script)
+    run_live(200, b=system, concurrency=concurrency)
+    assert len(system.calls) == {0: 8, 8: 24, 24: 56, 56: 120, 120: 184}[good]
+
+
 def test_a_failed_system_whose_outputs_last_needs_another_version(tmp_path):
     broken = ScriptedSystem(lambda call: Output(None, "no key"))
     for _ in range(2):
