@@ -294,7 +294,7 @@ def setup_of(
 ) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
-    prompt = prepared.inputs.prompt
+    prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return Setup(
@@ -316,8 +316,8 @@ def setup_of(
         required_winner=required_winner(config, prepared.pool.systems),
         controlled=config.controlled,
         fail_on_warning=config.fail_on_warning,
-        old_prices=old_prices(judges, today()),
-        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
+        old_prices=old_prices((*judges, *systems), today()),
+        prices=price_sentence(judges, systems),
         tier=_tiers(judges),
         asked_anew=_asked_anew(config),
         about=prepared.population,
