@@ -357,7 +357,7 @@ def test_a_reported_cost_is_booked_and_one_above_the_maximum_stops_the_run(serve
     assert one["usd"] == pytest.approx(0.001 * one["asked"])
     dear = judgeloop(*comparison(server, function(source % 0.003, "dear"), cost="0.002"))
     assert dear.exit_code == 4
-    assert "charged $0.0030 for a call, more than the worst case of $0.0020" in re.sub(
+    assert "a call cost $0.0030, more than the worst case of $0.0020; no budget" in re.sub(
         r"\s+", " ", dear.stderr
     )
 
