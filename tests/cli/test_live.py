@@ -321,6 +321,27 @@ def test_a_path_that_looks_like_a_system_is_given_with_a_dot(server):
     assert result_of(*base[:2], "./openai/better", *items)["generated"] == []
 
 
+@pytest.mark.parametrize("name", ["gpt-5-mini", "gpt-4.1", "mistral/large"])
+def test_a_name_without_a_provider_is_told_the_forms(server, name):
+    done = judgeloop(
+        *comparison(server, "old.jsonl", "openai/x")[:2], name, "--judge", "metric:rouge2"
+    )
+    assert done.exit_code == 2
+    said = re.sub(r"\s+", " ", done.stderr)
+    assert (
+        f"{name}: there is no such file; expected a file or openai/MODEL, anthropic/MODEL" in said
+    )
+
+
+@pytest.mark.parametrize("more", [[], ["--items", "items.jsonl"]])
+def test_where_a_model_and_a_file_have_one_name_an_error_says_how_to_name_the_file(server, more):
+    Path("openai").mkdir()
+    write_outputs(Path("openai/mine.jsonl"), "good")
+    done = judgeloop("compare", "old.jsonl", "openai/mine.jsonl", *judged_by(server), *more)
+    assert (done.exit_code, server.requests) == (2, [])
+    assert "for the file of this name, give ./openai/mine.jsonl" in re.sub(r"\s+", " ", done.stderr)
+
+
 def test_a_settings_file_that_the_caller_names_may_hold_options(server):
     Path("mine.toml").write_text(
         f'[systems."{LIVE}"]\nbase-url = "{server.url}"\nprice = "1,10"\nversion = "1"\n'
