@@ -38,6 +38,20 @@ def test_all_outputs_are_asked_for_and_written_in_the_order_of_the_items(server)
     assert f"{ITEMS} outputs of {LIVE}, {ITEMS} asked for now ($0.018)" in done.stderr
 
 
+def test_the_other_columns_of_the_items_stay_so_that_a_prompt_may_read_them(server):
+    more = {"context": {"n": 1}, "error": "none", "instruction": "x", "question_id": 7}
+    rows = [{**json.loads(line), **more} for line in Path("items.jsonl").read_text().splitlines()]
+    Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert judgeloop(*generation(server)).exit_code == 0
+    assert rows_of()[3] == rows[3] | {"output": "good 3"}
+    Path("other.toml").write_text('model = "openai/plain"\nprompt = "{{prompt}} {{context}}"\n')
+    sent = len(server.requests)
+    flags = [*judged_by(server), *system_flags(server, "other.toml")]
+    result = result_of("compare", OUT, "other.toml", "--items", OUT, *flags, "--max-judgments", 5)
+    assert result["judged"] == 5
+    assert server.requests[sent]["messages"][-1]["content"].endswith('? {"n": 1}')
+
+
 def test_what_is_known_is_written_for_nothing(server):
     assert judgeloop(*generation(server, "--first", 10)).exit_code == 0
     assert len(rows_of()) == len(server.requests) == 10
