@@ -146,8 +146,7 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
-            asked_now = finished.spend.attempts or terms.offline
-            kept = None if asked_now else reader.result(terms.run_id)
+            kept = None if finished.spend.attempts else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
