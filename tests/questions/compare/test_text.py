@@ -67,6 +67,13 @@ def codes(notes):
             ),
         ),
         (
+            undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
+            (
+                "No winner yet between small and large on these 100 items: nothing answers: is the server "
+                "running."
+            ),
+        ),
+        (
             make_result(required_winner="small"),
             "FAILED: small was required, and large is better than small on these 100 items.",
         ),
