@@ -261,8 +261,10 @@ def _generated(one: Generated, result: RunResult) -> str:
 def _other_end(one: Generated) -> str:
     """Return what it would change to treat items without an output in the other way."""
     if one.lost:
-        return f" ({one.lost:,} lost for that; left out, its rivals have {one.lost:,} wins fewer)"
-    return f" (left out; as lost, its rivals have {one.spared:,} wins more)" if one.spared else ""
+        wins = count(one.lost, "win")
+        return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"
+    wins = count(one.spared, "win")
+    return f" (left out; were they lost, its rivals would have {wins} more)" if one.spared else ""
 
 
 def _asked(one: Generated, result: RunResult) -> str:

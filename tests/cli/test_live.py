@@ -172,7 +172,7 @@ def test_who_gives_no_output_has_lost_the_item(server):
     (one, _) = result["generated"]
     assert one["failed"] == one["lost"] == result["judged"]
     said = re.sub(r"\s+", " ", judgeloop(*comparison(server, *TWO, *flags)).stdout)
-    assert f"left out, its rivals have {one['lost']} wins fewer" in said
+    assert f"without these items, its rivals have {one['lost']} wins fewer" in said
     assert not [one for one in server.requests if "response_format" in one], "no judge is asked"
 
 
