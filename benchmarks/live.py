@@ -104,6 +104,7 @@ class LiveSystem:
     pair: Pair
     asked: list[int] = field(default_factory=list)
     priced = lasts = True
+    label = typed = "recorded"
     limit_is_default = False
     timeout_s, at_once = 60.0, None
     longest_bytes = likely_bytes = 4_000

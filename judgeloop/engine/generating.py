@@ -239,34 +239,32 @@ class Sources:
         for query in queries:
             for ask in self.asks(query):
                 self._count(ask)
-        for name, seen in self._seen.items():
-            of = max(ABSTENTION_GRACE, seen.asked)
-            if seen.failed > most_failed * of:
-                why = (
-                    f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
-                    f"{most_failed:.0%}; the last reason: {seen.why}{self._once_fixed(name)}"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-            if seen.moved:
-                why = (
-                    f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
-                    f"two models are not compared as those of one. Give `system={name}.version=TEXT` to "
-                    "begin anew"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-            if seen.cut > MOST_CUT * of and self.systems[name].limit_is_default:
-                why = (
-                    f"the default limit of tokens cut {seen.cut:,} of {seen.asked:,} outputs of "
-                    f"{name}; say how long they may be: `system={name}.max-tokens=NUMBER`"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-        return None
+        found = (self._wrong_with(name, most_failed) for name in self._seen)
+        why = next(filter(None, found), None)
+        return None if why is None else StopReason(StopKind.SYSTEM_FAILED, why)
 
-    def _once_fixed(self, name: str) -> str:
-        """Return what a system takes whose failures are remembered, as the end of a sentence."""
-        if not self.systems[name].lasts:
-            return ""
-        return f"; once that is fixed, `system={name}.version=TEXT` has it asked anew"
+    def _wrong_with(self, name: str, most_failed: float) -> str:
+        """Return why the run cannot go on with a system; empty if it can."""
+        system, seen = self.systems[name], self._seen[name]
+        of = max(ABSTENTION_GRACE, seen.asked)
+        if seen.failed > most_failed * of:
+            anew = f"; once that is fixed, `system={system.typed}.version=TEXT` has it asked anew"
+            return (
+                f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
+                f"{most_failed:.0%}; the last reason: {seen.why}{anew if system.lasts else ''}"
+            )
+        if seen.moved:
+            return (
+                f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
+                f"two models are not compared as those of one. Give `system={system.typed}.version=TEXT` "
+                "to begin anew"
+            )
+        if seen.cut > MOST_CUT * of and system.limit_is_default:
+            return (
+                f"the default limit of tokens cut {seen.cut:,} of {seen.asked:,} outputs of "
+                f"{name}; say how long they may be: `system={system.typed}.max-tokens=NUMBER`"
+            )
+        return ""
 
     def _count(self, ask: OutputAsk) -> None:
         output, seen = self._known.get(ask.key), self._seen[ask.system]

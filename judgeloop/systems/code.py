@@ -46,7 +46,7 @@ class CodeSystem(ABC):
                 f"`system {options.name}`: what may a call cost? Give it in dollars: "
                 f"`system={options.name}.max-cost=0.02`, or `system={options.name}.max-cost=0` if it is free"
             )
-        self.label = options.name
+        self.label = self.typed = options.name
         self.at_once = options.concurrency or 1
         self.lasts = options.version is not None
         self.limit_s = options.timeout_s or TIMEOUT_S

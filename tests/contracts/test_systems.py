@@ -161,6 +161,7 @@ def test_an_error_of_transport_is_no_output(chat_server, kind):
 def test_it_promises_all_that_a_run_asks_of_a_system(chat_server, kind):
     one = system(chat_server, kind)
     assert one.label == {"toml": "system"}.get(kind, name_of(kind))
+    assert one.typed == name_of(kind)
     assert one.at_once == (1 if kind in CODE else None)
     assert (one.timeout_s is None) == (kind in CODE), "code keeps to its own time limit"
     assert 0 < one.likely_bytes <= one.longest_bytes

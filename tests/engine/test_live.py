@@ -127,5 +127,5 @@ def test_a_failed_system_whose_outputs_last_needs_another_version(tmp_path):
     for _ in range(2):
         stop = run_live(b=broken, ledger=tmp_path / "l.sqlite").outcome.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
-    assert "once that is fixed, `system=b.version=TEXT` has it asked anew" in stop.sentence
+    assert "once that is fixed, `system=b.toml.version=TEXT` has it asked anew" in stop.sentence
     assert len(broken.calls) == len(set(broken.calls))

@@ -31,7 +31,7 @@ class ScriptedSystem:
     at_once: int | None = None
     model: str = "system"
     calls: list[str] = field(default_factory=list)
-    label = "scripted"
+    label, typed = "scripted", "b.toml"
     priced = True
     timeout_s = None
     longest_bytes = likely_bytes = 100
