@@ -243,6 +243,22 @@ def test_nothing_is_sent_that_was_not_asked_for(server):
     assert generated(server)[0]["max_tokens"] == 4096
 
 
+def test_the_limit_of_tokens_is_learned_for_judges_and_never_for_systems(server):
+    every = ["JUDGELOOP_MIN_JUDGMENTS=30"]
+    result_of(*comparison(server, "old.jsonl", LIVE, *every))
+    asked = len(server.requests)
+    write_items(Path("items.jsonl"), 2 * ITEMS)
+    write_outputs(Path("old.jsonl"), items=2 * ITEMS)
+    result_of(*comparison(server, "old.jsonl", LIVE, *every))
+    judged = [
+        {one["max_tokens"] for one in some if "response_format" in one}
+        for some in (server.requests[:asked], server.requests[asked:])
+    ]
+    assert max(judged[1]) < min(judged[0])
+    assert {one["max_tokens"] for one in generated(server)} == {4096}
+    assert len(generated(server)) > ITEMS
+
+
 def test_conversations_reach_systems_as_messages(server):
     turns = [
         {"role": "system", "content": "Be brief."},

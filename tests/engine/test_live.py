@@ -18,6 +18,14 @@ from judgeloop.judges.scripted import ScriptedJudge
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 
+ALL = frozenset(f"item-{n}" for n in range(40))
+
+
+def failing_on(items):
+    """Fails by itself on these items."""
+    return lambda call: Output(None, "no key") if call.item.id in items else Output("an answer")
+
+
 def billed_failure(call):
     raise JudgeError(ErrorKind.RETRY, "the stream ended early", billed=True)
 
@@ -37,6 +45,42 @@ def test_transport_failures_name_the_system_and_not_the_judge():
         "there is no verdict on 2 of 2 items, more than 5%; the last reason: b gave no output: failed: "
         "the stream ended early"
     )
+
+
+def test_where_both_systems_fail_it_is_a_tie_and_no_judge_is_asked():
+    judge = ScriptedJudge(script_from([1.0] * 40))
+    first, second = (ScriptedSystem(failing_on(ALL), model=name) for name in "ab")
+    tally = run_live(a=first, b=second, judge=judge, max_failed=1.0).outcome.estimate.tally
+    assert (tally.ties, tally.wins, judge.calls) == (40, (0, 0), [])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_judge_and_a_system_at_one_server_share_its_pace(shared):
+    now, most = 0, 0
+
+    async def asked(reply):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.002)
+        now -= 1
+        return await reply
+
+    class OfAServer(ScriptedSystem):
+        server = ("http://one", "key")
+
+        async def answer(self, call):
+            return await asked(super().answer(call))
+
+    class JudgeOfAServer(ScriptedJudge):
+        server = ("http://one", "key" if shared else "another key")
+
+        async def judge(self, call):
+            return await asked(super().judge(call))
+
+    run_live(b=OfAServer(), judge=JudgeOfAServer(script_from([1.0, 0.0] * 20)), concurrency=2)
+    assert (most == 2) is shared
+    assert most <= 4
 
 
 def test_a_judge_that_fails_beside_a_system_is_not_passed_over():
@@ -81,11 +125,6 @@ def test_outputs_and_verdicts_are_booked_apart():
         10, a=ScriptedSystem(cost_p=3), b=ScriptedSystem(cost_p=4, model="b"), judge=judge
     ).spend
     assert (spend.outputs_p, spend.now_p) == (70, 70 + 2 * len(judge.calls))
-
-
-def failing_on(items):
-    """Fails by itself on these items."""
-    return lambda call: Output(None, "no key") if call.item.id in items else Output("an answer")
 
 
 def test_a_mended_system_is_asked_again_where_it_failed_too_often(tmp_path):
