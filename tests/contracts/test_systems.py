@@ -117,7 +117,9 @@ def test_the_output_is_the_text_as_it_is_within_its_quote(chat_server, kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_it_is_told_of_an_item_only_what_its_key_covers(chat_server, kind):
     answered(chat_server, kind, reply(kind, "x"))
-    sent = json.dumps(chat_server.requests[-1])
+    asked = chat_server.requests[-1]
+    assert asked.keys() - {"service_tier"} == {"model", "messages", "max_tokens"}
+    sent = json.dumps(asked)
     assert "the prompt" in sent
     assert not [word for word in (*SECRETS.values(), "the id") if word in sent]
     assert system(chat_server, kind).sent(CALL.item) == [("user", "the prompt")]
@@ -285,9 +287,3 @@ def test_every_key_of_a_description_is_in_the_table():
 def test_a_description_of_a_model_alone_shares_outputs_with_the_model():
     Path("system.toml").write_text('model = "openai/m"\n')
     assert keys_of("system.toml", OF_MODEL)[1] == keys_of("openai/m", OF_MODEL)[1]
-
-
-def test_outputs_of_another_seed_budget_or_judge_have_the_same_key(chat_server):
-    one = system(chat_server, "openai", version="1")
-    assert one.lasts
-    assert not system(chat_server, "openai").lasts, "a server of one's own says nothing"

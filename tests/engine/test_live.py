@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from support.driving import script_from
@@ -10,10 +11,11 @@ from support.systems import ScriptedSystem, run_live
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Output
+from judgeloop.core.records import Abstention, Output, Quote
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.providers.redaction import MASK
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -81,6 +83,107 @@ def test_a_judge_and_a_system_at_one_server_share_its_pace(shared):
     run_live(b=OfAServer(), judge=JudgeOfAServer(script_from([1.0, 0.0] * 20)), concurrency=2)
     assert (most == 2) is shared
     assert most <= 4
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_code_runs_as_many_at_a_time_as_its_caller_says(at_once):
+    now, most = 0, 0
+
+    class Counting(ScriptedSystem):
+        async def answer(self, call):
+            nonlocal now, most
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.002)
+            now -= 1
+            return await super().answer(call)
+
+    run_live(b=Counting(at_once=at_once), concurrency=8)
+    assert most == at_once
+
+
+@pytest.mark.parametrize("abstains", [False, True])
+def test_who_gives_no_output_has_lost_the_item_or_it_is_left_out(abstains):
+    judge, failing = ScriptedJudge(script_from([1.0] * 40)), ScriptedSystem(failing_on(ALL))
+    found = run_live(
+        b=failing, judge=judge, max_failed=1.0, missing_abstains=abstains,
+        limits=Limits(40, 40, 1.0),
+    )  # fmt: skip
+    (gave,), tally = found.generated, found.outcome.estimate.tally
+    assert judge.calls == []
+    assert (gave.failed, gave.lost, gave.spared) == ((40, 0, 40) if abstains else (40, 40, 0))
+    assert (tally.wins, tally.abstentions) == (((0, 0), 40) if abstains else ((40, 0), 0))
+
+
+def test_text_that_arrived_is_judged_however_it_is_and_counted():
+    given = {
+        "item-1": Output("half", cut=True),
+        "item-2": Output(" "),
+        "item-3": Output("<think>hm</think>good"),
+        "item-4": Output(f"the key is {MASK}"),
+    }
+    judge = ScriptedJudge(script_from([1.0] * 40), order_matters=False)
+    system = ScriptedSystem(lambda call: given.get(call.item.id, Output("plain")))
+    (gave,) = run_live(b=system, judge=judge).generated
+    assert len(judge.calls) == 40
+    assert (gave.cut, gave.empty, gave.thoughts, gave.masked, gave.failed) == (1, 1, 1, 1, 0)
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(default):
+    system = ScriptedSystem(lambda call: Output("half", cut=True), limit_is_default=default)
+    stop = run_live(b=system).outcome.stop
+    assert (stop.kind is StopKind.SYSTEM_FAILED) is default
+    assert ("`system=b.toml.max-tokens=NUMBER`" in stop.sentence) is default
+
+
+def test_a_system_whose_model_changes_within_a_run_stops_it():
+    models = ["m-1"] * 3 + ["m-2"] * 40
+    system = ScriptedSystem(lambda call: Output("good", model=models[len(system.calls)]))
+    stop = run_live(b=system, concurrency=1).outcome.stop
+    assert stop.kind is StopKind.SYSTEM_FAILED
+    assert "the server of b answered as m-1, and then as m-2" in stop.sentence
+    assert "`system=b.toml.version=TEXT`" in stop.sentence
+
+
+def test_items_too_long_to_be_judged_are_counted_by_the_system_of_the_longest_text():
+    long = ScriptedSystem(lambda call: Output("x" * (900 if call.item.id < "item-2" else 9)))
+    limits = Limits(40, 40, 1.0)
+    gave = run_live(
+        a=long, b=ScriptedSystem(model="b"), limits=limits, max_item_bytes=500
+    ).generated
+    assert [one.too_long for one in gave] == [12, 0]  # item-0, item-1, and item-10 to item-19
+
+
+class ByTheByte(ScriptedJudge):
+    """A judge whose calls cost a picodollar a byte of the outputs."""
+
+    def quote(self, call):
+        size = sum(map(len, call.outputs))
+        return Quote(size, size)
+
+    async def judge(self, call):
+        return replace(await super().judge(call), cost_p=self.quote(call).cost_p)
+
+
+@pytest.mark.parametrize(("budget_p", "concurrency"), [(300, 8), (1_000, 1), (1_800, 8)])
+def test_no_budget_is_exceeded_by_outputs_longer_than_the_earmark(tmp_path, budget_p, concurrency):
+    system = ScriptedSystem(
+        lambda call: Output("x" * (9 if len(system.calls) % 3 else 900)), cost_p=20
+    )
+    judge = ByTheByte(script_from([1.0, 0.0] * 20))
+    given = {
+        "b": system,
+        "judge": judge,
+        "ledger": tmp_path / "l.sqlite",
+        "concurrency": concurrency,
+    }
+    found = run_live(**given, budget_p=budget_p)
+    assert found.outcome.stop.kind is StopKind.BUDGET
+    assert found.spend.run_p <= budget_p
+    more = run_live(**given)
+    assert len(system.calls) == len(set(system.calls)) == 40, "all outputs stayed in the ledger"
+    assert more.outcome.asked == 40
 
 
 def test_a_judge_that_fails_beside_a_system_is_not_passed_over():
