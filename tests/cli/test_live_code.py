@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.code import command, function
 from support.commandline import judged_by, judgeloop, result_of
-from support.live import ITEMS, write_items, write_outputs
+from support.live import ITEMS
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import InputError
@@ -21,15 +21,7 @@ from judgeloop.core.errors import InputError
 ECHO = "import sys\nprint('good', sys.stdin.read())\n"
 
 
-@pytest.fixture(autouse=True)
-def _files(monkeypatch):
-    write_items(Path("items.jsonl"))
-    write_outputs(Path("old.jsonl"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("files", "own_modules")
 
 
 def comparison(server, system, *more, cost="0"):

@@ -114,12 +114,6 @@ def test_what_was_decided_earlier_says_when(server):
     assert f"decided earlier, on {today}" in plan
 
 
-def test_a_date_that_is_none_is_refused(server):
-    done = judgeloop(*comparison(server, "--system", f"{LIVE}.outputs-since=yesterday"))
-    assert (done.exit_code, server.requests) == (2, [])
-    assert "expected a date such as 2026-11-23, or today" in re.sub(r"\s+", " ", done.stderr)
-
-
 @pytest.mark.processes
 def test_two_processes_that_want_one_output_pay_for_one(server):
     def respond(request, n):

@@ -23,6 +23,7 @@ from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.description import KEYS_OF_FILE
 from judgeloop.systems.options import KEYS, OF_ALL, options_of
 
+pytestmark = pytest.mark.usefixtures("own_modules")
 SECRETS = {"reference": "the reference", "group": "the group"}
 CALL = Call(Item("the id", "the prompt", *SECRETS.values()), ("s",), ())
 MODELS = ("openai", "anthropic", "vllm", "toml")
@@ -72,14 +73,6 @@ def system(server, kind, **given):
     environment = {"MINE": "key-of-mine-1234", "PATH": os.environ["PATH"]}
     options = options_of(entries, [name], environment, allow_plugins=True)
     return make_system(name, options[name])
-
-
-@pytest.fixture(autouse=True)
-def _modules(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield
-    sys.modules.pop("own_contract", None)
 
 
 def reply(kind, words, *, ended="stop"):

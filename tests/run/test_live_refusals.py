@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,14 +29,9 @@ GIVEN = {"items": "items.jsonl", "judge": ("openai/judge",), "judge_price": "1,1
 
 
 @pytest.fixture(autouse=True)
-def _files(monkeypatch):
+def _files(own_modules):
     write_items(Path("items.jsonl"))
     write_outputs(Path("old.jsonl"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
 
 
 def prepared(second=LIVE, *system, first="old.jsonl", **more):

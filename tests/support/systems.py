@@ -9,13 +9,11 @@ from typing import Any
 
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.ledger.sqlite import SqliteLedger
-from support.driving import AT_ONCE, script_from
-from support.pools import make_pool, make_session
+from support.driving import AT_ONCE, run, script_from
+from support.pools import make_pool
 
 
 @dataclass
@@ -60,32 +58,25 @@ class ScriptedSystem:
 
 def run_live(
     items: int = 40,
-    ledger: Any = ":memory:",
     judge: ScriptedJudge | None = None,
     limits: Limits | None = None,
+    ledger: Any = ":memory:",
     interruption: Any = None,
-    **systems: ScriptedSystem | Any,
+    **more: Any,
 ) -> Finished[Any]:
     """Compare `a` and `b`, of which those given answer live; the other names are terms of the run."""
-    live = {name: systems.pop(name) for name in ("a", "b") if name in systems}
-    terms = Terms("run", **({"policy": AT_ONCE} | systems))
-
-    async def story() -> Finished[Any]:
-        book, pool = SqliteLedger(ledger), make_pool(items)
-        texts = zip(pool.systems, pool.outputs, strict=True)
-        outputs = tuple(("",) * items if name in live else own for name, own in texts)
-        places = tuple(place for place, name in enumerate(pool.systems) if name in live)
-        try:
-            return await drive(
-                make_session(items, limits=limits or Limits(items, items)),
-                replace(pool, outputs=outputs, live=places),
-                judge or ScriptedJudge(script_from([1.0] * items)),
-                book,
-                terms,
-                systems=live,
-                interruption=interruption,
-            )
-        finally:
-            await book.aclose()
-
-    return asyncio.run(story())
+    pool = make_pool(items)
+    live = {name: more.pop(name) for name in pool.systems if name in more}
+    texts = zip(pool.systems, pool.outputs, strict=True)
+    outputs = tuple(("",) * items if name in live else own for name, own in texts)
+    places = tuple(place for place, name in enumerate(pool.systems) if name in live)
+    return run(
+        judge or ScriptedJudge(script_from([1.0] * items)),
+        items=items,
+        pool=replace(pool, outputs=outputs, live=places),
+        terms=Terms("run", **({"policy": AT_ONCE} | more)),
+        ledger=ledger,
+        interruption=interruption,
+        systems=live,
+        limits=limits or Limits(items, items),
+    )

@@ -9,6 +9,8 @@ from support.code import ITEM, answered, function, made
 
 from judgeloop.core.records import Call, Item
 
+pytestmark = pytest.mark.usefixtures("own_modules")
+
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_it_gets_the_prompt(kind):
