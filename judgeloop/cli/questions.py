@@ -7,6 +7,7 @@ the command runs.
 from __future__ import annotations
 
 import enum
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
 
@@ -56,14 +57,16 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(result.page, columns())
+        render_short(result.page, columns(), paint)
         if form is Form.SHORT
-        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(
+            result.page, files=", ".join(map(str, files)) or None, width=columns(), paint=paint
+        )
     )
     return f"{text}\n"
 
 
-FEW = 2  # systems that the opening line of a log names
+FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
 EXITS = (
@@ -107,18 +110,13 @@ class Asking:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page, labels=labels)
 
-    def repeatable(self, result: Any, read: Read, config: Any) -> Any:
-        """Return a result whose page says what was typed, and which files were read."""
-        from judgeloop.cli.typed import again
-
-        board = result.page.board
-        files = [path for path in config.files_read() if path != config.ledger]
-        board = replace(board, again=again(board.again, files, read.environment))
-        return replace(result, page=replace(result.page, board=board))
-
     def whole(self, ready: Any, result: Any, read: Read) -> Any:
         """Return a result with flags for settings, what was typed, and the texts of its items."""
-        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+        from judgeloop.run.again import masked, repeatable
+
+        typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
+        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
+        return ready.with_texts(result)
 
     def invoked(
         self,
@@ -201,10 +199,13 @@ class Asking:
         most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
-        named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
+        named = [shortened(name, LONGEST_NAME) for name in systems[:MOST_NAMED]]
+        more = len(systems) - len(named)
+        between = " and " if len(systems) <= FEW else ", "
+        asked = f"{between.join(named)}{f' and {more} more' if more else ''}"
         judges = " + ".join(judge.identity.name for judge in ready.judges)
         return Watched(
-            f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
+            f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
             most,
