@@ -33,7 +33,7 @@ import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
-from judgeloop.core.protocols import Believer, Estimator, Further, Selector, StoppingRule, T
+from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
@@ -78,11 +78,13 @@ class Session(Generic[T]):
         limits: Limits,
         rng: np.random.Generator,
         lookahead: int = 0,
+        check: Check[T] | None = None,
         further: Further | None = None,
     ) -> None:
         """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
 
-        `further` says what is asked after the decision; it needs uniform random draws, too.
+        `check` may end the run where the rule does not. `further` says what is asked after the decision;
+        it needs uniform random draws, too.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
@@ -98,6 +100,7 @@ class Session(Generic[T]):
         self._selector = selector
         self._estimator = estimator
         self._rule = rule
+        self._check = check
         self._limits = limits
         self._rng = rng
         self._lookahead = lookahead
@@ -247,7 +250,8 @@ class Session(Generic[T]):
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
-        return self._rule.can_be_met(tally, queued.unknown)
+        looked_at = self._check is not None and self._check.looks(tally, queued.unknown)
+        return looked_at or self._rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -294,12 +298,13 @@ class Session(Generic[T]):
         return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
 
     def _settled(self, at_least: int | None = None) -> StopReason | None:
-        """Return the rule's reason to stop; None with fewer than `at_least` judgments."""
+        """Return why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
         tally = self._tally
         if min(len(self._active), tally.judged) < at_least:
             return None
-        return self._rule.reason_to_stop(tally)
+        stop = self._rule.reason_to_stop(tally)
+        return stop or (self._check.reason_to_stop(tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(

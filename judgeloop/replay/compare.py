@@ -267,7 +267,8 @@ def _until_met(
                 items=items,
                 selector=selector,
                 estimator=Preferences(),
-                rule=rule if give_up is None else GivingUp(rule, give_up, limit),
+                rule=rule,
+                check=None if give_up is None else GivingUp(rule, give_up, limit),
                 limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )

@@ -16,6 +16,7 @@ from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ControlTally, Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
+    Check,
     Estimator,
     Further,
     Judge,
@@ -85,12 +86,10 @@ def session_of(
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
     *,
+    check: Check[T] | None = None,
     further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed.
-
-    `further` says what is asked after the decision.
-    """
+    """Return the session of a run; `rng` is by default the generator of the seed."""
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -100,6 +99,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        check=check,
         further=further,
     )
 

@@ -35,7 +35,7 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.rule import PairRule
+from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
 from judgeloop.questions.compare.plan import with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
@@ -90,7 +90,8 @@ class Comparison(Prepared[CompareConfig]):
     """
 
     selector: SelectorRow
-    rule: PairRule
+    rule: Rule
+    check: GivingUp | None = None
     history: History | None = None
     instead: str | None = None
     recorded: RecordedScores | None = None
@@ -118,10 +119,8 @@ class Comparison(Prepared[CompareConfig]):
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
         if self.instead is None:
-            return (
-                " ".join(unlikely_to_pass(with_an_equal_system(self.rule.deciding), len(self.pool)))
-                or None
-            )
+            equal = with_an_equal_system(self.rule)
+            return " ".join(unlikely_to_pass(equal, len(self.pool))) or None
         return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
 
 
@@ -163,20 +162,24 @@ def prepare(
     calibrated = _calibrated(config, inputs, history) if config.rule_row.by_past else None
     if isinstance(calibrated, TooLittle):
         assert history is not None, "a rule that the past calibrates looks back"
+        rule = _rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs)
         return Comparison(
             config,
             inputs,
             run,
             selector=selector_row(QUESTION, SELECTORS[0]),
-            rule=_rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs),
+            rule=rule,
+            check=_giving_up(config, rule, inputs),
             instead=_instead(calibrated, config.rule, history),
         )
+    rule = _rule(config, config.rule_row, inputs, calibrated)
     return Comparison(
         config,
         inputs,
         run,
         selector=config.selector_row,
-        rule=_rule(config, config.rule_row, inputs, calibrated),
+        rule=rule,
+        check=_giving_up(config, rule, inputs),
         history=history,
     )
 
@@ -299,26 +302,29 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> PairRule:
-    """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
-
-    A threshold that was calibrated without giving up stays valid, because giving up only lowers
-    the number of winners named.
-    """
-    most = min(config.max_judgments, len(inputs.pool))
-    rule: PairRule = row.make(
+) -> Rule:
+    rule: Rule = row.make(
         Ingredients(
             risk=config.risk,
             items=inputs.items,
-            limit=most,
+            limit=_most(config, inputs),
             near=config.near_tie,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             threshold=None if calibrated is None else calibrated.threshold,
         )
     )
+    return rule
+
+
+def _giving_up(config: CompareConfig, rule: Rule, inputs: Inputs) -> GivingUp | None:
     if config.give_up is None:
-        return rule
-    return GivingUp(rule, config.give_up, most, sampled=inputs.population is not None)
+        return None
+    sampled = inputs.population is not None
+    return GivingUp(rule, config.give_up, _most(config, inputs), sampled=sampled)
+
+
+def _most(config: CompareConfig, inputs: Inputs) -> int:
+    return min(config.max_judgments, len(inputs.pool))
 
 
 def _calibrated(

@@ -79,7 +79,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments = judgments_to_decide(
-        comparison.rule.deciding,
+        comparison.rule,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), config.max_judgments) if over else outcome.asked,
@@ -92,7 +92,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
-    equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
+    equal = with_an_equal_system(comparison.rule, outcome.estimate.tally)
     groups = foreseen(comparison.groups, outcome.estimate.tally)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
@@ -111,8 +111,14 @@ def _compared(
 
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
-    selector, further = _selector(comparison), comparison.groups
-    return session_of(comparison, selector, estimator, comparison.rule, further=further)
+    return session_of(
+        comparison,
+        _selector(comparison),
+        estimator,
+        comparison.rule,
+        check=comparison.check,
+        further=comparison.groups,
+    )
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
@@ -158,15 +164,15 @@ def _prospects(comparison: Comparison) -> Prospects | None:
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
-    by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    rule, tally = comparison.rule, outcome.estimate.tally
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
-    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
-    ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    stronger = rule.stronger(tally) if isinstance(rule, ByTable) else None
+    ended = isinstance(rule, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.recorded is None and not ended:
-        more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
-        items = by_table.items_to_decide(tally) if sampled else None
-    elif isinstance(by_table, WithinGap) and not stronger:
-        more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
+        more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=sampled)
+        items = rule.items_to_decide(tally) if sampled else None
+    elif isinstance(rule, WithinGap) and not stronger:
+        more = more_to_decide(rule.beside, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
     result = result_of(
@@ -183,7 +189,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         stronger=stronger,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
-    result = replace(result, course=course_of(tally, by_table, names))
+    result = replace(result, course=course_of(tally, rule, names))
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
 
