@@ -68,7 +68,7 @@ class GivingUp:
         most = len(leads) - 1
         named = bisect_left(leads, True, hi=most, key=lambda lead: self.rule.is_met(at_limit(lead)))
         level = bisect_left(
-            leads, True, hi=named, key=lambda lead: self.rule.reason_to_stop(at_limit(lead)) is None
+            leads, True, hi=named, key=lambda lead: not self.rule.no_difference(at_limit(lead))
         )
         reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
         return max(0.0, 1 + reached - left)
