@@ -157,6 +157,10 @@ class Judge(Protocol):
         """False if a call costs money and judgeloop does not know the price."""
 
     @property
+    def booked(self) -> bool:
+        """False if all its verdicts are known beforehand, so that no ledger has to keep them."""
+
+    @property
     def by_hand(self) -> bool:
         """True for a human judge, who has no time limit and is given a whole round at once."""
 

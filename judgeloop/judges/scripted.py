@@ -30,6 +30,7 @@ class ScriptedJudge(BaseJudge):
     blind: bool = True
     priced: bool = True
     by_hand: bool = False
+    booked: bool = True
     model: str = "scripted"
     calls: list[Call] = field(default_factory=list)
 

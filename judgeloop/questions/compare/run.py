@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Finished, Spend, StopKind, Tally
+from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
-from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.history.comparisons import asked_before
-from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -58,11 +56,12 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
-    session = _session(comparison)
-    if comparison.recorded is not None:
-        return _result(comparison, _compared(comparison, session, comparison.recorded.judge))
     finished = await drive_session(
-        session, comparison, terms_of(comparison), interruption=interruption, observe=observe
+        _session(comparison),
+        comparison,
+        terms_of(comparison),
+        interruption=interruption,
+        observe=observe,
     )
     return _result(comparison, finished)
 
@@ -72,7 +71,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
     Asks no judge and spends nothing.
     """
-    if comparison.recorded is not None:
+    if not comparison.booked:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
     terms, pool, config = terms_of(comparison, offline=True), comparison.pool, comparison.config
     finished = await drive_session(_session(comparison), comparison, terms)
@@ -95,18 +94,6 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     equal = with_an_equal_system(comparison.rule, outcome.estimate.tally)
     groups = foreseen(comparison.groups, outcome.estimate.tally)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
-
-
-def _compared(
-    comparison: Comparison, session: Session[Tally], judge: RecordedJudge
-) -> Finished[Tally]:
-    """Compare the recorded scores of all items; nothing is booked."""
-    pool = comparison.pool
-    outcome = replay(
-        session,
-        lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
-    )
-    return Finished(outcome, Spend(), models=((),))
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
@@ -168,7 +155,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
     stronger = rule.stronger(tally) if isinstance(rule, ByTable) else None
     ended = isinstance(rule, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
-    if outcome.winner is None and comparison.recorded is None and not ended:
+    if outcome.winner is None and comparison.booked and not ended:
         more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=sampled)
         items = rule.items_to_decide(tally) if sampled else None
     elif isinstance(rule, WithinGap) and not stronger:
@@ -185,7 +172,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more_items=items,
         before=_asked_before(comparison),
         findings=None if groups is None else groups.findings(),
-        scores=comparison.recorded and comparison.recorded.scores,
+        scores=comparison.scores,
         stronger=stronger,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
@@ -223,12 +210,11 @@ def _options(comparison: Comparison) -> CompareOptions:
         by_group=config.by_group,
         max_flips=config.max_flips,
         give_up=config.give_up,
-        max_judgments=None if comparison.recorded else config.max_judgments,
+        max_judgments=config.max_judgments if comparison.booked else None,
     )
 
 
 def _data(comparison: Comparison) -> DataNotes:
     found = data_notes(comparison)
-    if comparison.recorded is None:
-        return found
-    return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
+    # Nobody reads the outputs beside recorded scores, which may be missing.
+    return found if comparison.booked else replace(found, empty={}, repeated={})

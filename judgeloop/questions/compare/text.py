@@ -59,12 +59,14 @@ def _groups(result: Result) -> tuple[Section, ...]:
     if result.options.by_group is None:
         return group_section(result.groups, f"By group, for {second}: counts, without a claim")
     risk = result.setup.risk_threshold
+    more = count(result.further, "further judgment")
+    without = "went to open groups; the winner, votes and gap above are without them"
+    further = f"{more} {without}. " if result.recorded is None else ""
     means = (
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
-        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
-        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
-        "the risk of the groups."
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "
+        "risk of the groups."
     )
     return (
         *group_section(result.groups, f"By group, for {second}"),

@@ -4,7 +4,6 @@ The settings that all questions share are in `settings/run_settings.py`.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
@@ -201,15 +200,6 @@ class EstimateConfig(RunSettings):
     def looks_at_confidence(self) -> bool:
         """Whether the selector or the proxy uses the system's confidence."""
         return Need.CONFIDENCE in self.selector_row.needs or self.proxy == BY_CONFIDENCE
-
-    def files_read(self) -> list[Path]:
-        """Return every file that the run reads, and its ledger."""
-        history = Path(self.history)
-        return [*super().files_read(), *([history] if history.is_file() else [])]
-
-    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the only question: a rating of the system."""
-        return [systems]
 
 
 def default_layer(row: SelectorRow) -> str:
