@@ -35,6 +35,24 @@ CLUSTERS: Form = {
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
+Confidence = Annotated[
+    str,
+    MinLen(1),
+    Setting(
+        "Field of the outputs that holds the system's confidence.",
+        shared.SELECTION,
+        Part.CONTENT,
+        shared.Found,
+    ),
+]
+ConfidenceBy = Annotated[
+    str,
+    one_of(CONFIDENCES),
+    shared.run_setting(
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
+        shared.SELECTION,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,24 +129,8 @@ class EstimateConfig(RunSettings):
             file_only=True,
         ),
     ] = ALLOCATIONS[0]
-    confidence: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Field of OUTPUTS that holds the system's confidence.",
-            shared.SELECTION,
-            Part.CONTENT,
-            shared.Found,
-        ),
-    ] = CONFIDENCE_FIELD
-    confidence_by: Annotated[
-        str,
-        one_of(CONFIDENCES),
-        shared.run_setting(
-            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-            shared.SELECTION,
-        ),
-    ] = CONFIDENCES[0]
+    confidence: Confidence = CONFIDENCE_FIELD
+    confidence_by: ConfidenceBy = CONFIDENCES[0]
     half_width: Annotated[
         float | None,
         Gt(0),
