@@ -7,24 +7,31 @@ the command runs.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import click
 
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
-from judgeloop.questions.question import Question
+from judgeloop.providers.redaction import MASK, redact
+from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
-    from judgeloop.cli.progress import Watched
-    from judgeloop.engine.state import Interruption
+    from judgeloop.engine.state import Interruption, Observe
+    from judgeloop.report.page import Section
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.prepared import Prepared
+    from judgeloop.settings.run_settings import RunSettings
     from judgeloop.settings.sources import Read
 
 
@@ -63,6 +70,16 @@ def shown_as(
     return f"{text}\n"
 
 
+# A variable with such a name may hold a secret, as may the user and the query of an address.
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
+# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures.
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
+    r"|(?<![\w/.])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
+)
+BLOCK = 1 << 20
+
 FEW = 2  # systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
@@ -91,28 +108,26 @@ def _help(question: Question[Any, Any, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Generic[C, P, R]):
     """The callback of a question's command."""
 
-    question: Question[Any, Any, Any]
+    question: Question[C, P, R]
 
-    def shown(self, result: Any, read: Read) -> Any:
+    def shown(self, result: R, read: Read) -> R:
         """Return a result whose page has flags for settings, and what files set."""
         page = page_as_flags(result.page)
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page)
 
-    def repeatable(self, result: Any, read: Read, config: Any) -> Any:
+    def repeatable(self, result: R, read: Read, config: RunSettings) -> R:
         """Return a result whose page says what was typed, and which files were read."""
-        from judgeloop.cli.typed import again
-
         board = result.page.board
         files = [path for path in config.files_read() if path != config.ledger]
         board = replace(board, again=again(board.again, files, read.environment))
         return replace(result, page=replace(result.page, board=board))
 
-    def whole(self, ready: Any, result: Any, read: Read) -> Any:
+    def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, what was typed, and the texts of its items."""
         return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
 
@@ -156,31 +171,30 @@ class Asking:
             self._show(ready, result, read, form=form, output=output)
             raise click.exceptions.Exit(result.exit_code)
 
-    def _run(self, ready: Any, *, watched: bool) -> Any:
+    def _run(self, ready: P, *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
         import asyncio
 
-        from judgeloop.cli.progress import watching
         from judgeloop.engine.state import Interruption, unobserved
 
         run = self.question.load().run
         if ready.booked:
             note_ledger(ready)
 
-        async def driven() -> Any:
+        async def driven() -> R:
             interruption = Interruption()
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption, observe=unobserved)
-            with watching(self._watched(ready)) as observe:
+            with self._watching(ready) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         with kept_for_the_result():
             return asyncio.run(driven())
 
-    def _watched(self, ready: Any) -> Watched:
-        """Return what to say of a run while it goes on."""
-        from judgeloop.cli.progress import Watched
+    def _watching(self, ready: P) -> AbstractContextManager[Observe[Any]]:
+        """Return a context that says how a run goes on."""
+        from judgeloop.cli.progress import watching
         from judgeloop.core.money import show_usd
         from judgeloop.report.words import count, shortened
 
@@ -190,7 +204,7 @@ class Asking:
         so_far = self.question.load().so_far
         named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
         judges = " + ".join(judge.identity.name for judge in ready.judges)
-        return Watched(
+        return watching(
             f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
@@ -199,7 +213,7 @@ class Asking:
             lambda tally, longest: so_far(tally, systems, longest),
         )
 
-    def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
+    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
         import asyncio
 
         from judgeloop.cli.files import json_text
@@ -212,9 +226,7 @@ class Asking:
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(
-        self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
-    ) -> None:
+    def _show(self, ready: P, result: R, read: Read, *, form: Form, output: Sequence[Path]) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.run.folder import folder_of
@@ -233,7 +245,7 @@ class Asking:
             write_outputs(output, result)
 
 
-def record(ready: Any, result: RunResult, read: Read) -> None:
+def record(ready: Prepared[Any], result: RunResult, read: Read) -> None:
     """Write the files of a run's folder, and keep the result in its ledger."""
     from judgeloop.cli.files import write_run
     from judgeloop.questions.stored import keep
@@ -259,7 +271,7 @@ def _check_dry_run() -> None:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 
-def _say_failure(result: Any) -> None:
+def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
     from judgeloop.report.sentences import cost, money
     from judgeloop.report.words import count
@@ -271,7 +283,7 @@ def _say_failure(result: Any) -> None:
         say(as_flags(note.message))
 
 
-def check_places(config: Any, output: Sequence[Path]) -> None:
+def check_places(config: RunSettings, output: Sequence[Path]) -> None:
     """Refuse files that cannot be written, before anything is spent.
 
     Raises:
@@ -323,3 +335,39 @@ def catch_signals(interruption: Interruption) -> None:
             loop.add_signal_handler(number, request)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(request))
+
+
+def again(known: Section | None, files: Iterable[Path], environment: Mapping[str, str]) -> Section:
+    """Return how to do it again: the command as it was typed, what is `known`, the files with hashes.
+
+    Secrets are masked.
+    """
+    from judgeloop.report.page import Section
+
+    typed = click.get_current_context().meta.get(TYPED, ())
+    command = (("command", visible(masked(shlex.join(["judgeloop", *typed]), environment))),)
+    read = tuple(
+        (visible(str(path)), f"sha256 {_digest(path)}") for path in files if path.is_file()
+    )
+    rows = known.rows if known else ()
+    return Section(known.heading if known else "How to do it again", (*command, *rows, *read))
+
+
+def masked(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text without the values of secret variables, parts of addresses, and likely keys.
+
+    >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
+    '--judge-base-url https://[masked key]@host/v1?[masked key]'
+    """
+    for name, value in environment.items():
+        if value and _SECRET.search(name):
+            text = redact(text, value)
+    return _KEY_LIKE.sub(MASK, _IN_ADDRESS.sub(MASK, text))
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found.update(block)
+    return found.hexdigest()

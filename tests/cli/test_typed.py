@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.commandline import judgeloop
 
-from judgeloop.cli.typed import masked
+from judgeloop.cli.questions import masked
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import declared, key
 
