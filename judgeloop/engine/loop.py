@@ -4,18 +4,17 @@ It hands each batch of queries from the session to `batch.py` and tells the sess
 until the session is over. The session decides what to ask and when to stop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
-from judgeloop.core.records import Answer
+from judgeloop.core.records import NOBODY, Answer, Output
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
-from judgeloop.engine.probing import check_models
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -117,7 +116,7 @@ async def _controls(
     if pool.live:
         drawn = [choice.position for choice in session.ahead()]
         order = list(dict.fromkeys([*drawn, *range(len(pool))]))
-        await check_models(oracle, pool, order)
+        await _check_models(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
     if terms.controls_of is not None:
@@ -127,3 +126,34 @@ async def _controls(
     if reason is not None and reason.kind is StopKind.CONTROLS:
         state.halt(reason)
     return tallies
+
+
+async def _check_models(oracle: Oracle, pool: Pool, order: Sequence[int]) -> None:
+    """Leave out what other models gave than those behind the live systems now.
+
+    Before outputs of earlier runs count, one fresh output shows which model answers now: that of the
+    first item that lacks one, in this `order` of positions. A run that goes on has outputs of its own,
+    which show it. Where no item lacks an output, nothing is asked, and all of them count.
+    """
+    sources, run = oracle.sources, oracle.state.terms.run_id
+    lasting = [number for number in pool.live if sources.systems[pool.systems[number]].lasts]
+    if not lasting or oracle.state.terms.offline:
+        return
+    began = oracle.ledger.begin(run)
+    for number in lasting:
+        queries = [replace(pool.query(place, (number,)), alone=NOBODY) for place in order]
+        await sources.look_up(queries, oracle.ledger)
+        known = {place: sources.output_of(query) for place, query in enumerate(queries)}
+        old = [output for output in known.values() if output is not None and output.at < began]
+        own = [output for output in known.values() if output is not None and output.at >= began]
+        lacking = [query for place, query in enumerate(queries) if known[place] is None][:1]
+        if old and not own and lacking:
+            await answers(oracle, lacking, counted=False)
+            fresh = sources.output_of(lacking[0])
+            own = [] if fresh is None else [fresh]
+        if _models(old) - _models(own[:1]) and _models(own):
+            sources.leave_out(pool.systems[number], began)
+
+
+def _models(outputs: Iterable[Output]) -> set[str]:
+    return {output.model for output in outputs} - {""}
