@@ -53,7 +53,7 @@ def align(
 ) -> Aligned:
     """Align the rows of files on their items, of which each may lack some.
 
-    Without `texts` nobody reads them. Then prompts may be missing, or differ between two rows with
+    Without `texts` no judge reads them. Then prompts may be missing, or differ between two rows with
     one id and the same reference: harnesses write the prompt as they sent it, with the chat template
     of the model.
 

@@ -6,7 +6,7 @@ It sends no requests. The cost and the delay of an answer are given, not compute
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import final
 
 from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply
 from judgeloop.judges.base import BaseJudge
@@ -30,7 +30,6 @@ class ScriptedJudge(BaseJudge):
     blind: bool = True
     priced: bool = True
     by_hand: bool = False
-    booked: ClassVar[bool] = True
     model: str = "scripted"
     calls: list[Call] = field(default_factory=list)
 
