@@ -7,16 +7,44 @@ comparison takes to decide; tests check it against SciPy and against exact fract
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.rule import CountingRule
+from judgeloop.methods.stopping.rule import Rule
 
 # The least number of successes, the population, its successes, and the draws.
 Tested = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class CountingRule(Rule):
+    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
+
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along`; the risk of equal counts is computed once."""
+        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
+        risks = np.ones(len(preferences))
+        for look, state in enumerate(zip(wins, losses, strict=True)):
+            key = (*state, look + 1, items)
+            if key not in self._risks:
+                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
+                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
+            risks[look] = self._risks[key]
+        met: NDArray[np.bool_] = risks <= thresholds[:, None]
+        return met
+
+    @cached_property
+    def _risks(self) -> dict[tuple[int, ...], float]:
+        """The risk by (wins, losses, judgments, items)."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -33,13 +61,15 @@ class MajorityTest(CountingRule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: every mixture of wins of one system and ties is tried."""
-        judged = tally.judged + unknown
-        return any(
-            tally.wins[side] + wins != tally.wins[1 - side]
-            and self._risk(tally.wins[side] + wins, tally.wins[1 - side], judged, tally.items)
-            <= self.threshold
+        counts = (
+            (tally.wins[side] + wins, tally.wins[1 - side])
             for side in (0, 1)
             for wins in range(unknown, -1, -1)
+        )
+        judged, items = tally.judged + unknown, tally.items
+        return any(
+            one != other and self._risk(one, other, judged, items) <= self.threshold
+            for one, other in counts
         )
 
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:

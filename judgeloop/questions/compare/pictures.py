@@ -11,7 +11,6 @@ from judgeloop.methods.stopping.rule import Rule, scores_for
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_table
 from judgeloop.report.page import Board
 from judgeloop.report.pictures import Bar, Chart, Line, Picture, Scale
 
@@ -47,11 +46,10 @@ def _points(
 def board(result: Result) -> Board:
     """Return what a page in a browser shows beside the text."""
     pictures: list[Picture] = [*_lead(result), *_verdicts(result), *_gap(result)]
-    second = visible(result.setup.systems[1])
     return Board(
         "Which of two systems is better?",
         tuple(pictures),
-        (costs(result), trust(result), *systems(result), *group_table(result.groups, second)),
+        (costs(result), trust(result), *systems(result)),
         once(result),
     )
 
