@@ -83,8 +83,7 @@ class Session(Generic[T]):
     ) -> None:
         """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
 
-        `check` may end the run where the rule does not. `further` says what is asked after the decision;
-        it needs uniform random draws, too.
+        `check` may end it where the rule does not. `further` says what is asked later, of uniform draws.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
@@ -212,9 +211,8 @@ class Session(Generic[T]):
 
     def _belief(self) -> Belief | None:
         """Return the selector's belief about which system is the best; None without one."""
-        if not isinstance(self._selector, Believer):
-            return None
-        return self._selector.belief(self._state)
+        selector = self._selector
+        return selector.belief(self._state) if isinstance(selector, Believer) else None
 
     def _plan(self) -> None:
         """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
