@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
-from judgeloop.cli.streams import Guarded, logged, logs_json, say
+from judgeloop.cli.streams import PLAIN_TERMINALS, Guarded, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 REDRAWN_A_SECOND = 8
-PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, so no line is redrawn
 NARROW = 60  # a terminal with fewer columns gets a short bar
 # Widths of the bar and of a system's name, in characters.
 BAR, SHORT_BAR = 10, 6

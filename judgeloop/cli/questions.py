@@ -7,10 +7,8 @@ the command runs.
 from __future__ import annotations
 
 import enum
-import hashlib
-import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,14 +19,12 @@ import click
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
-from judgeloop.providers.redaction import MASK, redact
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
-    from judgeloop.report.page import Section
     from judgeloop.report.run_result import RunResult
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.run_settings import RunSettings
@@ -63,24 +59,16 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(result.page, columns())
+        render_short(result.page, columns(), paint)
         if form is Form.SHORT
-        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(
+            result.page, files=", ".join(map(str, files)) or None, width=columns(), paint=paint
+        )
     )
     return f"{text}\n"
 
 
-# A variable with such a name may hold a secret, as may the user and the query of an address.
-_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
-_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
-# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures.
-_KEY_LIKE = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
-    r"|(?<![\w/.])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
-)
-BLOCK = 1 << 20
-
-FEW = 2  # systems that the opening line of a log names
+FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
 EXITS = (
@@ -124,16 +112,13 @@ class Asking(Generic[C, P, R]):
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page, labels=labels)
 
-    def repeatable(self, result: R, read: Read, config: RunSettings) -> R:
-        """Return a result whose page says what was typed, and which files were read."""
-        board = result.page.board
-        files = [path for path in config.files_read() if path != config.ledger]
-        board = replace(board, again=again(board.again, files, read.environment))
-        return replace(result, page=replace(result.page, board=board))
-
     def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, what was typed, and the texts of its items."""
-        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+        from judgeloop.run.again import masked, repeatable
+
+        typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
+        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
+        return ready.with_texts(result)
 
     def invoked(
         self,
@@ -215,10 +200,13 @@ class Asking(Generic[C, P, R]):
         most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
-        named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
+        named = [shortened(name, LONGEST_NAME) for name in systems[:MOST_NAMED]]
+        more = len(systems) - len(named)
+        between = " and " if len(systems) <= FEW else ", "
+        asked = f"{between.join(named)}{f' and {more} more' if more else ''}"
         judges = " + ".join(judge.identity.name for judge in ready.judges)
         return watching(
-            f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
+            f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
             most,
@@ -353,39 +341,3 @@ def catch_signals(interruption: Interruption) -> None:
             loop.add_signal_handler(number, request)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(request))
-
-
-def again(known: Section | None, files: Iterable[Path], environment: Mapping[str, str]) -> Section:
-    """Return how to do it again: the command as it was typed, what is `known`, the files with hashes.
-
-    Secrets are masked.
-    """
-    from judgeloop.report.page import Section
-
-    typed = click.get_current_context().meta.get(TYPED, ())
-    command = (("command", visible(masked(shlex.join(["judgeloop", *typed]), environment))),)
-    read = tuple(
-        (visible(str(path)), f"sha256 {_digest(path)}") for path in files if path.is_file()
-    )
-    rows = known.rows if known else ()
-    return Section(known.heading if known else "How to do it again", (*command, *rows, *read))
-
-
-def masked(text: str, environment: Mapping[str, str]) -> str:
-    """Return a text without the values of secret variables, parts of addresses, and likely keys.
-
-    >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
-    '--judge-base-url https://[masked key]@host/v1?[masked key]'
-    """
-    for name, value in environment.items():
-        if value and _SECRET.search(name):
-            text = redact(text, value)
-    return _KEY_LIKE.sub(MASK, _IN_ADDRESS.sub(MASK, text))
-
-
-def _digest(path: Path) -> str:
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
 
 NARROWEST, WIDEST = 40, 120  # columns of text
+PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
+BAD = ("FAILED", "NO RESULT", "NOT SHOWN")  # how a decision begins that fails
 LOG = "judgeloop.log"  # where a context says in which form a log is
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
@@ -77,6 +79,16 @@ def columns(stream: TextIO | None = None) -> int:
         with suppress(OSError, ValueError):
             width = os.get_terminal_size(stream.fileno()).columns
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
+
+
+def paint(text: str, warning: bool) -> str:  # noqa: FBT001 - as `Paint` of a page
+    """Return the decision or a warning in colour, where standard output has colours and they are wanted."""
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    if os.environ.get("TERM") in PLAIN_TERMINALS:
+        return text
+    style = "33" if warning else "1;31" if text.startswith(BAD) else "1"
+    return "\n".join(f"\x1b[{style}m{line}\x1b[0m" for line in text.split("\n"))
 
 
 class UnwrittenError(Exception):

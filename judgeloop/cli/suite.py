@@ -17,7 +17,7 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -72,7 +72,7 @@ def _suite(
         results = _keep(ends, read)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
-            show(values if json else f"{shown(found.page, width=columns())}\n")
+            show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
         finally:
             _write(found, values, results, output)
         raise click.exceptions.Exit(tell(values, found.exit_code))

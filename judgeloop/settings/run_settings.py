@@ -31,6 +31,7 @@ from judgeloop.settings.shared import (
     MISSING,
     MONEY,
     OUTPUT,
+    REPORT_TEXTS,
     STOPPING,
     AllowPlugins,
     BaseUrl,
@@ -252,18 +253,7 @@ class RunSettings(JudgeSettings):
             gate=Gate.CONDITION,
         ),
     ] = None
-    report_texts: Annotated[
-        str,
-        one_of(tuple(Shown)),
-        Setting(
-            "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the "
-            "candidate) or none.",
-            OUTPUT,
-            Part.REPORT,
-            Found,
-            file_only=True,
-        ),
-    ] = Shown.ALL.value
+    report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
     run_dir: Annotated[
         Path | None,
         Setting(
