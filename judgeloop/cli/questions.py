@@ -221,7 +221,7 @@ class Asking(Generic[C, P, R]):
         from judgeloop.run.dry_run import DryRun
 
         plan, result = asyncio.run(self.question.load().forecast(ready))
-        found = DryRun.of(ready, plan, self.shown(result, read))
+        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
