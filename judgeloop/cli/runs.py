@@ -45,7 +45,7 @@ def runs() -> click.Command:
         "runs list",
         _list,
         "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result.",
+        "decision. A lost run ended without a result; an unjudged one has no judge.",
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)

@@ -201,6 +201,10 @@ class System(Protocol):
         """What results call it, unless the user names it; in no key."""
 
     @property
+    def typed(self) -> str:
+        """Its name as typed, by which the caller's settings name it."""
+
+    @property
     def priced(self) -> bool:
         """False if a call costs money and judgeloop does not know the price."""
 

@@ -4,17 +4,18 @@ It hands each batch of queries from the session to `batch.py` and tells the sess
 until the session is over. The session decides what to ask and when to stop.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
-from judgeloop.core.records import NOBODY, Answer, Output
+from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
+from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -31,9 +32,9 @@ UNFINISHED = {
     StopKind.DRY_RUN,
 }
 
-# After so many items it is looked whether a system fails too often, or is another one. The number
-# does not depend on concurrency.
-AT_ONCE = 64
+# After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
+# then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.
+FIRST, MOST = 8, 64
 
 
 async def drive(
@@ -75,6 +76,7 @@ async def drive(
             or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
+            outputs_p=state.outputs_p,
             tokens=state.tokens,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
@@ -91,12 +93,13 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     while choices:
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
-        for begin in range(0, len(queries), AT_ONCE if pool.live else len(queries)):
-            some = queries[begin:][: AT_ONCE if pool.live else None]
+        wrong, begin = None, 0
+        while begin == len(told) < len(queries) and not (wrong or state.reason):
+            most = min(MOST, FIRST + session.asked + begin) if pool.live else len(queries)
+            some = queries[begin : begin + most]
             told += await answers(oracle, some, before=begin)
             wrong = oracle.sources.wrong(some, state.terms.max_failed)
-            if wrong or state.reason or len(told) < begin + len(some):
-                break
+            begin += len(some)
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()
@@ -108,7 +111,7 @@ async def _controls(
 ) -> tuple[ControlTally | None, ...]:
     """Test the judges; offline with what the ledger knows, which does not halt the run.
 
-    Before that it is looked which models answer for the live systems.
+    Before that it is looked which remembered outputs of the live systems count.
     """
     state, asking, systems = oracle.state, oracle, oracle.sources.systems
     terms, controls = state.terms, state.terms.controls
@@ -116,7 +119,7 @@ async def _controls(
     if pool.live:
         drawn = [choice.position for choice in session.ahead()]
         order = list(dict.fromkeys([*drawn, *range(len(pool))]))
-        await _check_models(oracle, pool, order)
+        await check_outputs(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
     if terms.controls_of is not None:
@@ -126,34 +129,3 @@ async def _controls(
     if reason is not None and reason.kind is StopKind.CONTROLS:
         state.halt(reason)
     return tallies
-
-
-async def _check_models(oracle: Oracle, pool: Pool, order: Sequence[int]) -> None:
-    """Leave out what other models gave than those behind the live systems now.
-
-    Before outputs of earlier runs count, one fresh output shows which model answers now: that of the
-    first item that lacks one, in this `order` of positions. A run that goes on has outputs of its own,
-    which show it. Where no item lacks an output, nothing is asked, and all of them count.
-    """
-    sources, run = oracle.sources, oracle.state.terms.run_id
-    lasting = [number for number in pool.live if sources.systems[pool.systems[number]].lasts]
-    if not lasting or oracle.state.terms.offline:
-        return
-    began = oracle.ledger.begin(run)
-    for number in lasting:
-        queries = [replace(pool.query(place, (number,)), alone=NOBODY) for place in order]
-        await sources.look_up(queries, oracle.ledger)
-        known = {place: sources.output_of(query) for place, query in enumerate(queries)}
-        old = [output for output in known.values() if output is not None and output.at < began]
-        own = [output for output in known.values() if output is not None and output.at >= began]
-        lacking = [query for place, query in enumerate(queries) if known[place] is None][:1]
-        if old and not own and lacking:
-            await answers(oracle, lacking, counted=False)
-            fresh = sources.output_of(lacking[0])
-            own = [] if fresh is None else [fresh]
-        if _models(old) - _models(own[:1]) and _models(own):
-            sources.leave_out(pool.systems[number], began)
-
-
-def _models(outputs: Iterable[Output]) -> set[str]:
-    return {output.model for output in outputs} - {""}

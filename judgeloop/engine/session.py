@@ -109,7 +109,7 @@ class Session(Generic[T]):
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
         self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
-        self._abstained: list[str] = []  # the reasons of the abstentions among them
+        self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
         self._rounds = 0
         self._pending: list[Step] = []
@@ -201,7 +201,7 @@ class Session(Generic[T]):
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
         """Return what is asked after the decision: of the choices not asked, in the order drawn."""
-        if stop.kind is StopKind.ABSTENTIONS:
+        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED}:
             return []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
@@ -277,7 +277,7 @@ class Session(Generic[T]):
         )
         for label in labels:
             if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
-                self._abstained.append(label.answer.reason)
+                self._abstained.append(label.answer)
             self._reached.add(label.choice.key)
 
     def _tally_of(self, active: Active) -> T:
@@ -311,14 +311,15 @@ class Session(Generic[T]):
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
-        reached = len(self._reached)
-        allowed = self._limits.max_abstentions * max(reached, ABSTENTION_GRACE)
-        if len(self._abstained) <= allowed:
+        reached, lacking = len(self._reached), self._abstained
+        if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
+        of_systems = sum(one.of_system for one in lacking)
+        whose = "there is" if of_systems else "the judge gave"
         return StopReason(
-            StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(self._abstained):,} of {reached:,} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
+            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
+            f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last reason: {lacking[-1].reason}",
         )
 
 

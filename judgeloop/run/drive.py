@@ -149,8 +149,7 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
-            asked_now = finished.spend.attempts or terms.offline
-            kept = None if asked_now else reader.result(terms.run_id)
+            kept = None if finished.spend.attempts else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -211,6 +210,7 @@ async def planned(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
     await look_up(prepared, sources, every)
+    sources.forget_failures()
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
@@ -310,7 +310,7 @@ def setup_of(
 ) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
-    prompt = prepared.inputs.prompt
+    prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return Setup(
@@ -332,8 +332,8 @@ def setup_of(
         required_winner=required_winner(config, prepared.pool.systems),
         controlled=config.controlled and prepared.booked,
         fail_on_warning=config.fail_on_warning,
-        old_prices=old_prices(judges, today()),
-        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
+        old_prices=old_prices((*judges, *systems), today()),
+        prices=price_sentence(judges, systems),
         tier=_tiers(judges),
         asked_anew=_asked_anew(config),
         about=prepared.population,
