@@ -158,7 +158,7 @@ class Judge(Protocol):
 
     @property
     def booked(self) -> bool:
-        """False if all its verdicts are known beforehand, so that no ledger has to keep them."""
+        """False if all its verdicts are known beforehand: no ledger has to keep them."""
 
     @property
     def by_hand(self) -> bool:

@@ -248,8 +248,8 @@ class Session(Generic[T]):
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
-        looked_at = self._check is not None and self._check.looks(tally, queued.unknown)
-        return looked_at or self._rule.can_be_met(tally, queued.unknown)
+        checked = self._check is not None and self._check.looks(tally, queued.unknown)
+        return checked or self._rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -298,11 +298,10 @@ class Session(Generic[T]):
     def _settled(self, at_least: int | None = None) -> StopReason | None:
         """Return why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
-        tally = self._tally
-        if min(len(self._active), tally.judged) < at_least:
+        if min(len(self._active), self._tally.judged) < at_least:
             return None
-        stop = self._rule.reason_to_stop(tally)
-        return stop or (self._check.reason_to_stop(tally) if self._check else None)
+        stop = self._rule.reason_to_stop(self._tally)
+        return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(

@@ -41,10 +41,6 @@ class Aligned:
     items: tuple[Item, ...]
     rows: tuple[tuple[OutputRow | None, ...], ...]
 
-    def common(self) -> list[int]:
-        """Return the places of the items on which every file has a row."""
-        return [at for at, rows in enumerate(zip(*self.rows, strict=True)) if None not in rows]
-
 
 def align(
     outputs: Sequence[Outputs],
