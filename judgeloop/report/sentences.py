@@ -58,15 +58,18 @@ ENDED = {
 }
 
 
-def on_items(about: Population, items: int) -> str:
-    """Return which items a decision is about.
+def on_items(about: Population, items: int, but: int = 0) -> str:
+    """Return which items a decision is about: all `but` so many.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
+    >>> on_items(Population.THESE_ITEMS, 1200, 20)
+    'on 1,180 of these 1,200 items'
     """
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    return f"on these {items:,} items" if items != 1 else "on this one item"
+    some = f"{items - but:,} of " if but else ""
+    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
 
 
 def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
