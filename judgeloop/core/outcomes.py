@@ -317,14 +317,6 @@ class Groups(enum.StrEnum):
     REQUIRE = "require"  # in none may the second system be shown to be worse
 
 
-class Shown(enum.StrEnum):
-    """Of which judged items a report shows prompt, outputs and reason."""
-
-    ALL = "all"
-    LOST = "lost"  # those that the candidate lost
-    NONE = "none"
-
-
 def every_one(items: int) -> str:
     """Return all items of a set, for a sentence in the singular.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
-from judgeloop.core.outcomes import Shown
+from judgeloop.core.pool import Shown
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL

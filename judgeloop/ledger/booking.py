@@ -17,13 +17,13 @@ from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
 from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger import budgets, charges
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
     NUMBER,
     OWN_RUN,
     AttemptRow,
-    LedgerConnection,
     TextRow,
     VerdictRow,
     by,

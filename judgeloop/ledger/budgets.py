@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 
 from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import Balance
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.periods import began, ends
 from judgeloop.ledger.rows import (
     OWN_RUN,
     AttemptRow,
     BudgetRow,
     DrawRow,
-    LedgerConnection,
     by,
     change,
     delete,

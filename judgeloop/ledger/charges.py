@@ -12,9 +12,9 @@ from judgeloop.core.ledger import End
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger import budgets
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     AttemptRow,
-    LedgerConnection,
     RunRow,
     SumRow,
     VerdictRow,

@@ -3,8 +3,8 @@
 A line is an object with one key, which names what it is: `ledger` (the first line), or a kind of row, whose
 value has the row's columns. A verdict that comes from elsewhere is a line of the kind `recorded`, with
 its texts in place of keys and attempts. Lines have no seals: who loads them believes them. They are
-first made into a ledger of their own, and this is merged (`merging.py`), so that everything is taken once,
-and money keeps its origin.
+first made into a ledger of their own, and this is merged (`merging.py`): everything is taken once, and money
+keeps its origin.
 """
 
 import json
@@ -24,12 +24,12 @@ from judgeloop.core.verdict_key import KeyIngredients, digest
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.charges import book, charge_run, run_row
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.merging import Believing, Merged, merge
 from judgeloop.ledger.opening import Address, connected
 from judgeloop.ledger.rows import (
     TAKEN,
     AttemptRow,
-    LedgerConnection,
     OutputRow,
     RunRow,
     VerdictRow,

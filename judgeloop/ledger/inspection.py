@@ -21,6 +21,7 @@ from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import summed
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, server_of
 from judgeloop.ledger.rows import (
     NUMBER,
@@ -30,7 +31,6 @@ from judgeloop.ledger.rows import (
     BudgetRow,
     DrawRow,
     JudgedRow,
-    LedgerConnection,
     OutputRow,
     ResultRow,
     Row,

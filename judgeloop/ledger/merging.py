@@ -21,6 +21,7 @@ from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import book, charge_run
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
@@ -29,7 +30,6 @@ from judgeloop.ledger.rows import (
     AboutRow,
     AttemptRow,
     JudgedRow,
-    LedgerConnection,
     OutputRow,
     ResultRow,
     RunRow,

@@ -17,10 +17,10 @@ from typing import Any
 from judgeloop.core.errors import InputError, did_you_mean, install
 from judgeloop.core.ledger import Balance, Ledger, LedgerReader
 from judgeloop.ledger import sqlite
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
 from judgeloop.ledger.reader import StoredReader
-from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.stored import StoredLedger
 from judgeloop.ledger.writer import Writer
 

@@ -8,16 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeloop.core.records import Output
-from judgeloop.ledger.rows import (
-    AttemptRow,
-    LedgerConnection,
-    OutputRow,
-    RunRow,
-    by,
-    insert,
-    next_number,
-    one,
-)
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.rows import AttemptRow, OutputRow, RunRow, by, insert, next_number, one
 
 
 def outputs_under(

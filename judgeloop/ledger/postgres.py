@@ -7,8 +7,8 @@ job. A row that no job named is fetched when it is looked for.
 
 The lock of a run is an advisory lock of the session. A session that broke has lost it: its connection is made
 again, the lock is taken again, and if another process has it, nothing more is sent for that run. Whether
-a COMMIT without an answer took place is asked of the server (`pg_xact_status`), so that nothing is booked
-twice. Does not know what is booked.
+a COMMIT without an answer took place is asked of the server (`pg_xact_status`): nothing is booked twice. Does
+not know what is booked.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.postgres_rows import FoundRows, Group
 from judgeloop.ledger.postgres_server import (
     PATIENCE_S,
     LostError,
@@ -70,7 +71,7 @@ class PostgresConnection:
         self._cursors = count()
         self._locks: set[str] = set()
         self._lost: set[str] = set()  # runs whose lock another process has taken
-        self._group: _Group | None = None  # while jobs are carried out
+        self._group: Group | None = None  # while jobs are carried out
         self._doubt: tuple[str, Sequence[Done]] | None = None  # a commit that was not answered
         self._raw = self._connected()
         try:
@@ -93,14 +94,14 @@ class PostgresConnection:
         self._pid = raw.info.backend_pid
         return raw
 
-    def execute(self, statement: str, parameters: Sequence[object] = (), /) -> "_Found":
+    def execute(self, statement: str, parameters: Sequence[object] = (), /) -> FoundRows:
         """Carry out a statement, behind all that was written before."""
         if self._group is not None:
             self._flush()
             if not statement.startswith("SELECT"):
                 self._group.known.clear()
         cursor = self._raw.execute(translated(statement), list(map(escaped, parameters)))
-        return _Found(list(map(restored, cursor.fetchall())) if cursor.description else [])
+        return FoundRows(list(map(restored, cursor.fetchall())) if cursor.description else [])
 
     def stream(
         self, statement: str, parameters: Sequence[object] = ()
@@ -263,13 +264,13 @@ class PostgresConnection:
             time_ = self._raw.execute(NOW)
             numbers = self._raw.execute("SELECT name, last FROM numbers")
             found = self._fetched(lookups)
-            self._group = _Group(dict(numbers.fetchall()), str(time_.fetchone()[0]))  # type: ignore[index]
+            self._group = Group(dict(numbers.fetchall()), str(time_.fetchone()[0]))  # type: ignore[index]
             for (kind, column, values), rows in zip(lookups, found, strict=True):
                 self._group.learn(kind, column, values, rows)
             return str(number.fetchone()[0])  # type: ignore[index]
 
     def _run(self, job: Job) -> Done:
-        """Run a job so that its failure does not affect the other jobs of its group."""
+        """Run a job; its failure does not affect the other jobs of its group."""
         group = self._group
         assert group is not None, "a group has been begun"
         group.begun_at, group.flushed = len(group.pending), False
@@ -338,64 +339,6 @@ class PostgresConnection:
             raise LostError("the server has not ended the transaction of a connection that broke")
         self._doubt = None
         return results if state == "committed" else None
-
-
-class _Group:
-    """A transaction that is under way: the rows that are known, and what is still to be sent.
-
-    `known` has, for each kind and column that was looked through, the rows by value. They stay as the
-    jobs change them. `numbers` are the last numbers of tables, `numbered` those that have changed.
-    """
-
-    def __init__(self, numbers: dict[str, int], now: str) -> None:
-        self.now = now
-        self.known: dict[tuple[type[Any], str], dict[Any, list[Any]]] = {}
-        self.pending: list[tuple[str, Sequence[Any]]] = []
-        self.numbers = numbers
-        self.numbered: set[str] = set()
-        self.begun_at = 0  # where among the pending the present job began
-        self.flushed = False  # whether it has sent anything
-
-    def learn(
-        self, kind: type[Any], column: str, values: Iterable[Any], rows: Iterable[Any]
-    ) -> None:
-        """Keep what a lookup found: for each value its rows, and none for the others."""
-        found = self.known.setdefault((kind, column), {})
-        found.update((value, []) for value in values)
-        place = kind._fields.index(column)
-        for row in rows:
-            found[row[place]].append(row)
-
-    def keep(self, kind: type[Any], before: Sequence[Any] | None, after: Any) -> None:
-        """Let what is known follow a write."""
-        for (of_kind, column), found in self.known.items():
-            if of_kind is kind:
-                place = kind._fields.index(column)
-                for old in () if before is None else found.get(before[place], ()):
-                    if old[0] == before[0]:  # type: ignore[index]
-                        found[old[place]].remove(old)
-                        break
-                if after is not None and after[place] in found:
-                    found[after[place]].append(after)
-
-
-class _Found:
-    """The rows that a statement found."""
-
-    def __init__(self, rows: list[Any]) -> None:
-        self._rows = iter(rows)
-
-    def fetchone(self) -> Any:
-        """Return the next row; None behind the last."""
-        return next(self._rows, None)
-
-    def fetchall(self) -> list[Any]:
-        """Return all rows that are left."""
-        return list(self._rows)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Yield all rows that are left."""
-        return self._rows
 
 
 def carry_out(connection: PostgresConnection, jobs: Sequence[Job]) -> Sequence[Done]:

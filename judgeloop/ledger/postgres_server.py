@@ -16,8 +16,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.ledger.rows import TABLES, LedgerConnection, now, statement_of, write_first_rows
+from judgeloop.ledger.rows import TABLES, now, statement_of, write_first_rows
 from judgeloop.ledger.schema import ROLES, VERSION, for_postgres
 from judgeloop.ledger.seals import Sealer, key_of
 
@@ -141,7 +142,7 @@ def _check_server(raw: Raw, place: str) -> None:
     elif is_standby:
         problem = "it is a standby, which cannot be written; name the primary server"
     elif fsync != "on":
-        problem = "it does not wait for its disk (fsync=off), so that a power failure loses what was paid for"
+        problem = "it does not wait for its disk (fsync=off): a power failure would lose what was paid for"
     elif int(version.split(".")[0]) < OLDEST:
         problem = f"it is PostgreSQL {version}; expected {OLDEST} or newer"
     if problem:

@@ -18,13 +18,13 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.ledger.charges import DAY
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, is_ledger, server_of, writer_of
 from judgeloop.ledger.results import forget
 from judgeloop.ledger.rows import (
     NUMBER,
     TAKEN,
     AttemptRow,
-    LedgerConnection,
     TextRow,
     VerdictRow,
     delete,

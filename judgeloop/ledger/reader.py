@@ -16,13 +16,13 @@ from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
 from judgeloop.ledger.charges import added, sum_name
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
     ORIGIN,
     OWN_RUN,
     AttemptRow,
-    LedgerConnection,
     RunRow,
     SumRow,
     TextRow,

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 
 from judgeloop.core.ledger import KeptResult, RunNote
 from judgeloop.ledger.charges import run_row
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     JudgedRow,
-    LedgerConnection,
     ResultRow,
     RunRow,
     by,

@@ -90,7 +90,7 @@ class SqliteConnection(sqlite3.Connection):
     def lock(self, run: str, patience_s: float) -> bool:
         """Lock a run against other processes, within `patience_s`; return whether it is ours now.
 
-        A ledger in memory has no locks: nobody else sees it.
+        A ledger in memory has no locks: it has no other process.
 
         Raises:
             LedgerError: the file of the lock cannot be made.
@@ -330,7 +330,7 @@ def carry_out(connection: SqliteConnection, group: Sequence[Job]) -> Sequence[Do
 
 
 def _run(connection: SqliteConnection, job: Job) -> Done:
-    """Run a job in a savepoint, so that its failure does not affect the other jobs of its group."""
+    """Run a job in a savepoint: its failure does not affect the other jobs of its group."""
     connection.execute("SAVEPOINT job")
     try:
         result = job.action(connection)

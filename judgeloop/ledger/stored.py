@@ -39,13 +39,13 @@ from judgeloop.core.ledger import (
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import booking, budgets, charges, results
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
 from judgeloop.ledger.rows import (
     AttemptRow,
     BudgetRow,
     DrawRow,
-    LedgerConnection,
     OutputRow,
     RunRow,
     SumRow,
@@ -63,8 +63,8 @@ PATIENCE_S = 0.3
 class StoredLedger:
     """A ledger that several processes may share, if its store can be.
 
-    Each job names the rows that it will look for, so that a distant store reads and writes once for all
-    jobs of a group.
+    Each job names the rows that it will look for: a distant store reads and writes once for all jobs of a
+    group.
     """
 
     def __init__(self, writer: Writer[Any], charge_to: Sequence[str] = ()) -> None:

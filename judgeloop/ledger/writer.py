@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.ledger.rows import LedgerConnection
+from judgeloop.ledger.connection import LedgerConnection
 
 T = TypeVar("T")
 C = TypeVar("C", bound=LedgerConnection)

@@ -13,8 +13,7 @@ from pydantic_core import to_json
 
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import KeptResult
-from judgeloop.core.outcomes import Shown
-from judgeloop.core.pool import Pool
+from judgeloop.core.pool import Pool, Shown
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_ledger, open_reader

@@ -16,8 +16,9 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Population, Shown, Spend, StopKind
+from judgeloop.core.outcomes import Population, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
+from judgeloop.core.pool import Shown
 from judgeloop.report.escaping import visible
 from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import Ledger
-from judgeloop.core.outcomes import Population, Shown
-from judgeloop.core.pool import Pool
+from judgeloop.core.outcomes import Population
+from judgeloop.core.pool import Pool, Shown
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.session import Limits

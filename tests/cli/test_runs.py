@@ -51,7 +51,7 @@ def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision
 
 
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
     with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
         with one.only_run("0a"):
             asyncio.run(one.note("0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))

@@ -100,6 +100,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "replay a",
         "calibrate",
         "budget set 1",
+        "ledger create",
         "ledger salvage",
         "ledger merge a",
         "ledger prune",

@@ -18,7 +18,7 @@ from support.text import unwrapped
 
 import judgeloop
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Shown
+from judgeloop.core.pool import Shown
 from judgeloop.questions.select.text import page
 from judgeloop.report.page import Board
 

@@ -30,11 +30,11 @@ from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, 
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import opening, postgres, rows, sqlite
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.sqlite import SqliteConnection
 from judgeloop.ledger.writer import Job, Wanted, Writer
 
