@@ -7,7 +7,7 @@ comparison takes to decide; tests check it against SciPy and against exact fract
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import comb
 from typing import final
 
@@ -18,42 +18,42 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.rule import Rule
 
+Counts = NDArray[np.int64] | int
 # The least number of successes, the population, its successes, and the draws.
-Tested = tuple[int, int, int, int]
+Tested = tuple[Counts, Counts, Counts, Counts]
+LEAST = (
+    2.0**-54
+)  # of a sum: a smaller term changes no digit of it, and those behind it are smaller yet
+NEAR = 1e-9  # relative, of sums that begin with logarithms of factorials
 
 
 @dataclass(frozen=True)
-class CountingRule(Rule):
-    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
-
-    def met_along(
-        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`; the risk of equal counts is computed once."""
-        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
-        risks = np.ones(len(preferences))
-        for look, state in enumerate(zip(wins, losses, strict=True)):
-            key = (*state, look + 1, items)
-            if key not in self._risks:
-                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
-                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
-            risks[look] = self._risks[key]
-        met: NDArray[np.bool_] = risks <= thresholds[:, None]
-        return met
-
-    @cached_property
-    def _risks(self) -> dict[tuple[int, ...], float]:
-        """The risk by (wins, losses, judgments, items)."""
-        return {}
-
-
-@dataclass(frozen=True)
-class MajorityTest(CountingRule):
+class MajorityTest(Rule):
     """A heuristic whose stated risk is `survival` of the numbers that `tested` returns."""
 
     @abstractmethod
-    def tested(self, wins: int, losses: int, judged: int, items: int) -> Tested:
-        """Return the arguments of `survival` for a leader with these wins and losses."""
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
+        """Return the arguments of `survival` for leaders with these wins and losses: numbers or arrays."""
+
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along_each`; equal counts are tested once."""
+        looks = np.broadcast_to(np.arange(1, preferences.shape[1] + 1), preferences.shape)
+        wins, losses = (np.cumsum(preferences == side, axis=1) for side in (1, -1))
+        led = wins != losses
+        counts = np.maximum(wins, losses)[led], np.minimum(wins, losses)[led], looks[led]
+        size = (preferences.shape[1] + 1,) * 3
+        states, which = np.unique(np.ravel_multi_index(counts, size), return_inverse=True)
+        most, least, judged = np.unravel_index(states, size)
+        tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
+        risks = _survivals(*tested)
+        apart = np.abs(risks - thresholds[:, None]).min(axis=0, initial=np.inf)
+        for state in np.flatnonzero(apart <= NEAR * risks).tolist():
+            risks[state] = survival(*(int(counts[state]) for counts in tested))
+        met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        met[:, led] = (risks <= thresholds[:, None])[:, which.ravel()]
+        return met
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
@@ -75,7 +75,7 @@ class MajorityTest(CountingRule):
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:
         if one == other:
             return 1.0
-        return survival(*self.tested(max(one, other), min(one, other), judged, items))
+        return survival(*map(int, self.tested(max(one, other), min(one, other), judged, items)))
 
 
 @final
@@ -93,7 +93,7 @@ class Hypergeometric(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: int, losses: int, judged: int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         del losses
         return wins, items, items // 2, judged
@@ -118,10 +118,11 @@ class TieAware(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: int, losses: int, judged: int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         decisive = wins + losses
-        population = max(decisive, round(items * decisive / max(1, judged)))
+        expected = np.rint(items * decisive / np.maximum(1, judged)).astype(np.int64)
+        population = np.maximum(decisive, expected)
         return wins, population, population // 2, decisive
 
 
@@ -153,4 +154,43 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     for hits in range(at_least, most):
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
         total += term
+        if term < total * LEAST:
+            break
     return min(1.0, total)
+
+
+def _survivals(
+    at_least: NDArray[np.int64],
+    population: NDArray[np.int64],
+    successes: NDArray[np.int64],
+    draws: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Compute `survival` of many states within `NEAR`, shape (states,)."""
+    failures = population - successes
+    most = np.minimum(draws, successes)
+    found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
+    (at,) = np.nonzero((found == 0) & (at_least <= most))
+    hits, most, population = at_least[at], most[at], population[at]
+    successes, failures, draws = successes[at], failures[at], draws[at]
+    first = _log_ways(successes, hits) + _log_ways(failures, draws - hits)
+    term = np.exp(first - _log_ways(population, draws))
+    total = term.copy()
+    while len(at):
+        found[at] = total
+        going = (hits < most) & (term >= LEAST * total)
+        at, hits, most, term, total = at[going], hits[going], most[going], term[going], total[going]
+        successes, failures, draws = successes[going], failures[going], draws[going]
+        term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
+        total += term
+        hits += 1
+    return np.minimum(1.0, found)
+
+
+def _log_ways(among: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the logarithms of binomial coefficients."""
+    from scipy.special import gammaln  # a comparison itself does not wait for SciPy
+
+    ways: NDArray[np.float64] = (
+        gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)
+    )
+    return ways
