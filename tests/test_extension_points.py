@@ -260,8 +260,8 @@ def test_a_selector_is_its_file_and_one_row(
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
     assert (live["selector"], live["rule"]) == ("last-first", "tie-aware")
-    labels = (Path(".judgeloop/runs") / live["run"] / "labels.jsonl").read_text().splitlines()
-    assert json.loads(labels[0])["item_id"] == "incident-239"
+    copy.run("runs", "show", live["run"], "-o", "items.csv")
+    assert Path("items.csv").read_text().splitlines()[1].startswith("incident-239,")
 
     table = tmp_path / "table"
     copy.run(*recorded, "--selectors", "random,last-first", "--sizes", "4,8", "-o", table)

@@ -38,7 +38,7 @@ OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run.
-COMMAND_ONLY = ("run_dir", "output")
+COMMAND_ONLY = ("output",)
 
 
 class CallArguments(TypedDict, total=False):

@@ -149,7 +149,7 @@ class Caller(Generic[R]):
             raise reporter.failure
         shown: R = ready.with_texts(result)
         if ready.booked:
-            await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+            await asyncio.to_thread(keep, ready, shown)
         if reporter.raises and shown.failed:
             raise JudgeloopError(render_short(shown.page))
         return shown

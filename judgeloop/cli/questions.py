@@ -49,7 +49,7 @@ def shown_as(
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
-    """Return what is printed of a result; `files` are its folder and the files of `-o`."""
+    """Return what is printed of a result; `files` are those of `-o`."""
     from judgeloop.cli.files import render_json
     from judgeloop.report.page import render, render_short
 
@@ -113,8 +113,12 @@ class Asking:
         return replace(result, page=replace(result.page, board=board))
 
     def whole(self, ready: Any, result: Any, read: Read) -> Any:
-        """Return a result with flags for settings, what was typed, and the texts of its items."""
-        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+        """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
+        result = self.shown(result, read)
+        if ready.booked:
+            details = (*result.page.details, ("run", ready.run_id))
+            result = replace(result, page=replace(result.page, details=details))
+        return ready.with_texts(self.repeatable(result, read, ready.config))
 
     def invoked(
         self,
@@ -130,7 +134,7 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        from judgeloop.cli.files import unfinished
+        from judgeloop.cli.files import check_outputs, unfinished
         from judgeloop.ledger.opening import is_ledger
 
         read: Read = click.get_current_context().obj
@@ -139,7 +143,7 @@ class Asking:
                 _check_dry_run()
                 output = ()
             config = self.question.settings().of(**given)
-            check_places(config, output)
+            check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
             with kept_for_the_result():
                 answering = self.question.load()
@@ -165,7 +169,7 @@ class Asking:
 
         run = self.question.load().run
         if ready.booked:
-            note_ledger(ready)
+            warn_of_place(ready.config.ledger)
 
         async def driven() -> Any:
             interruption = Interruption()
@@ -217,33 +221,18 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs
-        from judgeloop.run.folder import folder_of
+        from judgeloop.questions.stored import keep
 
-        folder = folder_of(ready.config, ready.run_id)
         result = self.whole(ready, result, read)
-        files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, read.files, files))
+                show(shown_as(form, result, read.files, output))
         finally:  # also if nobody reads standard output
             if ready.booked:
-                record(ready, result, read)
+                keep(ready, result)
             write_outputs(output, result)
-
-
-def record(ready: Any, result: RunResult, read: Read) -> None:
-    """Write the files of a run's folder, and keep the result in its ledger."""
-    from judgeloop.cli.files import write_run
-    from judgeloop.questions.stored import keep
-    from judgeloop.report.page import render
-    from judgeloop.run.folder import folder_of, remember
-
-    config, folder = ready.config, folder_of(ready.config, ready.run_id)
-    write_run(folder, result, read.files)
-    remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
-    keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:
@@ -271,27 +260,12 @@ def _say_failure(result: Any) -> None:
         say(as_flags(note.message))
 
 
-def check_places(config: Any, output: Sequence[Path]) -> None:
-    """Refuse files that cannot be written, before anything is spent.
+def warn_of_place(ledger: Path) -> None:
+    """Say who else may write a ledger that is there, and where its locks may fail."""
+    from judgeloop.ledger.opening import is_ledger, place_of
 
-    Raises:
-        InputError: a file or folder cannot be written.
-    """
-    from judgeloop.cli.files import check_outputs, check_run_folder
-
-    check_outputs(output, config.files_read())
-    if config.run_dir is not None:
-        check_run_folder(config.run_dir)
-
-
-def note_ledger(ready: Any) -> None:
-    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.run.folder import folder_of, remember, sentences_about
-
-    ledger, folder = ready.config.ledger, folder_of(ready.config, ready.run_id)
-    for sentence in sentences_about(ledger, folder, ready.run_id):
+    for sentence in place_of(ledger)[1] if is_ledger(ledger) else ():
         say(visible(as_flags(sentence)))
-    remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

@@ -299,7 +299,7 @@ def test_what_a_function_prints_and_where_it_goes_changes_no_result(server):
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["exit_code"] == 0
     assert Path("result.md").exists()
-    assert list(Path(".judgeloop/runs").iterdir())
+    assert Path(".judgeloop/ledger.sqlite").exists()
 
 
 def with_columns():

@@ -31,7 +31,6 @@ FULL = Path("/dev/full")
 def compare(chat_server, tmp_path, monkeypatch):
     """A comparison of two systems, of which one is better."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JUDGELOOP_RUN_DIR", "run")
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
     )

@@ -14,7 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.cli.files import FORMS, render_json, write_run
+from judgeloop.cli.files import FORMS, render_json
 from judgeloop.cli.naming import page_as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
@@ -250,18 +250,6 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
         assert values["judge_models"] == [list(models) for models in result.counts.judge_models]
 
     one_by_one(check)
-
-
-def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it_is(tmp_path):
-    result = make_result()
-    rows = [replace(result.labels[0], item_id=text, reason=text) for text in TEXTS.values()]
-    write_run(tmp_path, replace(result, labels=tuple(rows)))
-    printed = (tmp_path / "labels.jsonl").read_bytes().decode("ascii")
-    shown_safely(printed)
-    read = [json.loads(line) for line in printed.splitlines()]
-    assert [(row["item_id"], row["reason"]) for row in read] == [
-        (one, one) for one in TEXTS.values()
-    ]
 
 
 def test_the_corpus_is_large_and_of_many_families():
