@@ -18,7 +18,7 @@ from judgeloop.cli.files import FORMS, render_json
 from judgeloop.cli.naming import page_as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
-from judgeloop.core.verdict_key import KeyIngredients, verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.questions.compare.text import page
@@ -119,10 +119,10 @@ def test_the_marker_is_new_each_time_and_no_part_of_the_verdicts_key(name):
 
     def check(_, text):
         call = call_with("answer_A", text)
-        before = verdict_key(judge, call, blind=True)
+        before = KeyIngredients.of(judge, call, blind=True).key
         first, second = (asked.render(call)[1].split("\n", 1)[0] for _ in range(2))
         assert first != second
-        assert verdict_key(judge, call, blind=True) == before
+        assert KeyIngredients.of(judge, call, blind=True).key == before
         assert not any(
             marker in value
             for marker in (first, second)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.rule import CountingRule
+from judgeloop.methods.stopping.rule import Rule
 
 Floats = NDArray[np.float64]
 # Relative tolerance for rounding in logarithms of factorials; within it the exact sum decides.
@@ -28,7 +28,7 @@ Tested = tuple[Counts, Counts, Counts, Counts]
 
 
 @dataclass(frozen=True)
-class MajorityTest(CountingRule):
+class MajorityTest(Rule):
     """A heuristic whose stated risk is `survival` of the numbers that `tested` returns.
 
     Comparing it with the threshold takes less time than computing it.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
@@ -140,31 +139,6 @@ class Rule(ABC):
         if self.no_difference(tally):
             return NO_DIFFERENCE
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
-
-
-@dataclass(frozen=True)
-class CountingRule(Rule):
-    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
-
-    def met_along(
-        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`; the risk of equal counts is computed once."""
-        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
-        risks = np.ones(len(preferences))
-        for look, state in enumerate(zip(wins, losses, strict=True)):
-            key = (*state, look + 1, items)
-            if key not in self._risks:
-                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
-                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
-            risks[look] = self._risks[key]
-        met: NDArray[np.bool_] = risks <= thresholds[:, None]
-        return met
-
-    @cached_property
-    def _risks(self) -> dict[tuple[int, ...], float]:
-        """The risk by (wins, losses, judgments, items)."""
-        return {}
 
 
 def in_order(tally: Tally) -> bool:
