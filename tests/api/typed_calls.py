@@ -21,6 +21,6 @@ def accepted() -> None:
 
 
 def refused() -> None:
-    judgeloop.compare(ROWS, ROWS, judge="human", colour="red")  # type: ignore[call-overload]
-    judgeloop.compare(ROWS, ROWS, judge="human", seed="red")  # type: ignore[call-overload]
-    judgeloop.compare(ROWS, ROWS)  # type: ignore[call-overload]
+    judgeloop.compare(ROWS, ROWS, judge="human", colour="red")  # type: ignore[call-arg]
+    judgeloop.compare(ROWS, ROWS, judge="human", seed="red")  # type: ignore[arg-type]
+    judgeloop.compare(ROWS, ROWS)  # type: ignore[call-arg]
