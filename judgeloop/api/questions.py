@@ -7,7 +7,8 @@ asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
@@ -27,12 +28,27 @@ _SELECT = Caller(SELECT, SelectArguments)
 _ESTIMATE = Caller(ESTIMATE, EstimateArguments)
 
 
+@overload
+def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result: ...
+
+
+@overload
+def compare(
+    *,
+    prompts: Iterable[str],
+    a: Iterable[str],
+    b: Iterable[str],
+    **settings: Unpack[CompareArguments],
+) -> Result: ...
+
+
 @_COMPARE.answered
-def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:
+def compare(*data: Any, **settings: Any) -> Result:
     """Find out which of two systems is better, inside a running event loop or not.
 
     `first` and `second` are the systems' outputs: files, or rows in memory; or a function that
-    answers, at the top of a module.
+    answers, at the top of a module. Or `prompts`, `a` and `b` are lists of texts, or columns of a data
+    frame: the systems A and B.
     `judge` is a judge's name, a function or several judges. The other parameters are the settings
     of the command line, with `_` for `-`; a value of None counts as not given. Where an event
     loop runs, as in a notebook, the call waits for a thread of its own.

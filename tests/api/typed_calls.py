@@ -16,11 +16,13 @@ async def awaited() -> float:
 
 
 def accepted() -> None:
+    print(judgeloop.compare(prompts=["p"], a=["x"], b=["y"], judge=len).winner)
     print(judgeloop.estimate(ROWS, judge=len, half_width=0.1).mean)
     print(judgeloop.select({"a": ROWS}, baseline="a", judge=["human", len]).standings)
 
 
 def refused() -> None:
-    judgeloop.compare(ROWS, ROWS, judge="human", colour="red")  # type: ignore[call-arg]
-    judgeloop.compare(ROWS, ROWS, judge="human", seed="red")  # type: ignore[arg-type]
-    judgeloop.compare(ROWS, ROWS)  # type: ignore[call-arg]
+    judgeloop.compare(ROWS, ROWS, judge="human", colour="red")  # type: ignore[call-overload]
+    judgeloop.compare(ROWS, ROWS, judge="human", seed="red")  # type: ignore[call-overload]
+    judgeloop.compare(ROWS, ROWS)  # type: ignore[call-overload]
+    judgeloop.estimate(ROWS, judge="human", colour="red")  # type: ignore[call-arg]
