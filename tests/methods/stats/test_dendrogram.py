@@ -73,7 +73,7 @@ def test_every_cut_is_a_partition_and_every_split_divides_one_cluster(grown, ite
         before = after
 
 
-def test_a_sample_is_clustered_as_ward_does_and_every_other_item_is_under_its_nearest():
+def test_a_sample_is_clustered_by_ward_and_others_are_under_their_nearest():
     vectors = np.random.default_rng(7).normal(size=(90, 3))
     tree = sampled_ward(vectors, 30)
     drawn = np.random.default_rng(90).permutation(90)[:30]
