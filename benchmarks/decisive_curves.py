@@ -22,8 +22,8 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.majority import TieAware
-from judgeloop.methods.stopping.rule import PairRule, Rule
+from judgeloop.methods.stopping.majority import CountingRule, TieAware
+from judgeloop.methods.stopping.rule import Rule
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)
@@ -36,7 +36,7 @@ DISTANCES = (0.03, 0.1, 0.2, 1.0)
 
 
 @dataclass(frozen=True)
-class Predictive(Rule):
+class Predictive(CountingRule):
     """A rule with the statistic of `calibrated` and a given threshold."""
 
     name: str = "predictive"
@@ -48,26 +48,6 @@ class Predictive(Rule):
         if tally.leader is None:
             return 1.0
         return chance_not_to_win(max(tally.wins), min(tally.wins), tally.judged, tally.items)
-
-    def met_along(
-        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`; the risk of equal counts is computed once."""
-        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
-        risks = np.ones(len(preferences))
-        for look, state in enumerate(zip(wins, losses, strict=True)):
-            key = (*state, look + 1, items)
-            if key not in self._risks:
-                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
-                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
-            risks[look] = self._risks[key]
-        met: NDArray[np.bool_] = risks <= thresholds[:, None]
-        return met
-
-    @cached_property
-    def _risks(self) -> dict[tuple[int, ...], float]:
-        """The risk by (wins, losses, judgments, items)."""
-        return {}
 
 
 # `Runs.ended` sets the thresholds.
@@ -106,7 +86,7 @@ class Runs:
         draws = (rng.multinomial(count, np.full(count, 1 / count)) for _ in range(RESAMPLES))
         return np.array([np.ones(count), *draws])[:, pair.ravel()]
 
-    def ended(self, rule: Rule, thresholds: Floats, give_up: float = 0.0) -> Floats:
+    def ended(self, rule: CountingRule, thresholds: Floats, give_up: float = 0.0) -> Floats:
         """Return judgments, wrong and undecided of each run, shape (thresholds, 3, runs).
 
         `thresholds` are those of the rule. Wrong means that the wrong system is named, undecided
@@ -137,7 +117,7 @@ def _ended(seen: Walks, stops: Flags, over: Flags | None) -> tuple[Counts, Flags
 def given_up(
     drawn: Drawn,
     stops: Flags,
-    rules: Iterable[tuple[PairRule, Counts]],
+    rules: Iterable[tuple[Rule, Counts]],
     chance: float,
     limits: Limits,
 ) -> Flags:
@@ -190,7 +170,9 @@ class Curve:
         return found
 
 
-def curve(runs: Runs, rule: Rule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0) -> Curve:
+def curve(
+    runs: Runs, rule: CountingRule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0
+) -> Curve:
     """Return judgments, errors and undecided of one kind of draws at every threshold of a rule.
 
     A run ends undecided once a decision is less likely than `give_up`.
