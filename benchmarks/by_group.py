@@ -19,7 +19,7 @@ from scipy.stats import beta
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.by_group import SHAPE, ByGroup
 
@@ -49,7 +49,7 @@ def p_values(groups: Preferences, *, sampled: bool) -> NDArray[np.float64]:
     """Return the p-values of both sides after the last item, shape (groups, 2)."""
     if not sampled:
         return np.array(
-            [[log_wealth(side * one, len(one)).risk for side in (1, -1)] for one in groups]
+            [[risk_by_bets(side * one, len(one)) for side in (1, -1)] for one in groups]
         )
     parts = np.array_split(groups, max(1, len(groups) // CHUNK))
     return np.concatenate([_by_boundaries(part) for part in parts])

@@ -14,7 +14,9 @@ is asked.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +27,15 @@ from what_each_question_costs import simulated
 
 from judgeloop.core.outcomes import Control
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth
-from judgeloop.methods.stats.controls import MOST, chances, counted
+from judgeloop.methods.stats.betting import risk_by_bets
+from judgeloop.methods.stats.controls import MOST, counted
 from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.sequential import Sequential
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from support.control_chances import chances
 
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
 LIKE, THESE, BOTH = (
@@ -125,7 +131,7 @@ def _now(preferences: Draws, spending: Spending) -> float:
 
 def ever(preferences: Draws, items: int, mean: float = 0.0, risk: float = RISK) -> int:
     """Return in how many runs bets that the mean is above `mean` ever reach 1/risk."""
-    return sum(log_wealth(one, items, mean).risk <= risk for one in preferences)
+    return sum(risk_by_bets(one, items, mean) <= risk for one in preferences)
 
 
 def anytime(runs: int, rng: np.random.Generator) -> Iterator[Row]:

@@ -25,9 +25,8 @@ from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
+    from judgeloop.ledger.opening import Address
     from judgeloop.report.run_result import RunResult
-    from judgeloop.run.prepared import Prepared
-    from judgeloop.settings.run_settings import RunSettings
     from judgeloop.settings.sources import Read
 
 
@@ -52,7 +51,7 @@ def shown_as(
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
-    """Return what is printed of a result; `files` are its folder and the files of `-o`."""
+    """Return what is printed of a result; `files` are those of `-o`."""
     from judgeloop.cli.files import render_json
     from judgeloop.report.page import render, render_short
 
@@ -113,12 +112,15 @@ class Asking(Generic[C, P, R]):
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: P, result: R, read: Read) -> R:
-        """Return a result with flags for settings, what was typed, and the texts of its items."""
+        """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.run.again import masked, repeatable
 
+        result = self.shown(result, read)
+        if ready.booked:
+            details = (*result.page.details, ("run", ready.run_id))
+            result = replace(result, page=replace(result.page, details=details))
         typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
-        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
-        return ready.with_texts(result)
+        return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
     def invoked(
         self,
@@ -135,7 +137,7 @@ class Asking(Generic[C, P, R]):
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        from judgeloop.cli.files import render_json, unfinished
+        from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.cli.on_end import telling
         from judgeloop.ledger.opening import is_ledger
 
@@ -150,7 +152,7 @@ class Asking(Generic[C, P, R]):
                 _check_dry_run()
                 output = ()
             config = self.question.settings().of(**given)
-            check_places(config, output)
+            check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
             with kept_for_the_result():
                 answering = self.question.load()
@@ -177,7 +179,7 @@ class Asking(Generic[C, P, R]):
 
         run = self.question.load().run
         if ready.booked:
-            note_ledger(ready)
+            warn_of_place(ready.config.ledger)
 
         async def driven() -> R:
             interruption = Interruption()
@@ -230,18 +232,16 @@ class Asking(Generic[C, P, R]):
     def _show(self, ready: P, result: R, read: Read, *, form: Form, output: Sequence[Path]) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs
-        from judgeloop.run.folder import folder_of
+        from judgeloop.questions.stored import keep
 
-        folder = folder_of(ready.config, ready.run_id)
-        files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, read.files, files))
+                show(shown_as(form, result, read.files, output))
         finally:  # also if nobody reads standard output
             if ready.booked:
-                record(ready, result, read)
+                keep(ready, result)
             write_outputs(output, result)
 
 
@@ -249,19 +249,6 @@ def _advised(reason: str) -> str:
     """Return why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
     quoted, mark, advice = reason.rpartition("; ")
     return f"{quoted}{mark}{as_flags(advice)}"
-
-
-def record(ready: Prepared[Any], result: RunResult, read: Read) -> None:
-    """Write the files of a run's folder, and keep the result in its ledger."""
-    from judgeloop.cli.files import write_run
-    from judgeloop.questions.stored import keep
-    from judgeloop.report.page import render
-    from judgeloop.run.folder import folder_of, remember
-
-    config, folder = ready.config, folder_of(ready.config, ready.run_id)
-    write_run(folder, result, read.files)
-    remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
-    keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:
@@ -289,27 +276,12 @@ def _say_failure(result: RunResult) -> None:
         say(as_flags(note.message))
 
 
-def check_places(config: RunSettings, output: Sequence[Path]) -> None:
-    """Refuse files that cannot be written, before anything is spent.
+def warn_of_place(ledger: Address) -> None:
+    """Say who else may write a ledger that is there, and where its locks may fail."""
+    from judgeloop.ledger.opening import is_ledger, place_of
 
-    Raises:
-        InputError: a file or folder cannot be written.
-    """
-    from judgeloop.cli.files import check_outputs, check_run_folder
-
-    check_outputs(output, config.files_read())
-    if config.run_dir is not None:
-        check_run_folder(config.run_dir)
-
-
-def note_ledger(ready: Any) -> None:
-    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.run.folder import folder_of, remember, sentences_about
-
-    ledger, folder = ready.config.ledger, folder_of(ready.config, ready.run_id)
-    for sentence in sentences_about(ledger, folder, ready.run_id):
+    for sentence in place_of(ledger)[1] if is_ledger(ledger) else ():
         say(visible(as_flags(sentence)))
-    remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

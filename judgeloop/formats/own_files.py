@@ -15,7 +15,7 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError, JudgeloopError
 
-HOME = Path(".judgeloop")  # holds the ledger, the runs and the cache by default
+HOME = Path(".judgeloop")  # holds the ledger and the cache by default
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
 
 
@@ -85,24 +85,6 @@ def read_own(path: Path) -> str:
         return file.read()
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, if missing; the default one is kept out of git.
-
-    Raises:
-        InputError: it is a default one, and a link leads elsewhere.
-        JudgeloopError: it cannot be made.
-    """
-    check_place(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder.parts[:1] == HOME.parts:
-            # What it holds are texts and spending, which nobody means to commit.
-            with contextlib.suppress(FileExistsError), (HOME / ".gitignore").open("x") as file:
-                file.write("*\n")
-    except OSError as error:
-        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
-
-
 def check_place(path: Path) -> None:
     """Refuse a default place in the working folder that is a link, or below one.
 
@@ -117,7 +99,7 @@ def check_place(path: Path) -> None:
         if part.is_symlink():
             raise InputError(
                 f"{part} is a link, to {part.readlink()}; expected a file or folder of judgeloop's own. "
-                "Remove the link, or name a place of yours (`ledger`, `run_dir`)"
+                "Remove the link, or name a place of yours (`ledger`)"
             )
 
 

@@ -127,8 +127,7 @@ def named_runs(given: str, ledger: Address) -> tuple[str, ...]:
     """
     if given == AUTO:
         return ()
-    # The path of a run's folder is accepted too: its last part is the run's id.
-    names = tuple(Path(part.strip()).name for part in given.split(","))
+    names = tuple(part.strip() for part in given.split(","))
     for name in names:
         if not RUN_ID.fullmatch(name):
             raise InputError(

@@ -263,10 +263,10 @@ def make_private(path: Path) -> None:
     A file that is there is not opened: closing it would drop the locks that this process holds on
     it through SQLite (POSIX).
     """
-    new = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if new and path.parent.name == FOLDER:
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    if path.parent.name == FOLDER:  # a cache may be there before the ledger
+        with suppress(OSError), (path.parent / ".gitignore").open("x", encoding="utf-8") as file:
+            file.write("*\n")
     if not path.exists():
         with suppress(FileExistsError):  # another process was faster
             os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

@@ -23,15 +23,15 @@ from judgeloop.report.run_result import RunResult
 from judgeloop.run.prepared import Prepared
 
 
-def keep(ready: Prepared[Any], result: RunResult, text: str) -> None:
-    """Keep the result of a run in its ledger; `text` is the result as it was printed.
+def keep(ready: Prepared[Any], result: RunResult) -> None:
+    """Keep the result of a run in its ledger.
 
     Raises:
         LedgerError: the ledger cannot be written.
     """
     ledger = open_ledger(ready.config.ledger)
     try:
-        ledger.keep(ready.run_id, kept_of(result, text))
+        ledger.keep(ready.run_id, kept_of(result))
     finally:
         ledger.close()
 
@@ -48,7 +48,7 @@ def stored(ledger: Address, run: str) -> KeptResult:
     return kept
 
 
-def kept_of(result: RunResult, text: str) -> KeptResult:
+def kept_of(result: RunResult) -> KeptResult:
     """Return what a ledger keeps of a result."""
     texts: dict[str, str] = {}
 
@@ -60,7 +60,9 @@ def kept_of(result: RunResult, text: str) -> KeptResult:
         pool = _with_texts(_only(result.texts.pool, judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
-    return KeptResult(result.page.headline, text, document, texts, exit_code=result.exit_code)
+    return KeptResult(
+        result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code
+    )
 
 
 def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:

@@ -39,7 +39,6 @@ from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
-from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
 from judgeloop.run.plan import Plan, Range, priced
@@ -132,7 +131,6 @@ async def drive_session(
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
-                note_new_ledger(prepared.config, terms.run_id)
             with open_reader(prepared.config.ledger) as reader:
                 for judge in asked:
                     if isinstance(judge, Metered):

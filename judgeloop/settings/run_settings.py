@@ -253,12 +253,6 @@ class RunSettings(JudgeSettings):
         ),
     ] = None
     report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
-    run_dir: Annotated[
-        Path | None,
-        Setting(
-            "Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside, file_only=True
-        ),
-    ] = None
     cache_dir: Annotated[
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),

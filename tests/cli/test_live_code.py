@@ -50,7 +50,7 @@ def test_what_a_function_prints_and_where_it_goes_changes_no_result(server):
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["exit_code"] == 0
     assert Path("result.md").exists()
-    assert list(Path(".judgeloop/runs").iterdir())
+    assert Path(".judgeloop/ledger.sqlite").exists()
 
 
 def test_a_reported_cost_is_booked_and_one_above_the_maximum_stops_the_run(server):

@@ -166,7 +166,7 @@ def test_each_ledger_shows_the_result_that_the_same_run_had_with_it(two_runs):
     again = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1"]
     other = LEDGER.with_name("other.sqlite")
     anew = judgeloop(*again, "--ledger", other)
-    assert "if you mean to begin anew, there is nothing to do" in anew.stderr
+    assert f"ledger: new, at {other}" in anew.stderr
     run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
     assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
     assert judgeloop("runs", run).stdout == two_runs[1]

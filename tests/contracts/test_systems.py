@@ -15,7 +15,7 @@ from support.messages_server import message, text
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.core.verdict_key import digest, output_note, verdict_key
+from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.prepare import prepare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
@@ -201,7 +201,7 @@ def keys_of(name, values):
     one, item = ready.inputs.systems[1], ready.pool.items[0]
     output = digest(output_note(one.identity, one.sent(item), ""))
     shown = Call(item, ready.pool.systems, ("one", "another"))
-    return ready.run_id, output, verdict_key(ready.judges[0].identity, shown, blind=True)
+    return ready.run_id, output, KeyIngredients.of(ready.judges[0].identity, shown, blind=True).key
 
 
 @pytest.fixture

@@ -35,11 +35,16 @@ def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_git_ignores_the_default_folder_that_is_made_and_no_other(tmp_path, monkeypatch):
+def test_git_ignores_the_default_folder_and_no_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    Path(".judgeloop/cache").mkdir(parents=True)  # a cache may be there before the ledger
     for address in (".judgeloop/ledger.sqlite", "own/ledger.sqlite"):
         open_ledger(address).close()
-    assert Path(".judgeloop/.gitignore").read_text() == "*\n"
+    ignored = Path(".judgeloop/.gitignore")
+    assert ignored.read_text() == "*\n"
+    ignored.write_text("theirs")
+    open_ledger(".judgeloop/ledger.sqlite").close()
+    assert ignored.read_text() == "theirs"
     assert not Path("own/.gitignore").exists()
 
 

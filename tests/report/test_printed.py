@@ -54,7 +54,7 @@ def test_a_page_on_80_columns(name, snapshot):
 
 
 def test_a_page_on_40_columns(snapshot):
-    assert render(PAGES["decided"].page, files=".judgeloop/runs/0123abcd", width=40) == snapshot
+    assert render(PAGES["decided"].page, files="runs/0123abcd.html", width=40) == snapshot
 
 
 def test_markdown(snapshot):

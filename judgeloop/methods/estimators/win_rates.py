@@ -134,18 +134,6 @@ def rows_of(labels: Sequence[Label]) -> Iterator[dict[int, float]]:
         yield {label.choice.systems[0]: score_of(label) for label in group}
 
 
-def scores_of(labels: Sequence[Label], systems: int, baseline: int) -> Floats:
-    """Return one query's scores, of shape (systems,); NaN for a system that was not asked about.
-
-    The baseline ties with itself.
-    """
-    scores = np.full(systems, np.nan)
-    scores[baseline] = TIE
-    for label in labels:
-        scores[label.choice.systems[0]] = score_of(label)
-    return scores
-
-
 @final
 @dataclass(frozen=True)
 class WinRates:

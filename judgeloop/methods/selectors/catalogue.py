@@ -16,7 +16,7 @@ from judgeloop.core.records import Draws
 # Names of variants: of DiffUse (`stats/diffuse_variants.py`, `stats/dendrogram.py`), the paper's
 # first, which replays measure; and of stratified draws (`stratified.py`).
 COMBINATIONS = ("difference", "concatenation", "addition")
-CLUSTERINGS = ("ward", "cosine", "kmeans", "micro-ward")
+CLUSTERINGS = ("ward", "cosine", "kmeans", "quarter-ward")
 REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
 ALLOCATIONS = ("mc-ucb", "proportional")
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,25 +40,22 @@ STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
 HALVINGS = 32  # of [-1, 1]: to 5e-10
 
 
-class Wealth(NamedTuple):
-    """The logarithm of the largest wealth that the mixture of bets reached so far."""
+def risk_of(most: float) -> float:
+    """Compute the largest probability of ever reaching a wealth by chance alone (Ville 1939).
 
-    most: float
-
-    @property
-    def risk(self) -> float:
-        """The largest probability of ever reaching this wealth by chance alone (Ville 1939)."""
-        return float(np.exp(-max(0.0, self.most)))
+    `most` is its logarithm.
+    """
+    return float(np.exp(-max(0.0, most)))
 
 
-def log_wealth(
+def risk_by_bets(
     scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
-) -> Wealth:
-    """Compute the wealth of the bets that the mean of all `items` is above `mean`.
+) -> float:
+    """Compute the risk, by betting, of the claim that the mean of all `items` is above `mean`.
 
     `scores` are in the order drawn, shape (draws,).
     """
-    return Wealth(float(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 0.0)
+    return risk_of(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 1.0
 
 
 def log_wealth_path(
@@ -122,10 +119,10 @@ class Bettor:
         return Bettor(self.items, self.mean, drawn, total, paths, max(self.peak, mixed), sure)
 
     @property
-    def wealth(self) -> Wealth:
-        """The largest wealth so far; infinite where the mean is certainly above `mean`."""
+    def risk(self) -> float:
+        """As `risk_by_bets`; 0 where the mean is certainly above `mean`."""
         certain = self.items * self.mean - self.total < -(self.items - self.drawn)
-        return Wealth(math.inf if self.sure or certain else self.peak)
+        return risk_of(math.inf if self.sure or certain else self.peak)
 
 
 def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
@@ -138,7 +135,7 @@ def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: floa
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if log_wealth(scores, items, middle).risk <= risk:
+        if risk_by_bets(scores, items, middle) <= risk:
             low = middle
         else:
             high = middle

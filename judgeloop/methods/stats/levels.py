@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE
-from judgeloop.methods.stats.betting import BETS, bound, log_wealth
+from judgeloop.methods.stats.betting import BETS, bound, risk_by_bets
 from judgeloop.methods.stats.racing import Flags, Floats, Race
 from judgeloop.methods.stats.racing import after as raced
 from judgeloop.methods.stats.racing import start as begun
@@ -116,7 +116,7 @@ class Level:
             return True
         if self.judged >= self.items or self.least * self.items <= total * self.judged:
             return False
-        return log_wealth(self._signed, self.items, 2 * total / self.items - 1).risk <= risk
+        return risk_by_bets(self._signed, self.items, 2 * total / self.items - 1) <= risk
 
     def lower(self, risk: float) -> float:
         """Return a lower bound of the total at `risk`, at all times together."""

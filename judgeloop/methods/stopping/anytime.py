@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth, log_wealth_path
+from judgeloop.methods.stats.betting import (
+    Bettor,
+    interval_of_bounds,
+    log_wealth_path,
+    risk_by_bets,
+)
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
@@ -77,7 +82,7 @@ class Anytime(Rule):
         bets = followed(tally, self._on_the_lead)
         if bets is not None:
             return bets.risk(tally.leader)
-        return log_wealth(scores_for(tally, tally.leader), self.items).risk
+        return risk_by_bets(scores_for(tally, tally.leader), self.items)
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
@@ -98,7 +103,7 @@ class Anytime(Rule):
         if bets is not None:
             return max(map(bets.risk, (0, 1))) <= self.threshold
         return all(
-            log_wealth(scores_for(tally, side), self.items, -self.near_tie).risk <= self.threshold
+            risk_by_bets(scores_for(tally, side), self.items, -self.near_tie) <= self.threshold
             for side in (0, 1)
         )
 
@@ -157,12 +162,12 @@ class BetPair:
 
     def risk(self, side: int) -> float:
         """Return the stated risk that the mean score of `side` is not above `mean`."""
-        return self._bettors[side].wealth.risk
+        return self._bettors[side].risk
 
     def risk_after(self, side: int, score: int, scored: int, ties: int = 0) -> float:
         """Return `risk` after further verdicts: `scored` with this score of `side`, then ties."""
         before = self._further(self._bettors[side], (side, score, -1), score, scored)
-        return self._further(before, (side, score, scored), 0, ties).wealth.risk
+        return self._further(before, (side, score, scored), 0, ties).risk
 
     def _further(self, bettor: Bettor, key: tuple[int, int, int], score: int, count: int) -> Bettor:
         known = self._ahead.setdefault(key, [bettor])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
@@ -236,7 +236,7 @@ class NotWorse(ByTable):
             return self._is_better(tally, 1)
         if tally.judged == self.items:
             return tally.wins[0] - tally.wins[1] > self.gap * self.items
-        return log_wealth(scores_for(tally, 0), self.items, self.gap).risk <= self.threshold
+        return risk_by_bets(scores_for(tally, 0), self.items, self.gap) <= self.threshold
 
 
 def within_gap(given: Ingredients) -> WithinGap:

@@ -13,7 +13,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import scores_for
@@ -147,7 +147,7 @@ def test_the_stronger_sentences_are_those_of_the_rules_beside():
     rule = NotWorse(0.1, UNLIMITED, 60, 0.2)
     for verdicts in ([1] * first(rule, 1), [1] * 30):
         tally = tally_of(verdicts, 60)
-        shown = log_wealth(scores_for(tally, 0), UNLIMITED, 0.2).risk <= 0.1
+        shown = risk_by_bets(scores_for(tally, 0), UNLIMITED, 0.2) <= 0.1
         assert rule.stronger(tally) == shown
     assert rule.stronger(tally_of([-1] * 20, 60))
 

@@ -11,6 +11,7 @@ from support import commandline
 from support.outputs import write_outputs
 
 import judgeloop
+from judgeloop.questions.compare.config import CompareConfig
 
 ITEMS = 100
 NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")
@@ -155,7 +156,7 @@ def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old
     ],
 )
 def test_the_default_limit_lets_an_equal_system_pass(given, limit):
-    config = judgeloop.CompareConfig.of(first="a", second="b", judge="human", **given)
+    config = CompareConfig.of(first="a", second="b", judge="human", **given)
     assert config.max_judgments == limit
 
 
