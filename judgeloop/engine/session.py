@@ -155,6 +155,11 @@ class Session(Generic[T]):
             yield from step.choices
 
     @property
+    def rule(self) -> StoppingRule[T]:
+        """The rule that ends the run."""
+        return self._rule
+
+    @property
     def estimate(self) -> Estimate[T]:
         """The estimate from the labels in the decision so far."""
         return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))

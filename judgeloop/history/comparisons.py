@@ -93,31 +93,6 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     return replace(found, began=began)
 
 
-def asked_before(about: About, ledger: Path | str, run: str) -> int:
-    """Return how many comparisons with the first system these judges were asked before `run` began.
-
-    On these items, as far as the ledger knows: each run counts once for each candidate, so that
-    another seed counts again. 0 if the first system's outputs are not known yet.
-    """
-    if 0 in about.live:
-        return 0
-    outputs = {
-        place_of(item): digest(text)
-        for item, text in zip(about.items, about.outputs[0], strict=True)
-    }
-    verdicts = verdict_columns.remembered_verdicts(
-        ledger, run, begin=False, outputs=set(outputs.values()), only_on=True
-    )
-    baseline = verdicts.at_places(
-        {place: verdicts.number(output) for place, output in outputs.items()}
-    )
-    judges = [KeyedJudge.of(identity) for identity in about.judges]
-    known = verdicts.compares & verdicts.by_judges(judges) & (baseline != verdict_columns.UNKNOWN)
-    asked, side = np.nonzero(known[:, None] & (verdicts.shown == baseline[:, None]))
-    candidates = np.column_stack([verdicts.run[asked], verdicts.systems[asked, 1 - side]])
-    return len(np.unique(candidates, axis=0))
-
-
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
     """Return the ids of the runs that `given` names; empty for auto.
 

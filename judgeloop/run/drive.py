@@ -125,7 +125,7 @@ async def drive_session(
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
-                await ledger.note(terms.run_id, _note(prepared))
+                await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
@@ -160,11 +160,15 @@ async def drive_session(
     return replace(finished, models=named, decided_at=kept.at if kept else "")
 
 
-def _note(prepared: Prepared[Any]) -> RunNote:
-    """Return what a list of runs says of this one."""
-    judges = tuple(judge.identity.name for judge in prepared.judges)
-    night = prepared.night or prepared.config.night or ""
-    return RunNote(prepared.pool.systems, judges, night)
+def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
+    """Return what a list of runs says of this one, and what tells how often its question was asked."""
+    return RunNote(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in prepared.judges),
+        night=prepared.night or prepared.config.night or "",
+        risk=1.0 if rule.guarantee is None else rule.threshold,
+        asked=prepared.asked,
+    )
 
 
 async def planned(

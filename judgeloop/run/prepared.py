@@ -8,7 +8,7 @@ judges, and every setting that is not declared as pace, money, place or report (
 import enum
 import hashlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -19,8 +19,9 @@ from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
+from judgeloop.history.asked import noted_questions
 from judgeloop.ledger.opening import is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow
 from judgeloop.methods.stopping.catalogue import RuleRow
@@ -28,7 +29,7 @@ from judgeloop.report.labels import Shown, Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Part, alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
@@ -88,6 +89,18 @@ class Prepared(Generic[C]):
     def notice(self) -> str | None:
         """What the user should know before anything is spent; None if there is nothing."""
         return None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Some of the questions about the baseline, by which other runs know them; () without one."""
+        if not isinstance(self.config, ContestSettings):
+            return ()
+        pool, place = self.pool, self.pool.systems.index(self.config.trusted(self.pool.systems))
+        outputs: Sequence[object] = pool.outputs[place]
+        if (live := self.inputs.systems.get(place)) is not None:
+            outputs = [output_note(live.identity, live.sent(item), "") for item in pool.items]
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(pool.items, outputs, judges)
 
     @property
     def population(self) -> Population:

@@ -88,8 +88,9 @@ class Result(RunResult):
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
-    - `comparison`: which comparison with the first system on these items by these judges this is, as far
-      as the ledger knows: 1 for the first. Another candidate or seed is another one
+    - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
+      the ledger knows: 1 for the first. Another candidate, question or seed is another one
+    - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
@@ -121,6 +122,7 @@ class Result(RunResult):
     groups: tuple[GroupRow, ...] = ()
     further: int = 0
     comparison: int = 1
+    risk_before: float = 0.0
     stronger: bool | None = None  # what a rule about a gap says beyond its answer
 
     @property
@@ -168,16 +170,21 @@ class Result(RunResult):
         ), high
 
     @property
-    def wrong_expected(self) -> float | None:
-        """At most so many wrong names are expected over all of these comparisons; null without a proof.
+    def baseline(self) -> str:
+        """The system that candidates are compared with: not the one that is required."""
+        return self.setup.systems[self.setup.required_winner == self.setup.systems[0]]
 
-        The expectation of a sum is the sum, however the comparisons depend on each other: each errs
-        with at most the risk, taken to be the same for all. It holds if each candidate was fixed before
-        its draws; of items like these, if none was made with these items' verdicts.
+    @property
+    def wrong_expected(self) -> float | None:
+        """At most so many wrong wins or passes of a candidate are expected in all; null without a proof.
+
+        The expectation of a sum is the sum, however the comparisons depend on each other: in each a
+        candidate wins or passes wrongly with at most its risk. It holds if each candidate was fixed
+        before its draws; of items like these, if none was made with these items' verdicts.
         """
         if self.setup.guarantee is None:
             return None
-        return round(self.comparison * self.setup.risk_threshold, 10)
+        return round(self.risk_before + self.setup.risk_threshold, 10)
 
     @property
     def whole(self) -> bool:
@@ -324,15 +331,15 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     stronger: bool | None = None,
-    before: int = 0,
+    before: Sequence[float] = (),
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
     is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
-    shown of each group; None if no group is tested. `before` is how often the same judges compared
-    with the first system before.
+    shown of each group; None if no group is tested. `before` are the risks of earlier comparisons with
+    the baseline.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -366,7 +373,8 @@ def result_of(
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
         further=len(outcome.further),
-        comparison=before + 1,
+        comparison=len(before) + 1,
+        risk_before=math.fsum(before),
         recorded=None if scores is None else _figures(tally, setup, scores),
         stronger=stronger,
     )

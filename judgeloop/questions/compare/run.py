@@ -16,7 +16,7 @@ from judgeloop.core.protocols import Selector
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.comparisons import asked_before
+from judgeloop.history.asked import risks_before
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
@@ -47,7 +47,6 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
-from judgeloop.run.inputs import wanted_for
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -177,7 +176,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=_asked_before(comparison),
+        before=_before(comparison),
         findings=None if groups is None else groups.findings(),
         scores=comparison.recorded and comparison.recorded.scores,
         stronger=stronger,
@@ -188,12 +187,11 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _asked_before(comparison: Comparison) -> int:
-    """Return how often these judges compared with the first system on these items before."""
+def _before(comparison: Comparison) -> list[float]:
+    """Return the risks of earlier comparisons with the baseline on these items by these judges."""
     if not comparison.booked:
-        return 0
-    about = wanted_for(comparison.config, comparison.inputs)
-    return asked_before(about, comparison.config.ledger, comparison.run_id)
+        return []
+    return risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
 
 
 def _setup(comparison: Comparison) -> Setup:

@@ -214,11 +214,11 @@ def _asked(result: Result) -> str:
     """Return how often this was asked, and what the risks add up to; empty for the first time."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
-    first, wrong = visible(result.setup.systems[0]), result.wrong_expected
+    number, wrong = f"{result.comparison:,}", result.wrong_expected
     return (
-        f"comparison {result.comparison:,} with {first} on these items by this judge in the ledger; over all "
-        f"{result.comparison:,}, at most {wrong:.4g} wrong names are expected, if no candidate was made with these "
-        "items' verdicts"
+        f"comparison {number} with {visible(result.baseline)} on these items by this judge in the ledger; over all "
+        f"{number}, a candidate is expected to win or pass wrongly at most {wrong:.4g} times, if none was made "
+        "with these items' verdicts"
     )
 
 
