@@ -52,6 +52,11 @@ class CompareOptions(Part):
     give_up: float | None = None
     max_judgments: int | None = None
 
+    @property
+    def gap_asked(self) -> float | None:
+        """The gap that the question is about; None for another question."""
+        return self.min_gap if self.not_worse is None else self.not_worse
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreFigures:
@@ -74,8 +79,11 @@ class Result(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
+    - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
+      null if neither is shown
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
@@ -96,7 +104,7 @@ class Result(RunResult):
       sign test; null if judges were asked
     """
 
-    HIDDEN = RunResult.HIDDEN | {"stronger", "bounds"}
+    HIDDEN = RunResult.HIDDEN | {"bounds"}
     COMPUTED = (
         *RunResult.COMPUTED,
         "claim",
@@ -123,7 +131,7 @@ class Result(RunResult):
     further: int = 0
     comparison: int = 1
     risk_before: float = 0.0
-    stronger: bool | None = None  # what a rule about a gap says beyond its answer
+    risk_beyond: float | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -136,17 +144,20 @@ class Result(RunResult):
             return None
         if self.options.not_worse is not None:
             return "worse"
-        return "better_or_within" if self.stronger is False else "better"
+        within = self.options.min_gap is not None and self.risk_beyond is None
+        return "better_or_within" if within else "better"
 
     @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
-        return self.claim == "better" or (self.claim == "not_worse" and self.stronger is True)
+        return self.claim == "better" or (
+            self.claim == "not_worse" and self.risk_beyond is not None
+        )
 
     @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
-        return self.claim == "worse" and self.stronger is True
+        return self.claim == "worse" and self.risk_beyond is not None
 
     @property
     def gap_interval(self) -> tuple[float, float] | None:
@@ -190,6 +201,13 @@ class Result(RunResult):
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
+        limited = self.setup.rule == "sequential" or self.options.gap_asked is not None
+        limit = min(self.items, self.options.max_judgments or self.items)
+        return limited and self.open and self.judged + self.counts.abstentions < limit
 
     @property
     def used_up(self) -> bool:
@@ -279,7 +297,7 @@ class Result(RunResult):
             return ()
         used_up = self.setup.sampled and self.asked == self.items
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
-        if self.stronger is not None and self.judged and ended:
+        if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
         if self.asked == self.items:
             return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
@@ -330,14 +348,14 @@ def result_of(
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
-    stronger: bool | None = None,
+    risk_beyond: float | None = None,
     before: Sequence[float] = (),
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
-    `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
-    is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
+    `scores` holds each system's recorded scores, by position; None if judges were asked.
+    `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
     shown of each group; None if no group is tested. `before` are the risks of earlier comparisons with
     the baseline.
     """
@@ -357,7 +375,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
+        risk=_risk(finished, options, risk_beyond, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -376,8 +394,20 @@ def result_of(
         comparison=len(before) + 1,
         risk_before=math.fsum(before),
         recorded=None if scores is None else _figures(tally, setup, scores),
-        stronger=stronger,
+        risk_beyond=risk_beyond,
     )
+
+
+def _risk(
+    finished: Finished[Tally], options: CompareOptions, beyond: float | None, *, whole: bool
+) -> float:
+    """Return the stated risk: of the name, of "better" where a rule about a gap says so, or of naming now."""
+    if finished.outcome.winner is None:
+        return finished.outcome.estimate.risk
+    if whole:
+        return 0.0
+    better = options.min_gap is not None and beyond is not None
+    return beyond if better and beyond is not None else finished.outcome.estimate.risk
 
 
 def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:

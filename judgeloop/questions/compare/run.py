@@ -159,12 +159,12 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     more = items = None
     by_table, tally = comparison.rule.deciding, outcome.estimate.tally
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
-    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
+    beyond = by_table.risk_beyond(tally) if isinstance(by_table, ByTable) else None
     ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.recorded is None and not ended:
         more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
         items = by_table.items_to_decide(tally) if sampled else None
-    elif isinstance(by_table, WithinGap) and not stronger:
+    elif isinstance(by_table, WithinGap) and beyond is None:
         more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
@@ -179,7 +179,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         before=_before(comparison),
         findings=None if groups is None else groups.findings(),
         scores=comparison.recorded and comparison.recorded.scores,
-        stronger=stronger,
+        risk_beyond=beyond,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
     result = replace(result, course=course_of(tally, by_table, names))

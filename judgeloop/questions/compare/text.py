@@ -35,6 +35,7 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.report.words import count, sentence, shortened
 
+FIXED = "if so many judgments had been fixed beforehand"  # what the risk takes for granted
 THESE_TOO = "It holds for these items, too."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
@@ -154,7 +155,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
 
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
-    voted = result.open or result.recorded or result.stronger is not None
+    voted = result.open or result.recorded or result.options.gap_asked is not None
     parts = [_judged(result), _leads(result) if voted else "", _how_far(result), _risk(result)]
     return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
@@ -236,18 +237,6 @@ def _other_way(result: Result) -> str:
     return ""
 
 
-def _wrongly(result: Result) -> tuple[str, str]:
-    """Return what an answer about a gap does, given or given now, and where that is wrong."""
-    first, second = map(visible, result.setup.systems)
-    gap = points(result.options.min_gap or result.options.not_worse or 0.0)
-    if result.options.not_worse is None:
-        loser = second if result.leader == result.setup.systems[0] else first
-        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
-    if result.winner is not None:
-        return f"failing {second}", "it is not worse"
-    return f"passing {second}", f"it is worse by {gap} or more"
-
-
 def _risk(result: Result) -> str:
     """Return the stated risk and its kind; empty if it says nothing."""
     if result.recorded is not None:
@@ -255,7 +244,7 @@ def _risk(result: Result) -> str:
         return f"p-value: {show_risk(result.risk)}{wanted}."
     if result.whole:
         return "Stated risk: 0 (all items are judged)."
-    if result.stronger is not None:
+    if result.options.gap_asked is not None:
         return _risk_about_gap(result)
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
@@ -266,6 +255,7 @@ def _risk_of_name(result: Result) -> str:
     """Return the stated risk of the name given, or of giving it now, and its kind."""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
+    kind = FIXED if result.ended_early else kind
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None:
         return f"Stated risk: {shown}"
@@ -275,17 +265,40 @@ def _risk_of_name(result: Result) -> str:
 
 
 def _risk_about_gap(result: Result) -> str:
-    """Return the stated risk of an answer about a gap, or of giving one now, and what it is of."""
-    if result.better and result.options.not_worse is None:
-        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    """Return the stated risk of each claim about a gap, or of an answer given now, and what it is of."""
+    if result.claim == "better":
+        return f"Stated risk: {show_risk(result.risk)} (guaranteed)."
     answer, where_wrong = _wrongly(result)
     if not result.open:
-        shown = show_risk(result.risk)
-        return f"Stated risk: {shown} (guaranteed), of {answer} where {where_wrong}."
+        shown = f"{show_risk(result.risk)} (guaranteed), of {answer} where {where_wrong}"
+        return f"Stated risk: {shown}{_risk_beyond(result)}."
     if not result.judged or (result.leader is None and result.options.not_worse is None):
         return ""
     risk = f"with a chance of at most {show_risk(result.risk)}"
-    return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}."
+    when = f"; {FIXED}" if result.ended_early else ""
+    return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}{when}."
+
+
+def _wrongly(result: Result) -> tuple[str, str]:
+    """Return what an answer about a gap does, given or given now, and where that is wrong."""
+    first, second = map(visible, result.setup.systems)
+    gap = points(result.options.gap_asked or 0.0)
+    if result.options.not_worse is None:
+        loser = second if result.leader == result.setup.systems[0] else first
+        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
+    if result.winner is not None:
+        return f"failing {second}", "it is not worse"
+    return f"passing {second}", f"it is worse by {gap} or more"
+
+
+def _risk_beyond(result: Result) -> str:
+    """Return the stated risk of what is said beyond "not worse" or "worse"; empty if nothing is."""
+    if result.risk_beyond is None:
+        return ""
+    shown = f"; {show_risk(result.risk_beyond)}, of calling it"
+    if result.better:
+        return f"{shown} better where it is not"
+    return f"{shown} worse by more than {points(result.options.not_worse or 0.0)} where it is not"
 
 
 def _risk_means(result: Result) -> tuple[str, str]:
@@ -294,9 +307,21 @@ def _risk_means(result: Result) -> tuple[str, str]:
         return "What the p-value means", WHAT_P_MEANS
     if result.setup.guarantee and not result.whole:
         both = f" {THESE_TOO}" if _holds_for_both(result) else ""
-        return HEADING_RISK, promise(result, result.setup.guarantee) + both
+        means = promise(result, f"{result.setup.guarantee}{_means_beyond(result)}")
+        return HEADING_RISK, means + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _means_beyond(result: Result) -> str:
+    """Return what is proved of what is said beyond an answer about a gap; empty if nothing is."""
+    risk = at_most(result.setup.risk_threshold)
+    if result.risk_beyond is not None and result.worse_by_margin:
+        by = points(result.options.not_worse or 0.0)
+        return f"; a system that is not worse by more than {by} is ever said to be so with a chance of {risk}"
+    if result.risk_beyond is not None and result.better:
+        return f"; a system that is not better is called so with a chance of {risk}"
+    return ""
 
 
 def _holds_for_both(result: Result) -> bool:
