@@ -10,6 +10,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
+from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.rule import Rule, first_met
@@ -21,6 +22,7 @@ ASSUMED_TIES = 30
 ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 FEWEST_KNOWN = 20  # verdicts that say the share of ties
+BEYOND = 100  # times the items of a set
 ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
@@ -92,13 +94,17 @@ def more_to_decide(
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
     says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
-    the decision is about.
+    the decision is about. Once none of those is left, judgments on more items are counted for a rule
+    without a limit, up to `BEYOND` times as many.
     """
-    most = tally.items - tally.abstentions
+    more_items = sampled and not unasked and isinstance(rule, Anytime)
+    most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
-    return unasked if enough is None else min(unasked, enough - tally.judged)
+    if enough is None:
+        return unasked
+    return enough - tally.judged if more_items else min(unasked, enough - tally.judged)
 
 
 def _fewest(rule: Rule, tally: Tally, limits: Limits, most: int) -> int:

@@ -206,8 +206,7 @@ class Result(RunResult):
     def ended_early(self) -> bool:
         """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
         limited = self.setup.rule == "sequential" or self.options.gap_asked is not None
-        limit = min(self.items, self.options.max_judgments or self.items)
-        return limited and self.open and self.judged + self.counts.abstentions < limit
+        return limited and self.open and self.judged + self.counts.abstentions < self._limit
 
     @property
     def used_up(self) -> bool:
@@ -215,6 +214,11 @@ class Result(RunResult):
         lead = abs(int.__sub__(*self.wins.values()))
         asked = self.setup.sampled and self.asked == self.items and not self.setup.one_order
         return asked and lead > self.counts.abstentions
+
+    @property
+    def _limit(self) -> int:
+        """The most judgments that the run could make."""
+        return min(self.items, self.options.max_judgments or self.items)
 
     @property
     def calls_of_one_order(self) -> float | None:
@@ -229,8 +233,7 @@ class Result(RunResult):
     def chance_in_one_order(self) -> float:
         """About how probable a decision in one order is, within the items and the limit."""
         first, second = self.wins.values()
-        most = min(self.items, self.options.max_judgments or self.items)
-        return chance_in_one_order((first, second), self.counts.flips, self.judged, most)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, self._limit)
 
     @property
     def identical(self) -> int:
@@ -300,17 +303,23 @@ class Result(RunResult):
         if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
         if self.asked == self.items:
-            return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
+            return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
-        limited = self.stop_reason is StopKind.FUTILITY
-        return (
-            note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd),
-            *([note(NoteCode.RAISE_LIMIT)] if limited else []),
-        )
+        about = note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd)
+        return (about, *self._further_test(more))
+
+    def _further_test(self, more: int) -> tuple[Note, ...]:
+        """Return whether so many more judgments belong to this test; () for a rule that promises nothing."""
+        if self.stop_reason is StopKind.FUTILITY:
+            return (note(NoteCode.RAISE_LIMIT),)
+        if self.setup.guarantee is None:
+            return ()
+        within = self.setup.rule == "anytime" or self.asked + more <= self._limit
+        return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
         """Return how many judgments would show that a system named within the gap is better."""
@@ -319,13 +328,17 @@ class Result(RunResult):
         more, usd = self.more_judgments, self.more_usd
         return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
 
-    def _more_items(self) -> Note:
+    def _more_items(self) -> tuple[Note, ...]:
         """Return how many further items would decide about items like these."""
-        if self.more_items is None:
-            return note(NoteCode.NO_MORE_ITEMS if self.leader is None else NoteCode.ALL_ASKED)
-        if self.more_items_likely is None:
-            return note(NoteCode.MANY_MORE_ITEMS, even=self.more_items)
-        return note(NoteCode.MORE_ITEMS, even=self.more_items, likely=self.more_items_likely)
+        even, likely = self.more_items, self.more_items_likely
+        if even is not None and likely is not None:
+            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely),)
+        if even is not None:
+            return (note(NoteCode.MANY_MORE_ITEMS, even=even),)
+        if self.more_judgments is None:
+            return (note(NoteCode.NO_MORE_ITEMS),)
+        wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments)
+        return (wanted, note(NoteCode.SECOND_TEST))
 
     def _another_run(self) -> tuple[Note, ...]:
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""

@@ -119,11 +119,13 @@ def _no_winner(result: Result, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return (
-            f"No winner yet. {visible(result.leader or '')} is ahead on these {result.items:,} items; for "
-            "items like these that is too little to tell."
-        )
+        return f"No winner yet. {_ahead(result)}; for items like these that is too little to tell."
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
+
+
+def _ahead(result: Result) -> str:
+    """Return who is ahead on the items of the set, all of which are judged."""
+    return f"{visible(result.leader or '')} is ahead on these {result.items:,} items"
 
 
 def _on_winner(result: Result, winner: str, where: str) -> str:
@@ -147,9 +149,10 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
+    why = f"{_ahead(result)}." if result.used_up else sentence(ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
-        f"worse {by}. {sentence(ended(result))}"
+        f"worse {by}. {why}"
     )
 
 

@@ -227,6 +227,40 @@ def test_without_a_decision_the_advice_says_what_would_bring_one(changes, values
     assert advice == values
 
 
+LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "random"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"rule": "sequential", "max_judgments": 40}, NoteCode.SAME_TEST),  # 10 and 30 more
+        ({"rule": "sequential", "max_judgments": 39}, NoteCode.SECOND_TEST),
+        ({"rule": "anytime", "max_judgments": 39}, NoteCode.SAME_TEST),
+    ],
+)
+def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS, code]
+
+
+@pytest.mark.parametrize(
+    ("wins", "more", "said"),
+    [
+        (
+            (5, 4),
+            30,
+            "About 30 more items like these would probably be enough. That is a second test",
+        ),
+        ((5, 4), None, "No number of items promises a decision."),
+        ((5, 5), None, "No number of items promises a decision."),
+    ],
+)
+def test_items_that_are_used_up_say_how_many_more_or_that_no_number_helps(wins, more, said):
+    tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
+    assert (
+        said in undecided(tally=tally, more_judgments=more, rule="anytime", **LIKE).page.summary[1]
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "budget", "judgments"),
     [({}, 0.35, 30), ({"more_judgments": 1}, 0.052, 1), ({"tally": Tally(items=100)}, 0.052, 1)],
