@@ -181,7 +181,8 @@ def _how_far(result: Result) -> str:
     drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
     if result.winner is None or result.gap is None or not drawn:
         return ""
-    return f"Gap: {_between(result)}, {result.gap:.2f} on these verdicts."
+    told = result.gap in (result.gap_interval or ())
+    return f"Gap: {_between(result)}{'' if told else f', {result.gap:.2f} on these verdicts'}."
 
 
 def details(result: Result) -> tuple[tuple[str, str], ...]:
@@ -415,10 +416,20 @@ def _bounded(result: Result) -> bool:
 
 
 def _between(result: Result) -> str:
-    """Return the bounds in words; of a winner without the lower one, which the name rules out."""
-    low, high = map(_signed, result.gap_interval or (-1.0, 1.0))
-    cut = result.winner is not None and low == _signed(0.0)
-    return f"at most {high}" if cut else f"{low} to {high}"
+    """Return the bounds in words; of a winner without the lower one, which the name rules out.
+
+    A bound is the gap of these verdicts where the earlier of them had excluded that.
+    """
+    low, high = result.gap_interval or (-1.0, 1.0)
+    shown = [
+        f"the {_signed(at)} of these verdicts" if at == result.gap else _signed(at)
+        for at in (low, high)
+    ]
+    cut = result.winner is not None and _signed(low) == _signed(0.0)
+    why = ""
+    if result.gap in {low, high}:
+        why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
+    return f"{f'at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
 
 
 def _signed(gap: float) -> str:

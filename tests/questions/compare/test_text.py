@@ -374,6 +374,26 @@ def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options,
     assert shown in result.page.summary[0]
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (
+            [1, -1] * 30 + [-1] * 60,
+            "0.26 to the 0.50 of these verdicts, as the earlier of them spoke for less",
+        ),
+        (
+            [-1] * 60 + [1] * 30,
+            "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more",
+        ),
+    ],
+)
+def test_a_bound_that_excludes_the_gap_of_the_verdicts_is_said_to_be_that(verdicts, said):
+    wins = verdicts.count(1), verdicts.count(-1)
+    tally = Tally(1000, wins=wins, preferences=tuple(verdicts))
+    result = make_result(tally=tally, guarantee="proved", labels=())
+    assert f"Gap: {said}." in result.page.summary[0]
+
+
 PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}
 
 
