@@ -7,6 +7,7 @@ also if all its verdicts were known and none was paid for. Decides nothing.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.ledger.opening import is_ledger, open_reader
@@ -28,6 +29,15 @@ def noted_questions(
     return tuple(sorted(found)[:NOTED])
 
 
+def has_result(ledger: Path | str, run: str) -> bool:
+    """Return whether the ledger has a result of `run`, which the same command goes on from.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    return any(one.id == run and one.note.exit_code is not None for one in _runs(ledger))
+
+
 def risks_before(ledger: Path | str, run: str, asked: Sequence[str]) -> list[float]:
     """Return the risk of each run before `run` that noted one of the questions `asked`.
 
@@ -37,9 +47,13 @@ def risks_before(ledger: Path | str, run: str, asked: Sequence[str]) -> list[flo
     Raises:
         LedgerError: the ledger cannot be read.
     """
+    runs = _runs(ledger)
+    own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
+    return [one.note.risk for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+
+
+def _runs(ledger: Path | str) -> list[RecordedRun]:
     if not is_ledger(ledger):
         return []
     with open_reader(ledger) as reader:
-        runs = reader.runs()
-    own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
-    return [one.note.risk for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+        return reader.runs()

@@ -93,6 +93,29 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     return replace(found, began=began)
 
 
+def ties_with(baseline: int, about: About, ledger: Path | str) -> tuple[int, int]:
+    """Return how many items were a tie, of how many, in all comparisons with the system `baseline`.
+
+    By these judges on these items, whoever the candidate was. (0, 0) if the outputs of the system are
+    not known yet.
+    """
+    if baseline in about.live:
+        return 0, 0
+    outputs = {
+        place_of(item): digest(text)
+        for item, text in zip(about.items, about.outputs[baseline], strict=True)
+    }
+    verdicts = verdict_columns.remembered_verdicts(
+        ledger, None, begin=False, outputs=set(outputs.values()), only_on=True
+    )
+    own = verdicts.at_places({place: verdicts.number(output) for place, output in outputs.items()})
+    with_it = (own != verdict_columns.UNKNOWN) & (verdicts.shown == own[:, None]).any(axis=1)
+    judges = [KeyedJudge.of(identity) for identity in about.judges]
+    usable = verdicts.only(verdicts.compares & verdicts.by_judges(judges) & with_it)
+    past = compared(usable, {place: number for number, place in enumerate(outputs)})
+    return int((past.known & (past.preferences == 0)).sum()), past.verdicts
+
+
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
     """Return the ids of the runs that `given` names; empty for auto.
 

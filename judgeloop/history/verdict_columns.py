@@ -156,13 +156,15 @@ def remembered_verdicts(
     begin: bool,
     of_runs: Collection[str] = (),
     outputs: Collection[str] = (),
+    only_on: bool = False,
 ) -> VerdictColumns:
     """Return other runs' verdicts that were recorded before `run` began, the oldest first.
 
     With `begin`, the start of `run` is recorded as now, unless it has begun already. For a run that
     has not begun, and for None, all recorded verdicts count. Only verdicts of `of_runs` are
-    returned, if any are given. `outputs` are the digests of outputs that are looked for. Without a
-    ledger the result is empty; only `begin` creates one.
+    returned, if any are given. `outputs` are the digests of outputs that are looked for; with
+    `only_on`, verdicts on others are left out. Without a ledger the result is empty; only `begin`
+    creates one.
 
     Raises:
         LedgerError: the ledger cannot be opened, or a verdict is not as it was written.
@@ -173,7 +175,7 @@ def remembered_verdicts(
     elif not is_ledger(ledger):
         return VerdictColumns.of(NO_VERDICTS)
     with open_reader(ledger) as reader:
-        return VerdictColumns.of(reader.history(run, of_runs, outputs))
+        return VerdictColumns.of(reader.history(run, of_runs, outputs, only_on=only_on))
 
 
 def known_runs(ledger: Path | str) -> dict[str, str]:

@@ -47,29 +47,35 @@ def judgments_to_decide(
     return judgments, said if assumed else None
 
 
-def with_an_equal_system(rule: Rule, tally: Tally | None = None) -> tuple[EqualSystem, ...]:
+def share_of_ties(*counted: tuple[int, int]) -> float | None:
+    """Return the first share of ties, of so many items, that enough items say; None without one.
+
+    >>> share_of_ties((1, 2), (10, 40)), share_of_ties((1, 2))
+    (0.25, None)
+    """
+    return next((ties / judged for ties, judged in counted if judged >= FEWEST_KNOWN), None)
+
+
+def with_an_equal_system(rule: Rule, ties: float | None) -> tuple[EqualSystem, ...]:
     """Return what a rule for "not worse" does with an equal system; () for another rule.
 
-    For the share of ties of `tally`, if it has enough verdicts, else for several shares. The
-    chances are exact.
+    For a known share of ties, else for several shares. The chances are exact.
     """
     if not isinstance(rule, NotWorse):
         return ()
-    known = tally is not None and tally.judged >= FEWEST_KNOWN
-    shares = [tally.ties / tally.judged] if tally is not None and known else TIES_TRIED
-    return tuple(_equal(rule, ties) for ties in shares)
+    return tuple(_equal(rule, share) for share in (TIES_TRIED if ties is None else [ties]))
 
 
-def foreseen(groups: ByGroup[str | None] | None, tally: Tally) -> tuple[GroupOutlook, ...]:
+def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[GroupOutlook, ...]:
     """Return what each tested group can show, the largest first; () if none is tested.
 
-    It takes the share of ties of `tally`, if it has enough verdicts, else 30 %.
+    It takes 30 % ties where their share is not known.
     """
     if groups is None:
         return ()
-    ties = tally.ties / tally.judged if tally.judged >= FEWEST_KNOWN else ASSUMED_TIES / 100
+    decisive = 1 - (ASSUMED_TIES / 100 if ties is None else ties)
     return tuple(
-        GroupOutlook(group, items, groups.gap_found(items, 1 - ties))
+        GroupOutlook(group, items, groups.gap_found(items, decisive))
         for group, items in groups.sizes.most_common()
     )
 

@@ -31,6 +31,7 @@ from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
     more_to_decide,
+    share_of_ties,
     with_an_equal_system,
 )
 from judgeloop.questions.compare.prepare import Comparison
@@ -91,8 +92,10 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
-    equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
-    groups = foreseen(comparison.groups, outcome.estimate.tally)
+    tally = outcome.estimate.tally
+    ties = share_of_ties((tally.ties, tally.judged), comparison.ties)
+    equal = with_an_equal_system(comparison.rule.deciding, ties)
+    groups = foreseen(comparison.groups, ties)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
 
