@@ -97,7 +97,7 @@ class Session(Generic[T]):
         self._items = items
         self._selector = selector
         self._estimator = estimator
-        self._rule = rule
+        self.rule = rule
         self._limits = limits
         self._rng = rng
         self._lookahead = lookahead
@@ -155,14 +155,9 @@ class Session(Generic[T]):
             yield from step.choices
 
     @property
-    def rule(self) -> StoppingRule[T]:
-        """The rule that ends the run."""
-        return self._rule
-
-    @property
     def estimate(self) -> Estimate[T]:
         """The estimate from the labels in the decision so far."""
-        return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
+        return Estimate(self._tally, self.rule.risk(self._tally), self.rule.interval(self._tally))
 
     @property
     def tally(self) -> T:
@@ -171,7 +166,7 @@ class Session(Generic[T]):
 
     def risk(self, tally: T) -> float:
         """Return the stated risk of naming the leader of `tally`; it can take time."""
-        return self._rule.risk(tally)
+        return self.rule.risk(tally)
 
     @property
     def asked(self) -> int:
@@ -187,7 +182,7 @@ class Session(Generic[T]):
         if self._stop is None:
             raise SessionError("the run is not over")
         estimate = self.estimate
-        decided = self._stop.kind in self._rule.decides_at
+        decided = self._stop.kind in self.rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
         return Outcome(
@@ -252,7 +247,7 @@ class Session(Generic[T]):
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
-        return self._rule.can_be_met(tally, queued.unknown)
+        return self.rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -304,7 +299,7 @@ class Session(Generic[T]):
         tally = self._tally
         if min(len(self._active), tally.judged) < at_least:
             return None
-        return self._rule.reason_to_stop(tally)
+        return self.rule.reason_to_stop(tally)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(

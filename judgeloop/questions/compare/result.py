@@ -378,6 +378,7 @@ def result_of(
     labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
+    better = risk_beyond if options.min_gap is not None else None
     bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
     return Result(
         setup=setup,
@@ -388,7 +389,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=_risk(finished, options, risk_beyond, whole=whole),
+        risk=_risk(finished, setup.risk_threshold, better, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -412,15 +413,15 @@ def result_of(
 
 
 def _risk(
-    finished: Finished[Tally], options: CompareOptions, beyond: float | None, *, whole: bool
+    finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool
 ) -> float:
-    """Return the stated risk: of the name, of "better" where a rule about a gap says so, or of naming now."""
-    if finished.outcome.winner is None:
-        return finished.outcome.estimate.risk
-    if whole:
+    """Return the stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
+    outcome = finished.outcome
+    if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
         return 0.0
-    better = options.min_gap is not None and beyond is not None
-    return beyond if better and beyond is not None else finished.outcome.estimate.risk
+    if outcome.stop.kind is StopKind.NO_DIFFERENCE:
+        return threshold
+    return outcome.estimate.risk if better is None or outcome.winner is None else better
 
 
 def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
