@@ -343,7 +343,7 @@ def _rule(result: Result) -> str:
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
-    return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{gives_up}{instead}"
+    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:
