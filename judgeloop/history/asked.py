@@ -4,7 +4,9 @@ A run notes a few of the questions that it may ask, whoever the candidate is. It
 also if all its verdicts were known and none was paid for. Decides nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from heapq import nsmallest
 from pathlib import Path
 
 from judgeloop.core.ledger import RecordedRun
@@ -12,21 +14,26 @@ from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.ledger.opening import is_ledger, open_reader
 
-NOTED, DIGITS = 8, 16  # questions that a run notes, and the hexadecimal digits of each
+NOTED = 8  # items of which a run notes its questions
+DIGITS = 16  # hexadecimal, of a question
 
 
 def noted_questions(
-    items: Sequence[Item], outputs: Sequence[object], judges: Iterable[KeyedJudge]
+    items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
 ) -> tuple[str, ...]:
     """Return some of a run's questions: an item, the baseline's output to it, and a judge.
 
-    `outputs` has what identifies the baseline's output to each item. Of the hashes of all questions
-    the least are noted (Broder 1997, "On the resemblance and containment of documents"). So runs
-    on the same items have the same, and those of a run on more items are mostly among them.
+    `output` gives what identifies the baseline's output to an item, by position. The items are those
+    with the least hashes of their ids (Broder 1997, "On the resemblance and containment of documents").
+    So runs on the same items note the same, and a run on more items mostly notes some of them.
     """
-    placed = [[place_of(item), output] for item, output in zip(items, outputs, strict=True)]
-    found = (digest([judge, *one])[:DIGITS] for judge in judges for one in placed)
-    return tuple(sorted(found)[:NOTED])
+    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash(items[at].id))
+    placed = [[place_of(items[at]), output(at)] for at in chosen]
+    return tuple(digest([judge, *one])[:DIGITS] for judge in judges for one in placed)
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def has_result(ledger: Path | str, run: str) -> bool:

@@ -8,7 +8,7 @@ judges, and every setting that is not declared as pace, money, place or report (
 import enum
 import hashlib
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -96,11 +96,17 @@ class Prepared(Generic[C]):
         if not isinstance(self.config, ContestSettings):
             return ()
         pool, place = self.pool, self.pool.systems.index(self.config.trusted(self.pool.systems))
-        outputs: Sequence[object] = pool.outputs[place]
-        if (live := self.inputs.systems.get(place)) is not None:
-            outputs = [output_note(live.identity, live.sent(item), "") for item in pool.items]
+        live, texts = self.inputs.systems.get(place), pool.outputs[place]
+
+        def output(at: int) -> object:
+            return (
+                texts[at]
+                if live is None
+                else output_note(live.identity, live.sent(pool.items[at]), "")
+            )
+
         judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
-        return noted_questions(pool.items, outputs, judges)
+        return noted_questions(pool.items, output, judges)
 
     @property
     def population(self) -> Population:
