@@ -173,8 +173,8 @@ def _how_far(result: Result) -> str:
     drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
     if result.winner is None or result.gap is None or not drawn:
         return ""
-    told = result.gap in (result.gap_interval or ())
-    return f"Gap: {_between(result)}{'' if told else f', {result.gap:.2f} on these verdicts'}."
+    shown = "" if _widened(result) else f", {result.gap:.2f} on these verdicts"
+    return f"Gap: {_between(result)}{shown}."
 
 
 def details(result: Result) -> tuple[tuple[str, str], ...]:
@@ -318,15 +318,20 @@ def _between(result: Result) -> str:
     A bound is the gap of these verdicts where the earlier of them had excluded that.
     """
     low, high = result.gap_interval or (-1.0, 1.0)
+    widened, why = _widened(result), ""
+    if widened:
+        why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
     shown = [
-        f"the {_signed(at)} of these verdicts" if at == result.gap else _signed(at)
+        f"the {_signed(at)} of these verdicts" if widened and at == result.gap else _signed(at)
         for at in (low, high)
     ]
     cut = result.winner is not None and _signed(low) == _signed(0.0)
-    why = ""
-    if result.gap in {low, high}:
-        why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
     return f"{f'at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
+
+
+def _widened(result: Result) -> bool:
+    """Whether a bound excluded the gap of the verdicts, and was widened to it."""
+    return result.gap not in {None, 1.0} and result.gap in (result.gap_interval or ())
 
 
 def _signed(gap: float) -> str:

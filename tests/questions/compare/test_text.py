@@ -385,6 +385,7 @@ def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options,
             [-1] * 60 + [1] * 30,
             "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more",
         ),
+        ([-1] * 30, "0.79 to 1.00, 1.00 on these verdicts"),
     ],
 )
 def test_a_bound_that_excludes_the_gap_of_the_verdicts_is_said_to_be_that(verdicts, said):
