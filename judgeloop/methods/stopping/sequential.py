@@ -59,17 +59,17 @@ class Sequential(Rule):
     either side. That is half of what was spent, at most the threshold, and less the earlier the run
     ends. For every a, a wrong system is named at a stated risk of at most a with probability at most a.
     Proof: which draws are decisive is independent of how they come out, so take them as given. What was
-    spent never falls. So names at a stated risk of at most a are crossings up to some draw, and their
-    side is wrong with at most half of what is spent by that draw, as for the boundary itself.
+    spent never falls. So names at a stated risk of at most a are crossings up to some draw. Their side is
+    wrong with at most half of what is spent by that draw, as for the boundary itself.
 
-    Where nobody is named, it is the risk of naming the leader now: half of the chance that such a walk
-    crossed earlier, or is now as far away as this one. That is the stage-wise p-value of Tsiatis,
-    Rosner & Mehta (1984), "Exact confidence intervals following a group sequential test": outcomes are
+    Without a name, it is the risk of naming the leader now. That is half of the chance that such
+    a walk crossed earlier, or is now as far away as this one. It is the stage-wise p-value of Tsiatis,
+    Rosner & Mehta (1984), "Exact confidence intervals following a group sequential test". Outcomes are
     ordered by the time of crossing, then by the lead. So the outcomes with a p-value of at most a are
-    those of a walk that keeps the boundary, and now names leads from some size on; the proof is the
+    those of a walk that keeps the boundary, and now names leads from some size on. The proof is the
     same. It holds for a number of draws that does not depend on who wins, as the limit does not.
-    Before the limit it is divided by the share of the risk that may be spent by now, so that it is
-    never below the threshold where the boundary is not crossed.
+    Before the limit it is divided by the share of the risk that may be spent by now. So it is never
+    below the threshold where the boundary is not crossed.
     """
 
     items: int
