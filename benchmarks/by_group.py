@@ -106,7 +106,7 @@ def in_batches(
         asked = tests.ask(order)
 
 
-def named_in_the_end(rng: np.random.Generator, *, sampled: bool, items: int = 50) -> bool:
+def named_in_the_end(rng: np.random.Generator, *, sampled: bool, items: int = 24) -> bool:
     """Return whether any of so small level groups is named, as `ByGroup` asks about them."""
     every = np.concatenate(groups_of(LEVEL, GROUPS, items, rng, sampled=sampled))
     return any(tests.rejected() for _, tests in in_batches(every, items, rng, sampled=sampled))
