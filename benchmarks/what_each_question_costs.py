@@ -1,6 +1,6 @@
 """What each question about two systems costs on recorded verdicts, and how often it is wrong.
 
-    python benchmarks/what_each_question_costs.py DATA [--pairs 100] [--gap 0.1] [--limits 200 805] [--about like-these]
+    python benchmarks/what_each_question_costs.py DATA [--pairs 300] [--gap 0.1] [--limits 200 805] [--about like-these]
 
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
 asked. At a risk of 0.1, four questions are asked about pairs of systems drawn at random: which is
@@ -128,7 +128,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
-    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--gap", type=float, default=0.1)
     parser.add_argument("--limits", type=int, nargs="+", default=[200, 805])
     parser.add_argument("--about", nargs="+", choices=list(Population), default=list(Population))
