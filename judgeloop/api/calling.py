@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
-from judgeloop.api.in_memory import settings_of
+from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
 from judgeloop.report.page import render_short
+from judgeloop.run.again import called, masked, repeatable
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
 ProgressCallback = Callable[[Progress[Any]], object]
 
+MANY = "; the best of several systems: `select([…], …)`"
 AWAITED = """As `{name}`, in the running event loop; files are read in a thread.
 
 A task that is cancelled waits for the calls in flight, which are paid for, before it ends; a
@@ -116,9 +118,9 @@ class Caller(Generic[R]):
     ) -> tuple[Any, _Reporter]:
         settings = dict(arguments)
         environment = settings.pop("environment", None)
-        reporter = _Reporter(
-            settings.pop("progress", None), settings.pop("raise_on_failure", False)
-        )
+        progress = settings.pop("progress", None)
+        raises = settings.pop("raise_on_failure", False)
+        call = called(f"judgeloop.{self.question.name}", data, settings)
         config = settings.pop("config", next(iter(data), None))
         if isinstance(config, self.question.settings()):
             beside = _beside(config, data[1:], settings)
@@ -126,6 +128,7 @@ class Caller(Generic[R]):
         else:
             config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
+        reporter = _Reporter(progress, raises, masked(call, variables))
         return self._answering.prepare(config, variables, offline=offline), reporter
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
@@ -138,7 +141,7 @@ class Caller(Generic[R]):
                 )
         config = self.question.settings()
         version = settings.pop("version", None)
-        values = _by_name(places_of(config), data, settings)
+        values = of_lists(_by_name(places_of(config), data, settings), places_of(config))
         return config.of(**settings_of(config, values, version))
 
     async def _run(self, ready: Any, reporter: _Reporter) -> R:
@@ -147,6 +150,7 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
+        result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
         shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
@@ -176,7 +180,7 @@ def _by_name(
     if len(data) > len(places) or len(values) < len(data) + len(settings):
         raise InputError(
             f"expected {' and '.join(places)} by position, once, and all else by keyword; found "
-            f"{len(data)} by position"
+            f"{len(data)} by position{MANY if len(data) > len(places) else ''}"
         )
     if len(places) > len(data) == 1 and isinstance(data[0], Mapping) and places[1] not in values:
         raise InputError(
@@ -189,11 +193,11 @@ def _by_name(
 class _Reporter:
     """Passes progress to the caller's function; if it fails, the run ends as if interrupted.
 
-    `raises`: the caller wants an error for a run that broke off.
+    `raises`: the caller wants an error for a run that broke off. `call` is the call as it was written.
     """
 
-    def __init__(self, progress: ProgressCallback | None, raises: bool) -> None:  # noqa: FBT001
-        self._progress, self.raises = progress, raises
+    def __init__(self, progress: ProgressCallback | None, raises: bool, call: str) -> None:  # noqa: FBT001
+        self._progress, self.raises, self.call = progress, raises, call
         self.interruption = Interruption()
         self.failure: Exception | None = None
 

@@ -8,7 +8,7 @@ import click
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
-from judgeloop.diagnostics.config import LedgerConfig, RunsConfig
+from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -108,12 +108,12 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.report.escaping import visible_lines
 
     with explained():
-        ledger = LedgerConfig.of(**given).ledger
-        check_outputs(output, [ledger])
-        kept = stored(ledger, with_result(ledger, run).id)
+        config = ShowConfig.of(**given)
+        check_outputs(output, [config.ledger])
+        kept = stored(config.ledger, with_result(config.ledger, run).id)
         print(visible_lines(kept.text), end="")
         if output:
-            write_outputs(output, result_of(kept))
+            write_outputs(output, result_of(kept, shown=config.report_texts))
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:

@@ -7,11 +7,13 @@ result that cannot be written has its own exit code.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
@@ -21,17 +23,39 @@ if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
 
 NARROWEST, WIDEST = 40, 120  # columns of text
+PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
+BAD = ("FAILED", "NO RESULT", "NOT SHOWN")  # how a decision begins that fails
+LOG = "judgeloop.log"  # where a context says in which form a log is
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
-def say(text: str) -> None:
-    """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written."""
-    stream, line = Forgiving(sys.stderr), f"judgeloop: {text}"
-    if stream.isatty():
+def say(text: str, event: str = "message", **values: Any) -> None:
+    """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written.
+
+    `event` and `values` are those of `logged`.
+    """
+    stream, line = Forgiving(sys.stderr), logged(text, event, **values)
+    if stream.isatty() and not logs_json():
         line = textwrap.fill(
             line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
         )
     stream.write(f"{line}\n")
+
+
+def logged(text: str, event: str, **values: Any) -> str:
+    """Return a line for a log: the text, or an object with its time, kind and values."""
+    if not logs_json():
+        return f"judgeloop: {text}"
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    return json.dumps({"time": time, "event": event, "message": text, **values})
+
+
+def logs_json() -> bool:
+    """Return whether a line of a log is a JSON object."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get(LOG) == "json"
 
 
 def say_settings(read: Read) -> None:
@@ -54,6 +78,16 @@ def columns(stream: TextIO | None = None) -> int:
         with suppress(OSError, ValueError):
             width = os.get_terminal_size(stream.fileno()).columns
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
+
+
+def paint(text: str, warning: bool) -> str:  # noqa: FBT001 - as `Paint` of a page
+    """Return the decision or a warning in colour, where standard output has colours and they are wanted."""
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    if os.environ.get("TERM") in PLAIN_TERMINALS:
+        return text
+    style = "33" if warning else "1;31" if text.startswith(BAD) else "1"
+    return "\n".join(f"\x1b[{style}m{line}\x1b[0m" for line in text.split("\n"))
 
 
 class UnwrittenError(Exception):

@@ -359,11 +359,12 @@ class RunResult(Part):
         Raises:
             InputError: nothing is judged, so there is nothing to draw.
         """
-        if not self.page.board.pictures:
+        drawn = [picture for card in self.page.board.pictures for picture in card]
+        if not drawn:
             raise InputError(
                 "there is no picture of this result: its evidence has no order or bounds"
             )
-        return Drawing(self.page.board.pictures[0])
+        return Drawing(drawn[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
@@ -374,9 +375,8 @@ class RunResult(Part):
         return render_markdown(self.page)
 
     def to_csv(self) -> str:
-        """Return the judged items as CSV, with prompts and outputs as far as a report may show them."""
-        columns = self.texts.columns(self.labels, self.shows) if self.texts else {}
-        return render_csv(self.labels, columns)
+        """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
+        return render_csv(self.labels, self.texts, self.shows)
 
     def to_html(self, written: str = "") -> str:
         """Return the result as an HTML page of its own, with the judged items.

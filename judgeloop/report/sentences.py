@@ -18,7 +18,7 @@ from judgeloop.core.outcomes import (
 )
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Section
+from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import about, count, seconds, sentence, shortened
 
@@ -35,6 +35,7 @@ AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+NOT_NAMED = "No system is named, as it is not shown that such a name is wrong at most {} times."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # What the controls say of a judge.
@@ -66,6 +67,16 @@ def on_items(about: Population, items: int) -> str:
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     return f"on these {items:,} items" if items != 1 else "on this one item"
+
+
+def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
+    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
+    on = on or on_items(result.about, result.items)
+    where = "For items like these" if result.setup.sampled else on.capitalize()
+    took = took or f"{result.judged:,} of {count(result.items, 'item')}"
+    paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    risk = f" {wrong}" if wrong and not result.failed else ""
+    return f"{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -113,7 +124,7 @@ def required_first(line: str, result: RunResult) -> str:
 def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
     """Return the summary: where the question stands, what would decide it, and the warnings."""
     advice = " ".join(note.message for note in result.advice)
-    warnings = (f"Warning: {note.message}" for note in result.warnings)
+    warnings = (f"{WARNING} {note.message}" for note in result.warnings)
     return (*standing, *([advice] if advice else []), *warnings)
 
 

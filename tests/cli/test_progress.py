@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
+from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
@@ -162,6 +165,19 @@ def test_a_log_gets_a_line_at_the_start_and_then_one_now_and_then():
     ]
 
 
+def test_a_log_of_json_has_the_figures_of_a_run_also_on_a_terminal():
+    stream, clock = Terminal(), Clock()
+    with click.Context(click.Command("compare")) as context:
+        context.meta[LOG] = "json"
+        with watched(stream, clock) as observe:
+            clock.now += SECONDS_BETWEEN_LINES
+            observe(progress(10, slowed_to=1))
+    start, line = map(json.loads, stream.getvalue().splitlines())
+    assert (start["event"], start["message"][:8]) == ("start", "compare:")
+    figures = {"done": 10, "most": 200, "spent_usd": 0.01, "budget_usd": 1.0, "slowed_to": 1}
+    assert line.items() >= (figures | {"event": "progress"}).items()
+
+
 def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(terminal):
     shown = terminal()
     assert "━" in shown
@@ -192,3 +208,29 @@ def test_what_is_counted_is_shown_now_and_then_and_not_at_all_if_quiet():
         clock.now += SECONDS_BETWEEN_LINES
         observe(12, 40)
     assert not silent.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "warning", "shown"),
+    [
+        ("a is best\nof all.", False, "\x1b[1ma is best\x1b[0m\n\x1b[1mof all.\x1b[0m"),
+        ("FAILED: b", False, "\x1b[1;31mFAILED: b\x1b[0m"),
+        ("Warning: few", True, "\x1b[33mWarning: few\x1b[0m"),
+    ],
+)
+def test_decision_and_warnings_have_colours_where_they_are_wanted(
+    monkeypatch, text, warning, shown
+):
+    for name, value, colours in (
+        ("TERM", "xterm", True),
+        ("TERM", "dumb", False),
+        ("NO_COLOR", "1", False),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", Terminal())
+            patch.delenv("NO_COLOR", raising=False)
+            patch.setenv("TERM", "xterm")
+            patch.setenv(name, value)
+            assert paint(text, warning) == (shown if colours else text)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert paint(text, warning) == text, "a pipe gets plain text"

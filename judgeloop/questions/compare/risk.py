@@ -8,6 +8,7 @@ import math
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.questions.compare.plain import wrongly
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, about_the_judge, promise
@@ -52,7 +53,7 @@ def _about_gap(result: Result) -> str:
     """Return the stated risk of each claim about a gap, or of an answer given now, and what it is of."""
     if result.claim == "better":
         return f"Stated risk: {show_risk(result.risk)} (guaranteed)."
-    answer, where_wrong = _wrongly(result)
+    answer, where_wrong = wrongly(result)
     if not result.open:
         shown = f"{show_risk(result.risk)} (guaranteed), of {answer} where {where_wrong}"
         return f"Stated risk: {shown}{_beyond(result)}."
@@ -61,18 +62,6 @@ def _about_gap(result: Result) -> str:
     risk = f"with a chance of at most {show_risk(result.risk)}"
     when = f"; {FIXED}" if result.ended_early else ""
     return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}{when}."
-
-
-def _wrongly(result: Result) -> tuple[str, str]:
-    """Return what an answer about a gap does, given or given now, and where that is wrong."""
-    first, second = map(visible, result.setup.systems)
-    gap = points(result.options.gap_asked or 0.0)
-    if result.options.not_worse is None:
-        loser = second if result.leader == result.setup.systems[0] else first
-        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
-    if result.winner is not None:
-        return f"failing {second}", "it is not worse"
-    return f"passing {second}", f"it is worse by {gap} or more"
 
 
 def _beyond(result: Result) -> str:
