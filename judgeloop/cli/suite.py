@@ -165,9 +165,9 @@ def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
     found = {}
     for end in ends:
         if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ready, end.result, read)
-            if end.ready.booked:
-                record(end.ready, result, read)
+            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            if end.ran.booked:
+                record(end.ran, result, read)
             found[end.pair.name] = result
     return found
 

@@ -65,7 +65,7 @@ class Page:
     - `summary`: the sentences after the headline: what was judged, the cost, what comes next, and
       warnings.
     - `tables`: what stands before the details.
-    - `notes`: what stands after them: long sentences, each under its heading.
+    - `notes`: what stands after them: groups, and long sentences, each under its heading.
     - `board`: what only a page in a browser shows.
     """
 
@@ -73,7 +73,7 @@ class Page:
     details: Rows
     summary: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    notes: tuple[Section, ...] = ()
+    notes: tuple[Section | Table, ...] = ()
     board: Board = Board()
 
     @property

@@ -162,15 +162,15 @@ class RunResult(Part):
     @property
     def generating_usd(self) -> float | None:
         """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
-        costs = [one.usd for one in self.counts.generated]
-        return None if None in costs else sum(usd for usd in costs if usd)
+        unknown = any(one.usd is None for one in self.counts.generated)
+        return None if unknown else float(to_usd(self.spend.outputs_p))
 
     @property
     def judging_usd(self) -> float | None:
         """The part of `spent_usd` for judging; null if a price is unknown."""
         if self.spent_usd is None or self.generating_usd is None:
             return None
-        return round(max(0.0, self.spent_usd - self.generating_usd), 12)  # to a picodollar
+        return float(to_usd(self.spend.now_p - self.spend.outputs_p))
 
     @property
     def queries_in_all(self) -> int:

@@ -122,7 +122,8 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     result = replace(result, counts=replace(result.counts, generated=(gave,)))
     table = card(result, "The systems")
     assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
-    costs = card(replace(result, spend=replace(result.spend, remembered=0)), "What it cost")
+    spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
+    costs = card(replace(result, spend=spend), "What it cost")
     assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
     assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
     assert (costs["all 100 outputs"], costs["all of both"]) == ("about $0.50", "about $0.51")

@@ -113,9 +113,14 @@ class Sequential(Rule):
         if tally.leader is None or _drawn(tally) != self._spending.limit:
             return None
         scores = scores_for(tally, tally.leader)
-        decisive, lead = int(np.count_nonzero(scores)), int(scores.sum())
-        barrier = int(self._spending.barriers(scores != 0)[-1, 0])
-        return items_to_decide(tally.items, lead / decisive**0.5, barrier / decisive**0.5)
+        barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
+        # At the last draws there may be no distance at which the walk could still cross.
+        (crossed,) = np.nonzero(barriers <= self._spending.limit)
+        if not len(crossed):
+            return None
+        last = crossed[-1]
+        lead = int(scores.sum()) / decisive[-1] ** 0.5
+        return items_to_decide(tally.items, lead, barriers[last] / decisive[last] ** 0.5)
 
     def boundary(self, tally: Tally, side: int) -> NDArray[np.int64]:
         """As `Rule.boundary`, up to the limit."""
@@ -152,7 +157,7 @@ class Sequential(Rule):
         if not preferences.size:
             return np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
         sums = np.cumsum(preferences, axis=1, dtype=np.int64)
-        barriers = self._spent_at(thresholds).barriers_of_each(preferences != 0)
+        barriers = self._spent_at(thresholds).barriers(preferences != 0)
         crossed = np.moveaxis(np.abs(sums)[..., None] >= barriers, 2, 0)
         first = crossed.argmax(axis=2)[..., None]
         side = np.take_along_axis(np.broadcast_to(np.sign(sums), crossed.shape), first, axis=2)
@@ -163,17 +168,11 @@ class Sequential(Rule):
     def _chances(self, tally: Tally, side: int) -> tuple[float | None, float]:
         """Return `_Walk.at_crossing` and `_Walk.half_beyond` of a side, of any tally."""
         walk = self._walk(tally)
-        if walk is not None:
-            return walk.at_crossing[side], walk.half_beyond(side)
-        scores, spending = scores_for(tally, side), self._spending
-        decisive, leads = scores != 0, np.cumsum(scores, dtype=np.int64)
-        crossed = np.flatnonzero(np.abs(leads) >= spending.barriers(decisive)[:, 0])
-        beyond = float(spending.chances_beyond(decisive, max(0, int(leads[-1])))[0]) / 2
-        if not len(crossed):
-            return None, beyond
-        first = int(crossed[0])
-        spent = float(spending.chances_beyond(decisive[: first + 1], int(leads[first]))[0]) / 2
-        return spent if leads[first] > 0 else 1.0, beyond
+        if walk is None:
+            walk = _Walk(Course(self._spending))
+            for score in scores_for(tally, side).tolist():
+                walk.follow(score if side == 0 else -score)
+        return walk.at_crossing[side], walk.half_beyond(side)
 
     def _walk(self, tally: Tally) -> _Walk | None:
         """Return the walk of a tally that grows; None for a tally with a tuple or only counts."""

@@ -12,8 +12,8 @@ from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import stated_risk, what_it_means
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_section
-from judgeloop.report.page import Page, Section
+from judgeloop.report.groups import group_table
+from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.sentences import (
     about_data,
     ended,
@@ -41,21 +41,23 @@ def page(result: Result) -> Page:
     )
 
 
-def _groups(result: Result) -> tuple[Section, ...]:
+def _groups(result: Result) -> tuple[Section | Table, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
-        return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+        return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     risk = result.setup.risk_threshold
+    more = count(result.further, "further judgment")
+    without = "went to open groups; the winner, votes and gap above are without them"
+    further = f"{more} {without}. " if result.recorded is None else ""
     means = (
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
-        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
-        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
-        "the risk of the groups."
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "
+        "risk of the groups. With about as many more items of a group, an answer has an even chance."
     )
     return (
-        *group_section(result.groups, f"By group, for {second}"),
+        *group_table(result.groups, f"By group, for {second}"),
         Section("What the risk of the groups means", (("", means),)),
     )
 

@@ -88,10 +88,8 @@ def board(result: Selected) -> Board:
 
 def on(result: Selected) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
-    every = on_items(result.about, result.items)
-    if not result.options.chosen_on or result.setup.sampled:
-        return every
-    return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
+    chosen_on = 0 if result.setup.sampled else result.options.chosen_on
+    return on_items(result.about, result.items, chosen_on)
 
 
 def _wrong(result: Selected) -> str:
