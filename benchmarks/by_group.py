@@ -12,6 +12,7 @@ question, and the rest as `ByGroup` asks.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,19 +83,33 @@ def planted(items: int, rng: np.random.Generator, *, sampled: bool, exact: bool)
     """Return after how many judgments in all a planted loss is found; None if it is not."""
     shares = (LOSS, *[LEVEL] * (GROUPS - 1))
     every = np.concatenate([groups_of(one, 1, items, rng, sampled=not exact)[0] for one in shares])
+    for judged, tests in in_batches(every, items, rng, sampled=sampled):
+        if (0, 1) in tests.rejected():
+            return judged
+    return None
+
+
+def in_batches(
+    every: NDArray[np.int8], items: int, rng: np.random.Generator, *, sampled: bool
+) -> Iterator[tuple[int, ByGroup[int]]]:
+    """Yield the number of judgments and the tests after each batch: a third of all items, then as asked."""
     order = [Choice(int(position), None) for position in rng.permutation(len(every))]
     tests = ByGroup(np.repeat(np.arange(GROUPS), items).tolist(), RISK, sampled=sampled)
     labels: list[Label] = []
-    asked: tuple[Choice, ...] = tuple(order[:FIRST])
+    asked: tuple[Choice, ...] = tuple(order[: min(FIRST, len(every) // GROUPS)])
     while asked:
         known = {choice.position for choice in asked}
         order = [choice for choice in order if choice.position not in known]
         labels += [Label(one, Verdict((1 + int(every[one.position])) / 2)) for one in asked]
         tests.follow(labels)
-        if (0, 1) in tests.rejected():
-            return len(labels)
+        yield len(labels), tests
         asked = tests.ask(order)
-    return None
+
+
+def named_in_the_end(rng: np.random.Generator, *, sampled: bool, items: int = 24) -> bool:
+    """Return whether any of so small level groups is named, as `ByGroup` asks about them."""
+    every = np.concatenate(groups_of(LEVEL, GROUPS, items, rng, sampled=sampled))
+    return any(tests.rejected() for _, tests in in_batches(every, items, rng, sampled=sampled))
 
 
 def main() -> None:

@@ -64,10 +64,12 @@ class PastRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as a record of JSON values; times are in UTC."""
+        noted = asdict(self.recorded.note)
+        del noted["asked"]  # hashes say nothing to who lists runs
         return {
             "id": self.id,
             "state": self.state.value,
-            **asdict(self.recorded.note),
+            **noted,
             "headline": self.headline,
             "began_at": self.recorded.began_at,
             "charged_usd": float(to_usd(self.recorded.charged_p)),

@@ -98,7 +98,7 @@ class Session(Generic[T]):
         self._items = items
         self._selector = selector
         self._estimator = estimator
-        self._rule = rule
+        self.rule = rule
         self._check = check
         self._limits = limits
         self._rng = rng
@@ -159,7 +159,7 @@ class Session(Generic[T]):
     @property
     def estimate(self) -> Estimate[T]:
         """The estimate from the labels in the decision so far."""
-        return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
+        return Estimate(self._tally, self.rule.risk(self._tally), self.rule.interval(self._tally))
 
     @property
     def tally(self) -> T:
@@ -168,7 +168,7 @@ class Session(Generic[T]):
 
     def risk(self, tally: T) -> float:
         """Return the stated risk of naming the leader of `tally`; it can take time."""
-        return self._rule.risk(tally)
+        return self.rule.risk(tally)
 
     @property
     def asked(self) -> int:
@@ -184,7 +184,7 @@ class Session(Generic[T]):
         if self._stop is None:
             raise SessionError("the run is not over")
         estimate = self.estimate
-        decided = self._stop.kind in self._rule.decides_at
+        decided = self._stop.kind in self.rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
         return Outcome(
@@ -249,7 +249,7 @@ class Session(Generic[T]):
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
         checked = self._check is not None and self._check.looks(tally, queued.unknown)
-        return checked or self._rule.can_be_met(tally, queued.unknown)
+        return checked or self.rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -300,7 +300,7 @@ class Session(Generic[T]):
         at_least = self._limits.min_judgments if at_least is None else at_least
         if min(len(self._active), self._tally.judged) < at_least:
             return None
-        stop = self._rule.reason_to_stop(self._tally)
+        stop = self.rule.reason_to_stop(self._tally)
         return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:

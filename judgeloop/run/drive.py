@@ -127,7 +127,7 @@ async def drive_session(
     try:
         with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
             if not terms.offline:
-                await ledger.note(terms.run_id, _note(prepared))
+                await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
@@ -174,11 +174,15 @@ async def _answered(session: Session[T], prepared: Prepared[Any]) -> Finished[T]
     return Finished(session.outcome(), Spend(), models=((),))
 
 
-def _note(prepared: Prepared[Any]) -> RunNote:
-    """Return what a list of runs says of this one."""
-    judges = tuple(judge.identity.name for judge in prepared.judges)
-    night = prepared.night or prepared.config.night or ""
-    return RunNote(prepared.pool.systems, judges, night)
+def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
+    """Return what a list of runs says of this one, and what tells how often its question was asked."""
+    return RunNote(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in prepared.judges),
+        night=prepared.night or prepared.config.night or "",
+        risk=1.0 if rule.guarantee is None else rule.threshold,
+        asked=prepared.asked,
+    )
 
 
 async def planned(

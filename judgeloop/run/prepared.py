@@ -18,8 +18,9 @@ from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import Pool, Shown
 from judgeloop.core.protocols import Judge
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
+from judgeloop.history.asked import noted_questions
 from judgeloop.ledger.opening import Address, is_ledger, open_reader
 from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
@@ -27,7 +28,7 @@ from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Part, alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
@@ -87,6 +88,24 @@ class Prepared(Generic[C]):
     def notice(self) -> str | None:
         """What the user should know before anything is spent; None if there is nothing."""
         return None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Some of the questions about the baseline, by which other runs know them; () without one."""
+        if not isinstance(self.config, ContestSettings):
+            return ()
+        pool, place = self.pool, self.pool.systems.index(self.config.trusted(self.pool.systems))
+        live, texts = self.inputs.systems.get(place), pool.outputs[place]
+
+        def output(at: int) -> object:
+            return (
+                texts[at]
+                if live is None
+                else output_note(live.identity, live.sent(pool.items[at]), "")
+            )
+
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(pool.items, output, judges)
 
     @property
     def population(self) -> Population:

@@ -24,7 +24,6 @@ PAGES = {
     "not worse": make_result(
         winner=None,
         not_worse=0.05,
-        stronger=False,
         guarantee="a bound",
         stop=StopReason(StopKind.NOT_WORSE, "met"),
     ),

@@ -8,7 +8,8 @@ import pytest
 from support.promises import check_risk
 from support.rules import make_rule
 
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -62,6 +63,27 @@ def test_a_system_that_is_not_better_is_named_with_at_most_the_risk(name, items,
     simulate = named_by_sequential if name == "sequential" else named_by_anytime
     named = simulate(level_population(items, ties), rng, RUNS)
     check(f"{name}, N {items}, ties {ties:.0%}", named, RUNS, capsys)
+
+
+@pytest.mark.parametrize("items", [UNLIMITED, 100])
+def test_a_wrong_name_has_a_low_stated_risk_as_seldom_as_that_says(items, capsys):
+    """Level systems, 30 % ties: the first is named at a stated risk of at most so much."""
+    rng, population = np.random.default_rng([3, items]), level_population(100, 0.3)
+    rule = make_rule("sequential", risk=0.1, items=items, limit=100)
+    stated = np.ones(RUNS)
+    for run in range(RUNS):
+        draws = rng.choice(population, 100, replace=items == UNLIMITED)
+        barriers = rule._spending.barriers(draws != 0)[:, 0]
+        crossed = np.flatnonzero(np.abs(draws.cumsum(dtype=int)) >= barriers)
+        if len(crossed) and draws[: crossed[0] + 1].sum() > 0:
+            stated[run] = rule.risk(with_verdicts(draws[: crossed[0] + 1].tolist(), 100))
+    for most in (0.02, 0.05, 0.1):
+        check_risk(f"stated, {items} items", (stated <= most).sum(), RUNS, most, capsys)
+
+
+def with_verdicts(verdicts, items):
+    wins = verdicts.count(1), verdicts.count(-1)
+    return Tally(items, wins=wins, ties=verdicts.count(0), preferences=tuple(verdicts))
 
 
 def winner_of(population, name, seed, **settings):

@@ -32,8 +32,9 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     Each bound is ever wrong, at any number of looks, with probability at most `risk`: it rules out
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
     most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
-    counts against each bound. Of `core.pool.UNLIMITED` items, draws are independent, and the bounds
-    depend on the counts alone. None without a verdict, or if the draws were not uniform.
+    counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
+    look ruled out stays ruled out. Of `core.pool.UNLIMITED` items, draws are independent. None without a
+    verdict, or if the draws were not uniform.
     """
     if tally.judged == items and tally.gap is not None:
         return tally.gap, tally.gap

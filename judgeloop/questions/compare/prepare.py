@@ -19,7 +19,8 @@ from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
 from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
 from judgeloop.formats.row import Source
-from judgeloop.history.comparisons import History, find_history
+from judgeloop.history.asked import has_result
+from judgeloop.history.comparisons import History, find_history, ties_with
 from judgeloop.history.past import no_past
 from judgeloop.judges.catalogue import RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
@@ -36,7 +37,7 @@ from judgeloop.methods.stopping.catalogue import (
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
-from judgeloop.questions.compare.plan import with_an_equal_system
+from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
     Inputs,
@@ -77,7 +78,9 @@ class Comparison(Prepared[CompareConfig]):
 
     `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
     are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None. `check` may give a run up.
+    `instead` says why; else it is None. `check` may give a run up. `ties` are the items that were a tie,
+    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of
+    the run.
     """
 
     selector: SelectorRow
@@ -85,6 +88,8 @@ class Comparison(Prepared[CompareConfig]):
     check: GivingUp | None = None
     history: History | None = None
     instead: str | None = None
+    ties: tuple[int, int] = (0, 0)
+    known: bool = False
 
     @property
     def scores(self) -> list[list[float]] | None:
@@ -111,10 +116,14 @@ class Comparison(Prepared[CompareConfig]):
     @property
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
-        if self.instead is None:
-            equal = with_an_equal_system(self.rule)
-            return " ".join(unlikely_to_pass(equal, len(self.pool))) or None
-        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+        if self.instead is not None:
+            return (
+                f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+            )
+        if self.known:
+            return None
+        equal = with_an_equal_system(self.rule, share_of_ties(self.ties))
+        return " ".join(unlikely_to_pass(equal, len(self.pool))) or None
 
 
 def prepare(
@@ -161,6 +170,7 @@ def prepare(
         selector = selector_row(QUESTION, SELECTORS[0])
         row, found = rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), None
     rule = _rule(config, row, inputs, found)
+    forecast = config.not_worse is not None or (offline and config.by_group is not None)
     return Comparison(
         config,
         inputs,
@@ -170,7 +180,16 @@ def prepare(
         check=_giving_up(config, rule, inputs),
         history=history,
         instead=instead,
+        ties=_ties(config, inputs) if forecast else (0, 0),
+        known=config.not_worse is not None and has_result(config.ledger, run),
     )
+
+
+def _ties(config: CompareConfig, inputs: Inputs) -> tuple[int, int]:
+    """Return how many items were a tie, of how many, in earlier comparisons with the baseline."""
+    systems = inputs.pool.systems
+    baseline = systems.index(config.trusted(systems))
+    return ties_with(baseline, wanted_for(config, inputs), config.ledger)
 
 
 def _recorded(config: CompareConfig) -> Inputs:

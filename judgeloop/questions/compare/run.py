@@ -15,7 +15,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.comparisons import asked_before
+from judgeloop.history.asked import risks_before
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -29,6 +29,7 @@ from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
     more_to_decide,
+    share_of_ties,
     with_an_equal_system,
 )
 from judgeloop.questions.compare.prepare import Comparison
@@ -45,7 +46,6 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
-from judgeloop.run.inputs import wanted_for
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -91,8 +91,10 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
-    equal = with_an_equal_system(comparison.rule, outcome.estimate.tally)
-    groups = foreseen(comparison.groups, outcome.estimate.tally)
+    tally = outcome.estimate.tally
+    ties = share_of_ties((tally.ties, tally.judged), comparison.ties)
+    equal = with_an_equal_system(comparison.rule, ties)
+    groups = foreseen(comparison.groups, ties)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 
 
@@ -153,12 +155,12 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     more = items = None
     rule, tally = comparison.rule, outcome.estimate.tally
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
-    stronger = rule.stronger(tally) if isinstance(rule, ByTable) else None
+    beyond = rule.risk_beyond(tally) if isinstance(rule, ByTable) else None
     ended = isinstance(rule, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
     if outcome.winner is None and comparison.booked and not ended:
         more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=sampled)
         items = rule.items_to_decide(tally) if sampled else None
-    elif isinstance(rule, WithinGap) and not stronger:
+    elif isinstance(rule, WithinGap) and beyond is None:
         more = more_to_decide(rule.beside, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
@@ -170,10 +172,10 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=_asked_before(comparison),
+        before=_before(comparison),
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
-        stronger=stronger,
+        risk_beyond=beyond,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
     result = replace(result, course=course_of(tally, rule, names))
@@ -181,12 +183,11 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _asked_before(comparison: Comparison) -> int:
-    """Return how often these judges compared with the first system on these items before."""
+def _before(comparison: Comparison) -> list[float]:
+    """Return the risks of earlier comparisons with the baseline on these items by these judges."""
     if not comparison.booked:
-        return 0
-    about = wanted_for(comparison.config, comparison.inputs)
-    return asked_before(about, comparison.config.ledger, comparison.run_id)
+        return []
+    return risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
 
 
 def _setup(comparison: Comparison) -> Setup:

@@ -130,6 +130,22 @@ def test_a_run_that_will_hardly_name_anybody_is_given_up():
     assert check.reason_to_stop(tally_of([1] * 30, 90)) is None
 
 
+@pytest.mark.parametrize(
+    ("rule", "verdicts", "said"),
+    [
+        (LIKE_THESE, [1] * 30, "naming a system that is behind by 20 points or more"),
+        (NotWorse(0.1, UNLIMITED, 60, 0.2), [1] * 30, "failing a system that is not worse"),
+        (
+            NotWorse(0.1, UNLIMITED, 60, 0.2),
+            [-1] * 30,
+            "passing a system that is worse by 20 points",
+        ),
+    ],
+)
+def test_the_reason_to_stop_says_of_what_the_risk_is(rule, verdicts, said):
+    assert f"the stated risk of {said}" in rule.reason_to_stop(tally_of(verdicts, 60)).sentence
+
+
 def test_the_limit_is_part_of_the_test():
     assert WITHIN.for_limit(30) is WITHIN
     assert kind(WithinGap(0.1, UNLIMITED, 20, 0.1), [0] * 20 + [1] * 40) is None
@@ -141,19 +157,21 @@ def test_the_stronger_sentences_are_those_of_the_rules_beside():
     beside = Sequential(0.1, UNLIMITED, 60)
     for verdicts in (name, better):
         tally = tally_of(verdicts, 60)
-        assert LIKE_THESE.stronger(tally) == beside.is_met(tally)
-    assert LIKE_THESE.stronger(tally_of(better, 60))
-    assert not LIKE_THESE.stronger(tally_of([1, 1, -1] * 5, 60))
+        assert LIKE_THESE.risk_beyond(tally) == (
+            beside.risk(tally) if beside.is_met(tally) else None
+        )
+    assert LIKE_THESE.risk_beyond(tally_of(better, 60)) < 0.1
+    assert LIKE_THESE.risk_beyond(tally_of([1, 1, -1] * 5, 60)) is None
     rule = NotWorse(0.1, UNLIMITED, 60, 0.2)
     for verdicts in ([1] * first(rule, 1), [1] * 30):
         tally = tally_of(verdicts, 60)
-        shown = risk_by_bets(scores_for(tally, 0), UNLIMITED, 0.2) <= 0.1
-        assert rule.stronger(tally) == shown
-    assert rule.stronger(tally_of([-1] * 20, 60))
+        risk = risk_by_bets(scores_for(tally, 0), UNLIMITED, 0.2)
+        assert rule.risk_beyond(tally) == (risk if risk <= 0.1 else None)
+    assert rule.risk_beyond(tally_of([-1] * 20, 60)) < 0.1
 
 
 def test_with_all_items_judged_the_stronger_sentence_is_a_fact():
-    assert WITHIN.stronger(tally_of([1] + [0] * 59, 60))
-    assert not NOT_WORSE.stronger(tally_of([1] * 12 + [0] * 48, 60))
-    assert NOT_WORSE.stronger(tally_of([1] * 13 + [0] * 47, 60))
+    assert WITHIN.risk_beyond(tally_of([1] + [0] * 59, 60)) == 0.0
+    assert NOT_WORSE.risk_beyond(tally_of([1] * 12 + [0] * 48, 60)) is None
+    assert NOT_WORSE.risk_beyond(tally_of([1] * 13 + [0] * 47, 60)) == 0.0
     assert NOT_WORSE.risk(tally_of([1] * 13 + [0] * 47, 60)) == 0.0

@@ -105,10 +105,11 @@ def test_ties_cost_less_power_than_verdicts_for_the_other_side():
 
 
 @pytest.mark.parametrize("items", [5, 9, 12])
-def test_the_risk_at_the_limit_is_kept_by_all_walks_of_level_systems(items):
-    """Of all orders of wins and losses, few enough end ahead at a stated risk of any size."""
-    rule = Sequential(0.1, UNLIMITED, items)
-    risks = []  # of naming the first system
+@pytest.mark.parametrize("threshold", [0.1, 0.3])
+def test_a_stated_risk_of_any_size_is_kept_by_all_walks_of_level_systems(threshold, items):
+    """Of a name, and at the limit of naming the leader now."""
+    rule = Sequential(threshold, UNLIMITED, items)
+    ends: dict[tuple[int, ...], float] = {}  # the risk of naming the first system, by the verdicts
     for walk in itertools.product((1, -1), repeat=items):
         tally = Tally(items)
         for preference in walk:
@@ -116,12 +117,20 @@ def test_the_risk_at_the_limit_is_kept_by_all_walks_of_level_systems(items):
             if rule.is_met(tally):
                 break
         if tally.leader == 0:
-            risks.append((rule.risk(tally), 2 ** (items - tally.judged)))
-    for stated, _ in risks:
-        # Each walk that ended early stands for all its continuations, which are in the list, too.
-        assert (
-            sum(risk <= stated + 1e-12 for risk, _ in risks) / 2**items <= max(stated, 0.1) + 1e-9
-        )
+            ends[tuple(tally.preferences)] = rule.risk(tally)
+    assert min(map(len, ends)) < items
+    for stated in ends.values():
+        most = sum(0.5 ** len(walk) for walk, risk in ends.items() if risk <= stated + 1e-12)
+        assert most <= stated + 1e-9
+
+
+def test_the_stated_risk_of_a_name_is_half_of_what_was_spent_by_then():
+    rule = Sequential(0.1, UNLIMITED, 200)
+    wins = next(n for n in range(1, 20) if rule.is_met(follow_all([1] * n)))
+    earlier = [rule.risk(follow_all([1] * n)) for n in range(1, wins)]
+    assert rule.risk(follow_all([1] * wins)) == pytest.approx(0.5**wins)
+    assert min(earlier) > 0.1 > rule.risk(follow_all([1] * wins))
+    assert rule.risk(follow_all([1] * wins + [0, -1])) == pytest.approx(0.5**wins)
 
 
 def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
@@ -132,6 +141,24 @@ def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
     assert rule.risk(growing) > 0.1
     assert rule.risk(growing) == pytest.approx(rule.risk(known))
     assert rule.items_to_decide(growing) == rule.items_to_decide(known)
+
+
+def test_the_stated_risk_of_a_name_is_the_same_from_counts_and_verdict_by_verdict():
+    rule = Sequential(0.1, UNLIMITED, 40)
+    verdicts = (1, 1, 0, 1, 1, 1, 1, -1)
+    known = Tally(60, wins=(6, 1), ties=1, preferences=verdicts)
+    growing = replace(known, preferences=grown((), verdicts))
+    assert rule.is_met(known)
+    assert rule.is_met(growing)
+    assert rule.risk(growing) == rule.risk(known) < 0.1
+    assert rule.risk(replace(known, wins=(6, 7), preferences=(*verdicts, *[-1] * 6))) == 1.0
+
+
+def follow_all(preferences):
+    tally = Tally(len(preferences))
+    for preference in preferences:
+        tally = follow(tally, preference)
+    return tally
 
 
 @pytest.mark.parametrize("ties", [0, 0.3, 0.7])
@@ -154,5 +181,6 @@ def follow(tally, preference):
     return replace(
         tally,
         wins=(tally.wins[0] + (preference == 1), tally.wins[1] + (preference == -1)),
+        ties=tally.ties + (preference == 0),
         preferences=(*tally.preferences, preference),
     )
