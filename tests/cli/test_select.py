@@ -135,20 +135,30 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     assert len(sooner["near_best"]) > 1
 
 
+def test_a_run_cut_off_at_once_states_no_gap(systems, chat_server):
+    command = live(chat_server, systems, "--risk", "0.001", "--max-judgments", "4")
+    assert "No gap can be stated yet. The best may be: best" in unwrapped(
+        judgeloop(*command).stdout
+    )
+    outcome = outcome_of(judgeloop(*command, "--json"))
+    assert (outcome["leader"], outcome["gap"], outcome["risk"]) == (None, None, None)
+    assert set(outcome["near_best"]) == set(SHARES)
+
+
 @pytest.mark.parametrize("selector", ["race", "random"])
 def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_server, selector):
     command = live(chat_server, systems, "--selector", selector, "--risk", "0.02")
-    result = judgeloop(*command, "--max-judgments", "20")
+    result = judgeloop(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
     assert first.startswith("No winner yet among 5 systems on these 40 items:")
     said = " ".join(rest)
     assert re.search(r"best: no system is more than \d+[\d.]* points better\. Risk 0\.02\.", said)
     assert "The best may be: best" in said
-    outcome = outcome_of(judgeloop(*command, "--max-judgments", "20", "--json"))
+    outcome = outcome_of(judgeloop(*command, "--max-judgments", "70", "--json"))
     assert outcome["winner"] is None
     assert outcome["leader"] == "best"
-    assert 0 < outcome["gap"] <= 2
+    assert 0 < outcome["gap"] < 1
     assert outcome["risk"] == 0.02
 
 

@@ -28,33 +28,38 @@ def course_of(
     """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
-    line of the upper bound for each system, up to where it is ruled out. That of the leader stands last,
-    after that of its lower bound, which has no name. There are no lines without bounds.
+    line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
+    stands last, after that of its lower bound, which has no name. There are no lines without a leader.
     """
     leader, bounds = tally.leader, tally.levels
     if bounds is None or leader is None:
         return ()
     steps = [list(group) for _, group in groupby(labels, key=lambda label: label.choice.position)]
     size = math.ceil(len(steps) / MOST_LOOKS)
-    uppers: list[list[Point]] = [[(0.0, PER_CENT)] for _ in names]
-    ends = [0] * len(names)  # of a line: where its system was ruled out for good
-    lower: list[Point] = [(0.0, 0.0)]
+    first = [PER_CENT] * len(names)
+    first[bounds.baseline] *= TIE  # its level is known
+    uppers: list[list[Point]] = [[(0.0, level)] for level in first]
+    ends = [1] * len(names)  # of a line: where its system was ruled out for good
+    lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
     now, judged = None, 0
     for begin in range(0, len(steps), size):
         chunk = [label for step in steps[begin : begin + size] for label in step]
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
-        least = levels.each[leader].lower(levels.lower_risk)
-        for system, (level, upper) in enumerate(zip(levels.each, levels.uppers, strict=True)):
+        for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
             uppers[system].append((judged, PER_CENT * level.upper / levels.items))
-            ends[system] = len(lower) + 1 if upper >= least else ends[system]
+            ends[system] = len(lower) + 1 if may or system == leader else ends[system]
+        least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
-    lines = [
-        Line(name, "other", tuple(points[: end + 1]))
-        for name, points, end in zip(names, uppers, ends, strict=True)
-    ]
+    lines = [_line(*one) for one in zip(names, uppers, ends, strict=True)]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+
+
+def _line(name: str, points: list[Point], end: int) -> Line:
+    """Return a line up to its end, without a name that would stand on the line of 100 %."""
+    hidden = end < len(points) and points[end][1] == PER_CENT
+    return Line("" if hidden else name, "other", tuple(points[: end + 1]))
 
 
 def board(result: Selected) -> Board:

@@ -67,7 +67,7 @@ class Selected(RunResult):
     - `queries`: number of items that were asked about
     - `standings`: a row for each system, the best first: counts, win rate, whether it may be the best
     - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
-      share lost, over all items; null if no risk is stated
+      share lost, over all items; null if no risk is stated, or without a leader
     - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
@@ -127,11 +127,8 @@ def selected_of(
     rows = _standings(outcome, systems, setup.risk_threshold)
     interval = outcome.estimate.interval
     stated = interval is not None or certain
-    leader, gap = tally.leader, interval[1] if interval is not None else 0.0 if certain else None
-    if outcome.winner is None and interval is not None and tally.levels is not None:
-        # The race may pursue a system that has promised most; who is named is ahead so far.
-        leader = tally.best[0]
-        gap = tally.levels.gap_of(leader)
+    bounded = certain or (tally.levels is not None and tally.queries > 0)
+    gap = interval[1] if interval is not None else 0.0 if certain else None
     return Selected(
         setup=setup,
         options=options,
@@ -140,7 +137,7 @@ def selected_of(
         spend=finished.spend,
         labels=label_rows(outcome.labels, systems, items, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
-        leader=None if leader is None else systems[leader],
+        leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if stated else None,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
@@ -148,7 +145,7 @@ def selected_of(
         queries=tally.queries,
         standings=rows,
         gap=gap,
-        near_best=tuple(row.system for row in rows if row.near_best) if stated else None,
+        near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if outcome.belief is None else outcome.belief.level_since,
     )

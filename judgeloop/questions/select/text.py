@@ -47,7 +47,9 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
     """Return who leads during a run, with at most `most` characters of the name."""
     if not tally.queries:
         return ""
-    leads = "level" if tally.leader is None else f"leads: {shortened(systems[tally.leader], most)}"
+    leads = "level" if tally.levels is None else "no leader yet"
+    if tally.leader is not None:
+        leads = f"leads: {shortened(systems[tally.leader], most)}"
     may, every = int(tally.in_question.sum()), len(systems)
     return leads if may == every else f"{leads}, {may} of {every} may be the best"
 
@@ -129,10 +131,10 @@ def _still(result: Selected) -> list[str]:
         return [f"No gap can be stated{' ' if drawn == 'yet' else ', '}{drawn}."]
     shown = ", ".join(map(visible, names[:MOST_NAMED]))
     more = len(names) - MOST_NAMED
-    leads = []
+    leads = "No gap can be stated yet."
     if result.leader is not None and result.gap is not None:
-        leads = [f"{visible(result.leader)}: {show_gap(result.gap)}. Risk {result.risk:g}."]
-    return [*leads, f"The best may be: {shown}{f' and {more} more' if more > 0 else ''}."]
+        leads = f"{visible(result.leader)}: {show_gap(result.gap)}. Risk {result.risk:g}."
+    return [leads, f"The best may be: {shown}{f' and {more} more' if more > 0 else ''}."]
 
 
 def details(result: Selected) -> tuple[tuple[str, str], ...]:
@@ -160,9 +162,7 @@ def _chosen(result: Selected) -> str:
 
 def _near_best(result: Selected) -> str:
     if result.near_best is None:
-        return "unknown: no risk is stated"
-    if not result.queries:
-        return "unknown: nothing has been judged"
+        return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
     names = ", ".join(map(visible, result.near_best))
     return names if len(result.near_best) == 1 else f"{names}: systems that may be the best"
 
