@@ -34,16 +34,13 @@ def course_of(
     leader, bounds = tally.leader, tally.levels
     if bounds is None or leader is None:
         return ()
-    steps = [list(group) for _, group in groupby(labels, key=lambda label: label.choice.position)]
-    size = math.ceil(len(steps) / MOST_LOOKS)
     first = [PER_CENT] * len(names)
     first[bounds.baseline] *= TIE  # its level is known
     uppers: list[list[Point]] = [[(0.0, level)] for level in first]
     ends = [1] * len(names)  # of a line: where its system was ruled out for good
     lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
     now, judged = None, 0
-    for begin in range(0, len(steps), size):
-        chunk = [label for step in steps[begin : begin + size] for label in step]
+    for chunk in _looks(labels):
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
         for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
@@ -54,6 +51,16 @@ def course_of(
     lines = [_line(*one) for one in zip(names, uppers, ends, strict=True)]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+
+
+def _looks(labels: Sequence[Label]) -> list[list[Label]]:
+    """Return the labels in parts of about the same size, each of whole items."""
+    looks: list[list[Label]] = [[]]
+    for _, item in groupby(labels, key=lambda label: label.choice.position):
+        if len(looks[-1]) * MOST_LOOKS >= len(labels):
+            looks.append([])
+        looks[-1] += item
+    return looks
 
 
 def _line(name: str, points: list[Point], end: int) -> Line:
