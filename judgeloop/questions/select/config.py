@@ -28,7 +28,6 @@ from judgeloop.settings.shared import (
     STOPPING,
     CallerOnly,
     MaxJudgments,
-    MinGap,
     MinJudgments,
     run_setting,
 )
@@ -125,7 +124,18 @@ class SelectConfig(ContestSettings):
         Lt(1),
         run_setting("Stated risk at which to stop.", STOPPING, common=True),
     ] = 0.1
-    min_gap: MinGap = None
+    min_gap: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        run_setting(
+            "Gap (share won less share lost) that matters: stop once no system is more than this better than "
+            "the one that is named.",
+            STOPPING,
+            common=True,
+            example=0.05,
+        ),
+    ] = None
     min_judgments: MinJudgments = 1
     max_judgments: MaxJudgments = 2000
 
