@@ -27,7 +27,6 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     CallerOnly,
-    MaxJudgments,
     MinJudgments,
     run_setting,
 )
@@ -35,6 +34,9 @@ from judgeloop.settings.written import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
+# Judgments with which at least nine of ten races on recorded verdicts came to their end (docs/results); and
+# those of a rule that always uses them up.
+USUAL, MORE_EACH, WITHOUT_RISK = 1500, 100, 2000
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
 Epsilons = tuple[float, float]
@@ -137,16 +139,30 @@ class SelectConfig(ContestSettings):
         ),
     ] = None
     min_judgments: MinJudgments = 1
-    max_judgments: MaxJudgments = 2000
+    max_judgments: Annotated[
+        int,
+        Ge(1),
+        run_setting(
+            f"Maximum number of judgments. Default: {USUAL:,} and {MORE_EACH} for each system; {WITHOUT_RISK:,} "
+            "for a rule without a stated risk.",
+            STOPPING,
+            common=True,
+        ),
+    ] = WITHOUT_RISK
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing rule to suit the selector."""
+        """Choose a missing rule to suit the selector, and a missing limit to suit rule and systems."""
         values = super().completed(values)
         selector = str(values.get("selector", SELECTORS[0]))
-        if "rule" in values or selector not in SELECTORS:
+        if "rule" not in values and selector in SELECTORS:
+            draws = selector_row(QUESTION, selector).draws
+            values = values | {"rule": default_rule(QUESTION, draws)}
+        rule, outputs = values.get("rule"), values.get("outputs")
+        stated = rule in RULES and rule_row(QUESTION, str(rule)).guaranteed
+        if "max_judgments" in values or not stated or not isinstance(outputs, list | tuple):
             return values
-        return values | {"rule": default_rule(QUESTION, selector_row(QUESTION, selector).draws)}
+        return values | {"max_judgments": USUAL + MORE_EACH * len(outputs)}
 
     @property
     def selector_row(self) -> SelectorRow:

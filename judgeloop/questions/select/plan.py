@@ -31,12 +31,14 @@ NewSession = Callable[[Limits], Session[Standings]]
 class Foreseen(NamedTuple):
     """The range of further judgments, the assumption behind it, and whether the expected case names nobody.
 
-    The assumption is a sentence on the assumed answers, None if none are assumed.
+    The assumption is a sentence on the assumed answers, None if none are assumed. `needed` are the
+    judgments in all of an expected case that the limit ends before it names one; 0 if it does not.
     """
 
     judgments: Range
     assumed: str | None
     open: bool = False
+    needed: int = 0
 
 
 def judgments_to_name(
@@ -60,7 +62,12 @@ def judgments_to_name(
     expected = likely.asked - asked
     assumed = ASSUMED if tally.queries < LEAST_KNOWN else None
     judgments = Range(min(clearest.asked - asked, expected), expected, worst)
-    return Foreseen(judgments, assumed, likely.winner is None)
+    if likely.winner is not None or limits.max_judgments >= every:
+        return Foreseen(judgments, assumed, likely.winner is None)
+    whole = _to_the_end(outcome, new)
+    return Foreseen(
+        judgments, assumed, open=True, needed=whole.asked if whole.winner is not None else 0
+    )
 
 
 def no_winner(judgments: int, systems: int, *, sampled: bool, gap: float) -> str:
@@ -78,6 +85,18 @@ after up to 41,860 judgments; with `min_gap=0.1` it ends far sooner'
     )
 
 
+def limit_too_low(limit: int, needed: int) -> str:
+    """Return the sentence that the limit will probably end a search that takes more.
+
+    >>> limit_too_low(2000, 2796)
+    '`max_judgments=2000` will probably end the search before a system is named: that takes about 2,796'
+    """
+    return (
+        f"`max_judgments={limit}` will probably end the search before a system is named: that takes about "
+        f"{needed:,}"
+    )
+
+
 def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
     """Return how many further judgments would name a system if the answers so far repeat.
 
@@ -86,9 +105,14 @@ def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
     tally = outcome.estimate.tally
     if tally.levels is None or not tally.queries:
         return None
-    seen = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
-    end = replay(new(seen), _imagined(outcome.labels, len(tally.wins)))
+    end = _to_the_end(outcome, new)
     return None if end.winner is None else end.asked - outcome.asked
+
+
+def _to_the_end(outcome: Outcome[Standings], new: NewSession) -> Outcome[Standings]:
+    """Return how the search would end without its limit."""
+    far = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
+    return replay(new(far), _imagined(outcome.labels, len(outcome.estimate.tally.wins)))
 
 
 def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:

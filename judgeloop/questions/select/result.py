@@ -67,7 +67,7 @@ class Selected(RunResult):
     - `queries`: number of items that were asked about
     - `standings`: a row for each system, the best first: counts, win rate, whether it may be the best
     - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
-      share lost, over all items; null if no risk is stated, or without a leader
+      share lost, over all items; null without either
     - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
