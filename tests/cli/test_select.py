@@ -360,9 +360,16 @@ def test_who_speaks_of_these_items_alone_is_refused_for_others(more, systems, ch
     assert "speaks of these items alone; use --selector race" in unwrapped(result.stderr)
 
 
-@pytest.mark.parametrize("gap", [[], ["--min-gap", "0.05"]])
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        ([], "names one only if it is clearly ahead, and else none"),
+        (["--min-gap", "0.02"], "with a gap of 2 points often names none"),
+        (["--min-gap", "0.05"], "with a gap of 5 points often names none"),
+    ],
+)
 def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
-    gap, systems, chat_server, tmp_path
+    gap, said, systems, chat_server, tmp_path
 ):
     copies = []
     for number in range(4):
@@ -372,8 +379,11 @@ def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
         copies.append(copy)
     command = live(chat_server, [*systems, *copies], "--about", "like-these", *gap)
     forecast = unwrapped(judgeloop(*command, "--dry-run").stdout)
-    said = "for items like these, a search among 9 systems names one only if it is clearly ahead"
-    assert said in forecast
-    assert "after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
+    said = f"for items like these, a search among 9 systems {said}"
+    assert f"{said}, after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
     assert chat_server.requests == []
-    assert (said in unwrapped(judgeloop(*command).stderr)) == (not gap)
+    warned = gap != ["--min-gap", "0.05"]
+    assert (said in unwrapped(judgeloop(*command).stderr)) == warned
+    if warned:
+        cut = judgeloop(*command, "--max-judgments", "80")
+        assert "would probably be enough" not in cut.stdout

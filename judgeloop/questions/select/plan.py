@@ -15,6 +15,8 @@ from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
+from judgeloop.methods.stopping.reasons import points
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case of a system until `LEAST_KNOWN` of its queries are answered.
@@ -22,7 +24,9 @@ ASSUMED_RATES = (0.3, 0.7)
 ASSUMED_TIES = 0.3
 ASSUMED = "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)"
 LEAST_KNOWN = 5  # queries
-USUAL_GAP = 0.1  # of items like these, a race among many systems ends at this one
+# Of items like these, a race among many systems ends at the first gap. At one below the second a third stays
+# open among any, and at one from it on, half among very many (docs/results).
+USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 MOST_FORESEEN = 10_000  # judgments; a forecast looks no further
 
 NewSession = Callable[[Limits], Session[Standings]]
@@ -70,8 +74,17 @@ def judgments_to_name(
     )
 
 
+def may_stay_open(systems: int, gap: float) -> bool:
+    """Return whether many searches for the best of items like these had no name at this gap.
+
+    >>> may_stay_open(7, 0.0), may_stay_open(13, 0.05), may_stay_open(54, 0.05), may_stay_open(54, 0.1)
+    (True, False, True, False)
+    """
+    return systems > FEW and (gap < OPEN_GAP or (systems > VERY_MANY and gap < USUAL_GAP))
+
+
 def no_winner(judgments: int, systems: int, *, sampled: bool, gap: float) -> str:
-    """Return the sentence that a search of so many judgments will probably name no system.
+    """Return the sentence that a search of so many judgments may well name no system.
 
     >>> no_winner(41860, 53, sampled=True, gap=0.0)
     'for items like these, a search among 53 systems names one only if it is clearly ahead, and else none, \
@@ -79,9 +92,12 @@ after up to 41,860 judgments; with `min_gap=0.1` it ends far sooner'
     """
     where = "for items like these, " if sampled else ""
     remedy = f"`min_gap={USUAL_GAP}`" if gap < USUAL_GAP else f"a `min_gap` above {gap:g}"
+    names = "names one only if it is clearly ahead, and else none"
+    if gap:
+        names = f"with a gap of {points(gap)} often names none"
     return (
-        f"{where}a search among {systems:,} systems names one only if it is clearly ahead, and else none, "
-        f"after up to {judgments:,} judgments; with {remedy} it ends far sooner"
+        f"{where}a search among {systems:,} systems {names}, after up to {judgments:,} judgments; with {remedy} "
+        "it ends far sooner"
     )
 
 

@@ -10,11 +10,10 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Draws
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
-from judgeloop.methods.stats.levels import FEW
 from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.questions.select.plan import no_winner
+from judgeloop.questions.select.plan import may_stay_open, no_winner
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
@@ -41,7 +40,7 @@ class Selection(Prepared[SelectConfig]):
 
     @property
     def names_none(self) -> str:
-        """Return that the search will probably name no system, and what it takes."""
+        """Return that the search may well name no system, and what it takes."""
         every = len(self.pairs) * len(self.pool)
         gap = self.config.min_gap or 0.0
         most = min(every, self.limits.max_judgments)
@@ -49,9 +48,9 @@ class Selection(Prepared[SelectConfig]):
 
     @property
     def notice(self) -> str | None:
-        """What is said before anything is spent: that many systems stay open without a gap."""
-        close = self.sampled and not self.config.min_gap and len(self.pool.systems) > FEW
-        return self.names_none if close and self.rule.level is not None else None
+        """What is said before anything is spent: that the search may well stay open."""
+        close = may_stay_open(len(self.pool.systems), self.config.min_gap or 0.0)
+        return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
 def prepare(

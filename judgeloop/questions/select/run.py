@@ -124,7 +124,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
-    if outcome.winner is None:
+    if outcome.winner is None and not selection.notice:  # else answers hardly go on as they were
         more = more_to_name(outcome, partial(_imagined, selection, given))
     result = selected_of(
         finished,
