@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import TIE, Choice, Draws, Label, Verdict
 from judgeloop.engine.recorded import replay
@@ -36,7 +36,6 @@ from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
 FEWEST_SYSTEMS = 2
-SHOWN = 3  # systems named in a message
 Row = dict[str, Any]
 
 
@@ -371,15 +370,9 @@ def _with_vectors(path: Path, systems: Sequence[str], vectors: Collection[str]) 
     if len(known) < FEWEST_SYSTEMS <= len(systems):
         raise InputError(
             f"`vectors`: {path} has vectors of {', '.join(known) or 'none'} of the {len(systems)} systems with "
-            f"verdicts, and a replay needs two; it names {_some(vectors)}, and the verdicts {_some(systems)}"
+            f"verdicts, and a replay needs two; it names {some(sorted(vectors))}, and the verdicts {some(sorted(systems))}"
         )
     return known
-
-
-def _some(names: Collection[str]) -> str:
-    """Return the first names, and the number of the others."""
-    more = len(names) - SHOWN
-    return ", ".join(sorted(names)[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:
