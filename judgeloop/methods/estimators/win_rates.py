@@ -110,7 +110,7 @@ class Standings:
         return best[0] if len(best) == 1 else None
 
 
-def scouted_items(systems: int, baseline: int | None, items: int) -> int:
+def scouted_items(systems: int, baseline: int | str | None, items: int) -> int:
     """Return the number of items that choose the baseline: 0 if it is given, or of two systems.
 
     In a very small pool, the first system is the baseline.
