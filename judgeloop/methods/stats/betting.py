@@ -52,17 +52,23 @@ class Wealth(NamedTuple):
 
 
 def log_wealth(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
 ) -> Wealth:
     """Compute the wealth of the bets that the mean of all `items` is above `mean`.
 
     `scores` are in the order drawn, shape (draws,).
     """
-    return Wealth(float(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 0.0)
+    return Wealth(float(log_wealth_path(scores, items, mean, stakes)[-1]) if len(scores) else 0.0)
 
 
 def log_wealth_path(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
 ) -> NDArray[np.float64]:
     """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
@@ -90,7 +96,7 @@ def log_wealth_path(
     )
     paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
     top = paths.max(axis=1)
-    mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
+    mixed = top + np.log(np.exp(paths - top[:, None]) @ stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
@@ -128,7 +134,12 @@ class Bettor:
         return Wealth(math.inf if self.sure or certain else self.peak)
 
 
-def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
+def bound(
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    risk: float,
+    stakes: NDArray[np.float64] = STAKES,
+) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 
     The probability that the bound is ever wrong, at any of the looks at the scores, is at most
@@ -138,7 +149,7 @@ def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: floa
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if log_wealth(scores, items, middle).risk <= risk:
+        if log_wealth(scores, items, middle, stakes).risk <= risk:
             low = middle
         else:
             high = middle

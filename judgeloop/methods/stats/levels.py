@@ -122,18 +122,26 @@ class Level:
         most_won = np.log((self.items - drawn) / np.maximum(total - drawn, ROUNDING)).sum()
         if most_won < -math.log(risk):  # as many wins in a row would not be enough
             return False
-        return log_wealth(self._signed, self.items, 2 * total / self.items - 1).risk <= risk
+        return log_wealth(self._signed(0.0), self.items, 2 * total / self.items - 1).risk <= risk
 
     def lower(self, risk: float) -> float:
         """Return a lower bound of the total at `risk`, at all times together."""
         if not self.judged or self.judged >= self.items:
             return self.least
-        mean = bound(self._signed, self.items, risk)
+        mean = bound(self._signed(0.0), self.items, risk)
         return max(self.least, self.items * (1 + mean) / 2)
 
-    @property
-    def _signed(self) -> Floats:
-        return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=0.0) - 1
+    def highest(self, risk: float) -> float:
+        """Return an upper bound of the total at another risk than that of `upper`."""
+        most = self.most + self.items - self.judged
+        if not self.judged or self.judged >= self.items:
+            return most
+        mean = -bound(-self._signed(1.0), self.items, risk, STAKES)
+        return min(most, self.items * (1 + mean) / 2)
+
+    def _signed(self, silent: float) -> Floats:
+        """Return the scores in [-1, 1], with `silent` for every abstention."""
+        return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=silent) - 1
 
 
 @final

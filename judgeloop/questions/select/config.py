@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.errors import InputError, did_you_mean, some
 from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
@@ -178,17 +178,28 @@ class SelectConfig(ContestSettings):
         """Return the baseline's name; None if it is not given.
 
         Raises:
-            InputError: the baseline is not among the systems.
+            InputError: the baseline is not among the systems, or two of them have a file of this name.
         """
         if self.baseline is None or self.baseline in systems:
             return self.baseline
-        by_file = dict(zip(map(stem, self.outputs), systems, strict=False))
-        if self.baseline not in by_file:
-            raise InputError(
-                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
-                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
-            )
-        return by_file[self.baseline]
+        files = [Path(str(one)) for one in self.outputs]
+        for names in (files, [file.name for file in files], [stem(file) for file in files]):
+            found = [
+                system
+                for name, system in zip(names, systems, strict=False)
+                if str(name) == str(Path(self.baseline))
+            ]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise InputError(
+                    f"`baseline={self.baseline}`: {some(found)} are in files of this name; give one of these "
+                    "names, or the path of a file"
+                )
+        raise InputError(
+            f"`baseline`: expected one of {some(systems)}, or its file, found {self.baseline!r}"
+            f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
+        )
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

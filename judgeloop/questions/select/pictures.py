@@ -124,7 +124,7 @@ def _heading(result: Selected) -> str:
     heading = f"Win rates against {visible(result.options.baseline)}"
     if result.win_rates_biased:
         return f"{heading}, on items that were not drawn at random: no estimates for all items"
-    if any(row.at_most not in {None, row.win_rate} for row in result.standings):
+    if any(row.at_most is not None and not row.known for row in result.standings):
         where = "items like these" if result.setup.sampled else "all items"
         return f"{heading}; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
     return heading
@@ -139,7 +139,7 @@ def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
 def _cells(row: SystemRow, result: Selected) -> dict[str, str]:
     """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
-    bounds = (None, None) if base or row.at_most == row.win_rate else (row.at_least, row.at_most)
+    bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
     counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
     won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
     return {

@@ -126,12 +126,17 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
     more = None
     if outcome.winner is None and not selection.notice:  # else answers hardly go on as they were
         more = more_to_name(outcome, partial(_imagined, selection, given))
+    scouted = scouted_items(len(tally.wins), selection.baseline, len(selection.pool))
     result = selected_of(
         finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
             baseline=selection.pool.systems[tally.baseline],
-            chosen_on=scouted_items(len(tally.wins), selection.baseline, len(selection.pool)),
+            chosen_on=None if selection.baseline is not None else scouted,
+            chosen_by=sum(
+                label.choice.propensity is None and label.choice.key not in outcome.deciding
+                for label in outcome.labels[: scouted * (len(tally.wins) - 1)]
+            ),
             min_gap=config.min_gap,
             epsilon=given.epsilons,
         ),

@@ -67,6 +67,14 @@ def test_a_lower_bound_is_reached_and_nothing_above_it(scores, more, total):
     assert level.reaches(total / 2, 0.1) == (lower >= total / 2 - 1e-6)
 
 
+@settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(1, 20), risk=st.sampled_from([0.05, 0.3]))
+def test_a_bound_at_its_own_risk_is_the_upper_one_and_at_a_larger_risk_lower(scores, more, risk):
+    level = one(scores, len(scores) + more, risk)
+    assert level.upper - 1e-6 <= level.highest(risk) < level.upper + 0.5
+    assert level.highest(0.5) <= level.highest(risk) + 1e-6
+
+
 def test_a_system_judged_whole_has_both_bounds_at_its_total():
     level = one([1.0, 0.5, 0.0, 1.0], 4)
     assert (level.upper, level.lower(0.1), level.hope) == (2.5, 2.5, 2.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tallies import labels_of_rows
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Verdict
@@ -12,6 +13,7 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stopping.best_of_many import Separated
 from judgeloop.questions.select.pictures import course_of
+from judgeloop.questions.select.result import bounds_of
 from judgeloop.questions.select.text import so_far
 
 SYSTEMS, ITEMS, RISK = 9, 120, 0.1
@@ -85,3 +87,16 @@ def test_the_baselines_line_begins_at_its_level_and_no_name_stands_on_the_top():
     assert all(
         line.points[-1][1] < 100 or line.points[-1][0] == last or not line.name for line in course
     )
+
+
+@pytest.mark.parametrize("systems", [4, SYSTEMS])
+def test_each_shown_bound_is_at_the_stated_risk_and_none_contradicts_the_win_rate(systems):
+    # The first system begins badly and then wins always: its bound of all looks is below its rate.
+    late = [0.0] * 12 + [1.0] * 60
+    rows = [[score, *[0.0, 1.0][at % 2 :][:1] * (systems - 1)] for at, score in enumerate(late)]
+    tally = WinRates(systems, systems - 1, RISK).tally(labels_of_rows(rows, systems - 1), 140)
+    bounds, levels = bounds_of(tally, RISK), tally.levels.each
+    assert bounds[0] == (levels[0].lower(RISK) / 140, tally.rates[0])
+    assert levels[0].highest(RISK) / 140 < tally.rates[0]
+    assert bounds[1] == (levels[1].lower(RISK) / 140, levels[1].highest(RISK) / 140)
+    assert bounds[-1] == (0.5, 0.5), "the baseline's is known"

@@ -129,7 +129,7 @@ def test_the_limit_of_judgments_cuts_every_case():
     assert judgments.expected <= judgments.worst
 
 
-def test_a_limit_that_ends_an_expected_search_too_soon_is_foreseen_with_what_it_takes():
+def test_a_limit_that_is_too_low_is_foreseen_with_what_it_takes():
     new, free = sessions(4), Limits(1, 10**6, 1.0)
     (cut, _), _ = run(new, [[0.5], [1.0], [0.9], [0.2]], 0)
     enough = judgments_to_name(cut, free, new, states_risk=True, over=False)
