@@ -18,7 +18,7 @@ from judgeloop.questions.estimate.config import (
     CONFIDENCE_FIELD,
     CONFIDENCES,
 )
-from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
+from judgeloop.questions.select.config import EPSILONS, Epsilons, MinGap, epsilons
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
@@ -285,6 +285,7 @@ class ReplaySelectConfig(ReplaySettings):
         ),
     ] = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
+    min_gap: MinGap = None
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 

@@ -39,6 +39,18 @@ QUESTION = "select"
 USUAL, MORE_EACH, WITHOUT_RISK = 1500, 100, 2000
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
+MinGap = Annotated[
+    float | None,
+    Gt(0),
+    Lt(1),
+    run_setting(
+        "Gap (share won less share lost) that matters: stop once no system is more than this better than "
+        "the one that is named.",
+        STOPPING,
+        common=True,
+        example=0.05,
+    ),
+]
 Epsilons = tuple[float, float]
 EPSILONS: Form = {
     "type": "string",
@@ -126,18 +138,7 @@ class SelectConfig(ContestSettings):
         Lt(1),
         run_setting("Stated risk at which to stop.", STOPPING, common=True),
     ] = 0.1
-    min_gap: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        run_setting(
-            "Gap (share won less share lost) that matters: stop once no system is more than this better than "
-            "the one that is named.",
-            STOPPING,
-            common=True,
-            example=0.05,
-        ),
-    ] = None
+    min_gap: MinGap = None
     min_judgments: MinJudgments = 1
     max_judgments: Annotated[
         int,
