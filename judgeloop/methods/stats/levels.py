@@ -9,7 +9,7 @@ and does not stop a run (`methods/stopping/best_of_many.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -27,6 +27,7 @@ from judgeloop.methods.stats.racing import start as begun
 # not depend on it. Beta(3, 2), as in `betting.py`, took a fifth more calls where the best wins nearly always.
 STAKES = (1 - BETS) / (1 - BETS).sum()
 MOST_TOTALS = 1600  # of the grid of totals; with more items than half of it, a bound is rounded up
+FOLLOWED = 48  # totals at a time
 # From 3 to so many systems are compared in pairs, too, at this share of the risk (docs/results).
 FEW = 6
 PAIRS_SHARE = 0.75
@@ -66,7 +67,8 @@ class Level:
     the totals from some value on, and `upper` is the largest that is left: it is below the true total
     at any time, of all times together, with probability at most `risk`.
 
-    `totals`, ascending, are those not ruled out; `wealth` has the shape (totals, bets).
+    `totals`, ascending, are the highest not ruled out, as lower ones need not be followed before these are;
+    `wealth` has the shape (totals, bets).
     """
 
     items: int
@@ -91,6 +93,8 @@ class Level:
         judged, most = self.judged + 1, self.most + high
         within = self.totals - most <= self.items - judged + ROUNDING
         kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
+        if not kept and len(self.totals):
+            return _below(float(self.totals[0]), self.items, self.risk, (*self.scores, score))
         # Totals between the last that is kept and the first that is ruled out are not ruled out.
         upper = self.upper if kept == len(self.totals) else self.totals[kept] - TIE
         return Level(
@@ -142,6 +146,16 @@ class Level:
     def _signed(self, silent: float) -> Floats:
         """Return the scores in [-1, 1], with `silent` for every abstention."""
         return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=silent) - 1
+
+
+def _below(ruled_out: float, items: int, risk: float, scores: Sequence[float] = ()) -> Level:
+    """Return the level after `scores` if all totals from one on are known to be ruled out."""
+    grid = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
+    totals = grid[grid < ruled_out][-FOLLOWED:]
+    level = Level(items, risk, totals, np.ones((len(totals), len(BETS))), ruled_out - TIE)
+    for score in scores:
+        level = level.after(score)
+    return level
 
 
 @final
@@ -347,10 +361,8 @@ def start(
     alone = risk * (1 - PAIRS_SHARE) if in_pairs else risk
     share = LOWER_SHARE if pool == items and not in_pairs else LOWER_SHARE_SHORT
     upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)
-    totals = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
-    fresh = Level(items, upper, totals, np.ones((len(totals), len(BETS))), float(items))
-    half = items * TIE
-    known = Level(items, upper, totals[:0], fresh.wealth[:0], half, items, half, half)
+    fresh, half = _below(items + TIE, items, upper), items * TIE
+    known = Level(items, upper, fresh.totals[:0], fresh.wealth[:0], half, items, half, half)
     each = tuple(known if system == baseline else fresh for system in range(systems))
     pairs = begun(items, systems, gap) if in_pairs else None
     return Levels(each, baseline, pool, lower, pairs, risk * PAIRS_SHARE)

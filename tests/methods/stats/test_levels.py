@@ -48,6 +48,16 @@ def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more
 
 
 @settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(0, 20), followed=st.integers(1, 9))
+def test_the_bound_does_not_depend_on_how_many_totals_are_followed(scores, more, followed):
+    items = len(scores) + more
+    whole = one(scores, items).upper
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "FOLLOWED", followed)
+        assert one(scores, items).upper == whole
+
+
+@settings(max_examples=40, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20))
 def test_with_a_coarse_grid_the_bound_is_never_lower(scores, more):
     items = len(scores) + more
