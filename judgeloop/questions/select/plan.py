@@ -116,10 +116,11 @@ def limit_too_low(limit: int, needed: int) -> str:
 def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
     """Return how many further judgments would name a system if the answers so far repeat.
 
-    None if not even all of them would, or more than `MOST_FORESEEN`, or if nothing is judged.
+    None if not even all of them would, or more than `MOST_FORESEEN`, or if so little is known that no
+    system leads.
     """
     tally = outcome.estimate.tally
-    if tally.levels is None or not tally.queries:
+    if tally.levels is None or tally.leader is None:
         return None
     end = _to_the_end(outcome, new)
     return None if end.winner is None else end.asked - outcome.asked
