@@ -2,6 +2,7 @@ r"""How many calls a search for the best takes to its end, and how often it errs
 
     python benchmarks/race.py DATA [--runs 20] [--only calls,few,baseline] [--jobs 1]
     python benchmarks/race.py --only least --runs 20000
+    python benchmarks/race.py DATA --picture FILE
 
 DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
@@ -416,7 +417,7 @@ def main() -> None:
         "baseline": lambda: baseline_table(data, runs, names),
         "least": lambda: least_table(runs, risks, jobs),
     }
-    wanted = given.only.split(",")
+    wanted = [] if given.picture else given.only.split(",")
     if data is None and (wanted != ["least"] or given.picture):
         parser.error("DATA is needed for all tables but `--only least`")
     for name in wanted:
