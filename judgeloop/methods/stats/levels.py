@@ -145,7 +145,8 @@ class Level:
 
     def _signed(self, silent: float) -> Floats:
         """Return the scores in [-1, 1], with `silent` for every abstention."""
-        return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=silent) - 1
+        scores = np.array(self.scores, dtype=np.float64)
+        return 2 * np.where(np.isnan(scores), silent, scores) - 1
 
 
 def _below(ruled_out: float, items: int, risk: float, scores: Sequence[float] = ()) -> Level:
@@ -261,7 +262,11 @@ class Levels:
         hopes, risk = [-level.hope for level in self.each], self.lower_risk
         for system in np.argsort(hopes, kind="stable").tolist():
             level = self.each[system]
-            if level.reaches(most, risk) and (lower := level.lower(risk)) > most:
+            if (
+                level.upper > most
+                and level.reaches(most, risk)
+                and (lower := level.lower(risk)) > most
+            ):
                 surest, most = system, lower
         return surest
 
@@ -296,12 +301,12 @@ class Levels:
             return False
         systems = range(len(self.each)) if self.pairs is None else (favourite, self.baseline)
         uppers, zone = self.uppers, gap / 2 * self.items
-        return any(
-            self.each[system].reaches(
-                float(self._in_the_way(system, uppers).max()) - zone, self.lower_risk
-            )
-            for system in systems
-        )
+        for system in systems:
+            needed = float(self._in_the_way(system, uppers).max()) - zone
+            # A system that is sure to have so much may have so much.
+            if uppers[system] >= needed and self.each[system].reaches(needed, self.lower_risk):
+                return True
+        return False
 
     @property
     def in_question(self) -> Flags:
