@@ -202,6 +202,30 @@ def test_a_pull_request_is_judged_by_the_settings_of_its_base_commit(runner):
 
 @needs_bash
 @pytest.mark.processes
+def test_the_file_of_a_suite_and_what_it_is_trusted_by_are_those_of_the_base_commit(runner):
+    made = runner("pull_request", **of_a_pull_request())
+    for file in ("night.toml", "gate.toml"):
+        (made.work / file).write_text("risk = 'what the request wants'\n")
+    (made.gh / "gate.toml").write_text("[suite]\nrequire-winner = 'new'\n")
+    (made.gh / "night.toml").write_text(
+        "[suite]\njudge = 'metric:exact'\nitems = 'items.jsonl'\n"
+        "[pairs.x]\nsystems = ['old.jsonl', 'new one.jsonl']\n"
+    )
+    assert made.run(command="suite night.toml --config=gate.toml") == 0
+    assert "require\\-winner = new (gate" in made.summary.read_text().replace("-", "\\-")
+
+
+@needs_bash
+@pytest.mark.processes
+def test_a_suite_that_the_base_commit_has_not_is_an_error(runner):
+    made = runner("pull_request", **of_a_pull_request())
+    (made.work / "night.toml").write_text("[suite]\nbudget = 1\n")
+    assert made.run(command="suite night.toml") == 2
+    assert "There is no result" in made.summary.read_text()
+
+
+@needs_bash
+@pytest.mark.processes
 @pytest.mark.parametrize(("there", "does"), [("", "POST"), ("42", "PATCH")])
 def test_only_its_own_comment_is_written_anew(runner, there, does):
     made = runner("pull_request", **of_a_pull_request())

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
-from judgeloop.api.in_memory import settings_of
+from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
@@ -38,6 +38,7 @@ A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
 ProgressCallback = Callable[[Progress[Any]], object]
 
+MANY = "; the best of several systems: `select([…], …)`"
 AWAITED = """As `{name}`, in the running event loop; files are read in a thread.
 
 A task that is cancelled waits for the calls in flight, which are paid for, before it ends; a
@@ -138,7 +139,7 @@ class Caller(Generic[R]):
                 )
         config = self.question.settings()
         version = settings.pop("version", None)
-        values = _by_name(places_of(config), data, settings)
+        values = of_lists(_by_name(places_of(config), data, settings), places_of(config))
         return config.of(**settings_of(config, values, version))
 
     async def _run(self, ready: Any, reporter: _Reporter) -> R:
@@ -176,7 +177,7 @@ def _by_name(
     if len(data) > len(places) or len(values) < len(data) + len(settings):
         raise InputError(
             f"expected {' and '.join(places)} by position, once, and all else by keyword; found "
-            f"{len(data)} by position"
+            f"{len(data)} by position{MANY if len(data) > len(places) else ''}"
         )
     if len(places) > len(data) == 1 and isinstance(data[0], Mapping) and places[1] not in values:
         raise InputError(

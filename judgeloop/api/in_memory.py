@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "expected a file, a list of dictionaries, a dictionary of columns, or a data frame"
 MISSING_TYPES = {"NAType", "NaTType"}  # of pandas, which need not be installed
+LISTS, PAIR = ("prompts", "a", "b"), ("A", "B")
 NAMED = ("a system's name", "its outputs")
 JUDGING = ("judge", "proxy")  # settings that name judges
 
@@ -71,6 +72,41 @@ def settings_of(
         found["names"] = names
     _check_functions([found.get(name) for name in JUDGING], version)
     return found
+
+
+def of_lists(values: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of a comparison with a table for each of two lists of outputs, `a` and `b`.
+
+    They stand beside the list `prompts`. The systems are A and B, unless `names` says otherwise.
+
+    Raises:
+        InputError: one of the three is missing or no list, they differ in length, or systems are given too.
+    """
+    found = dict(values)
+    if len(places) < len(PAIR) or not found.keys() & set(LISTS):
+        return found
+    lists = {name: _listed(name, found.pop(name, None)) for name in LISTS}
+    prompts, *outputs = lists.values()
+    if given := found.keys() & set(places):
+        raise InputError(f"`{min(given)}`: `a` and `b` are the systems; leave it out")
+    twice = len(set(prompts)) < len(prompts)
+    ids = {"id": range(1, len(prompts) + 1)} if twice else {}
+    for place, name, texts in zip(places, PAIR, outputs, strict=True):
+        if len(texts) != len(prompts):
+            raise InputError(
+                f"`{name.lower()}`: expected {len(prompts)} outputs as there are prompts, found {len(texts)}"
+            )
+        found[place] = (name, {**ids, "prompt": prompts, "output": texts})
+    return found
+
+
+def _listed(name: str, value: object) -> list[Any]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        kind = "none" if value is None else type(value).__name__
+        raise InputError(
+            f"`{name}`: expected a list of texts beside `prompts`, `a`, `b`; found {kind}"
+        )
+    return list(value)
 
 
 def _data(name: str, value: Any) -> tuple[Source | str, str]:

@@ -6,7 +6,7 @@ the parameters. What answers a question is imported when it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
@@ -44,12 +44,23 @@ def compare(
 def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result: ...
 
 
+@overload
+def compare(
+    *,
+    prompts: Iterable[str],
+    a: Iterable[str],
+    b: Iterable[str],
+    **settings: Unpack[CompareArguments],
+) -> Result: ...
+
+
 @_COMPARE.signed
 def compare(*data: Any, **settings: Any) -> Result:
     """Find out which of two systems is better, inside a running event loop or not.
 
     `first` and `second` are the systems' outputs: files, or rows in memory; or a function that
-    answers, at the top of a module.
+    answers, at the top of a module. Or `prompts`, `a` and `b` are lists of texts, or columns of a data
+    frame: the systems A and B.
     `judge` is a judge's name, a function or several judges. The other parameters are the settings
     of the command line, with `_` for `-`; a value of None counts as not given. A checked
     configuration may be passed in place of all. Where an event loop runs, as in a notebook, the

@@ -57,6 +57,34 @@ DRY_RUN = Declared(
     ],
     default=False,
 )
+LOG_FORMAT = Declared(
+    "log_format",
+    Annotated[
+        str,
+        one_of(("text", "json")),
+        Setting(
+            "Form of what goes to standard error: text, or json (an object a line).",
+            OUTPUT,
+            Part.REPORT,
+            Source.FOUND,
+        ),
+    ],
+    default="text",
+)
+ON_END = Declared(
+    "on_end",
+    Annotated[
+        str | None,
+        Setting(
+            "Command to run at the end, which gets the result as JSON on standard input.",
+            OUTPUT,
+            Part.PLACE,
+            Source.CALLER,
+            metavar="COMMAND",
+        ),
+    ],
+    default=None,
+)
 RESULT_FILES = Declared(
     "output",
     Annotated[
@@ -192,7 +220,7 @@ COMMANDS = (
             question.help,
             "questions:command_of",
             (question.settings,),
-            (DRY_RUN, JSON, QUIET, RESULT_FILES),
+            (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
             given=(question,),
         )
         for question in QUESTIONS
@@ -202,7 +230,7 @@ COMMANDS = (
         "Ask many questions of a file in one night, within one budget.",
         "suite:suite",
         (_class("suite.config:SuiteConfig"), *(question.settings for question in QUESTIONS)),
-        (JSON, QUIET, RESULT_FILES),
+        (JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
     ),
     Command(
         "generate",

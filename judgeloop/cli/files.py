@@ -21,6 +21,7 @@ from judgeloop.report.latex import render_latex
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
+JUNIT = ".xml"
 # In the folder of a run: its result as it was printed, and all its fields.
 RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 
@@ -49,7 +50,7 @@ FORMS: dict[str, Callable[[RunResult], str]] = {
     ".txt": lambda result: f"{result}\n",
     ".html": lambda result: result.to_html(_now()),
     ".csv": lambda result: result.to_csv(),
-    ".xml": render_junit,
+    JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),
 }
 
@@ -78,8 +79,8 @@ def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] =
     It is called before anything is spent.
 
     Raises:
-        InputError: the ending is unknown, the folder does not exist, or the file is a folder or an
-            input.
+        InputError: the ending is unknown, the folder does not exist, or the file is a folder, an input, or
+            tests of another program's.
     """
     for other in inputs:
         if path.resolve() == other.resolve():
@@ -90,6 +91,11 @@ def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] =
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
     if path.is_dir():
         raise InputError(f"-o {path}: this is a folder")
+    if path.suffix == JUNIT and _is_foreign(path):
+        raise InputError(
+            f"-o {path}: another program wrote this file, which may hold other tests; name another file, or "
+            "remove it"
+        )
     check_writable(path)
 
 
@@ -135,7 +141,7 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     An earlier result must not pass for that of a command that was killed. The result replaces what
     is written here. A file that judgeloop did not write is left as it is.
     """
-    places = [path for path in paths if path.suffix == ".xml" and _is_free(path)]
+    places = [path for path in paths if path.suffix == JUNIT and _is_free(path)]
 
     def write(text: str) -> None:
         for path in places:
@@ -162,6 +168,13 @@ def _is_free(path: Path) -> bool:
         return path.parent.is_dir() and not path.is_symlink()
     except (OSError, ValueError, InputError):
         return False
+
+
+def _is_foreign(path: Path) -> bool:
+    """Return whether a file has content that judgeloop did not write; a link is replaced, not its file."""
+    return (
+        path.is_file() and not path.is_symlink() and path.stat().st_size > 0 and not _is_free(path)
+    )
 
 
 def write_run(

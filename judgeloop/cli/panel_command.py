@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.commands import FIELDS, SETTINGS, command_at
+from judgeloop.cli.commands import FIELDS, LOG_FORMAT, SETTINGS, command_at
 from judgeloop.cli.progress import explained
+from judgeloop.cli.streams import LOG
 from judgeloop.settings.setting import Declared, Part, Setting, Source, key
 from judgeloop.settings.shared import OUTPUT, PANELS
 
@@ -216,8 +217,9 @@ class PanelCommand(click.Command):
                 values[name] = (*listed(ctx.obj.values[name]), *typed[name])  # type: ignore[misc]
         for field in self.row.switches:
             values[field.name] = checked_value(field, values.get(field.name))
-        names = dict.fromkeys((*ctx.params, *self.settings))
-        ctx.params = {name: values.get(name) for name in names if name != CONFIG.name}
+        ctx.meta[LOG] = values.get(LOG_FORMAT.name)
+        names, own = dict.fromkeys((*ctx.params, *self.settings)), {CONFIG.name, LOG_FORMAT.name}
+        ctx.params = {name: values.get(name) for name in names if name not in own}
 
     def _reported(self, args: Sequence[str]) -> AbstractContextManager[None]:
         """Return a context in which an error in the command line or a file is reported in a JUnit file."""

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
-from judgeloop.cli.streams import Forgiving, say
+from judgeloop.cli.streams import Forgiving, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -134,10 +134,10 @@ def explained() -> Iterator[None]:
 def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> _Bar | _Lines:
     """Return a bar for a terminal, lines for a log."""
     forgiving = Forgiving(stream or sys.stderr)
-    if forgiving.isatty() and os.environ.get("TERM") not in PLAIN_TERMINALS:
+    if forgiving.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
         return _Bar(forgiving, now)
     if opening:
-        forgiving.write(f"judgeloop: {opening}\n")
+        forgiving.write(f"{logged(opening, 'start')}\n")
     return _Lines(forgiving, now)
 
 
@@ -201,7 +201,8 @@ class _Lines:
     def show(self, seen: Seen) -> None:
         if self._now() >= self._due:
             self._due = self._now() + SECONDS_BETWEEN_LINES
-            self._stream.write(f"judgeloop: {sentence(seen)}\n")
+            line = logged(sentence(seen), "progress", **figures(seen))
+            self._stream.write(f"{line}\n")
 
     def close(self) -> None:
         """Do nothing: every line is printed already."""
@@ -232,6 +233,15 @@ def sentence(seen: Seen) -> str:
         calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
         slowed = f"slowed down by the judge's server to {calls} at a time"
     return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen))
+
+
+def figures(seen: Seen) -> dict[str, Any]:
+    """Return the numbers of a state, for a program that reads a log."""
+    from judgeloop.core.money import to_usd
+
+    money = {"spent_usd": seen.spent_p, "budget_usd": seen.budget_p}
+    usd = {name: None if pico is None else float(to_usd(pico)) for name, pico in money.items()}
+    return {"done": seen.done, "most": seen.most, **usd, "slowed_to": seen.slowed_to}
 
 
 def clock(seconds: float) -> str:

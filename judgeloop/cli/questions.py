@@ -17,7 +17,7 @@ import click
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
 from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
 
@@ -97,11 +97,15 @@ class Asking:
     question: Question[Any, Any, Any]
 
     def shown(self, result: Any, read: Read) -> Any:
-        """Return a result whose page has flags for settings, and what files set."""
+        """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = page_as_flags(result.page)
+        labels = tuple(
+            one if one.score is not None else replace(one, reason=_advised(one.reason))
+            for one in result.labels
+        )
         if read.sentence is not None:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
-        return replace(result, page=page)
+        return replace(result, page=page, labels=labels)
 
     def repeatable(self, result: Any, read: Read, config: Any) -> Any:
         """Return a result whose page says what was typed, and which files were read."""
@@ -123,6 +127,7 @@ class Asking:
         json: bool,
         quiet: bool,
         output: tuple[Path, ...],
+        on_end: str | None,
         **given: Any,
     ) -> None:
         """Check the settings, then run the question or forecast it.
@@ -130,11 +135,17 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        from judgeloop.cli.files import unfinished
+        from judgeloop.cli.files import render_json, unfinished
+        from judgeloop.cli.on_end import telling
         from judgeloop.ledger.opening import is_ledger
 
         read: Read = click.get_current_context().obj
-        with explained(), unfinished(() if dry_run else output, self.question.name):
+        name = self.question.name
+        with (
+            explained(),
+            unfinished(() if dry_run else output, name),
+            telling(None if dry_run else on_end, name) as tell,
+        ):
             if dry_run:
                 _check_dry_run()
                 output = ()
@@ -152,9 +163,11 @@ class Asking:
             form = form_of(json=json, quiet=quiet)
             if new and ready.booked and form is Form.WHOLE:
                 say(f"ledger: new, at {visible(str(config.ledger))}")
-            result = self._run(ready, watched=form is Form.WHOLE)
+            watched = form is Form.WHOLE or (logs_json() and not quiet)
+            result = self.whole(ready, self._run(ready, watched=watched), read)
             self._show(ready, result, read, form=form, output=output)
-            raise click.exceptions.Exit(result.exit_code)
+            code = tell(render_json(result, read.files), result.exit_code)
+            raise click.exceptions.Exit(code)
 
     def _run(self, ready: Any, *, watched: bool) -> Any:
         """Return the result; show progress if it is wanted and no person judges."""
@@ -220,7 +233,6 @@ class Asking:
         from judgeloop.run.folder import folder_of
 
         folder = folder_of(ready.config, ready.run_id)
-        result = self.whole(ready, result, read)
         files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
@@ -231,6 +243,12 @@ class Asking:
             if ready.booked:
                 record(ready, result, read)
             write_outputs(output, result)
+
+
+def _advised(reason: str) -> str:
+    """Return why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
+    quoted, mark, advice = reason.rpartition("; ")
+    return f"{quoted}{mark}{as_flags(advice)}"
 
 
 def record(ready: Any, result: RunResult, read: Read) -> None:

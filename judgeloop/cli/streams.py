@@ -7,11 +7,13 @@ result that cannot be written has its own exit code.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
@@ -21,17 +23,37 @@ if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
 
 NARROWEST, WIDEST = 40, 120  # columns of text
+LOG = "judgeloop.log"  # where a context says in which form a log is
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
-def say(text: str) -> None:
-    """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written."""
-    stream, line = Forgiving(sys.stderr), f"judgeloop: {text}"
-    if stream.isatty():
+def say(text: str, event: str = "message", **values: Any) -> None:
+    """Print a line on standard error, wrapped at words on a terminal; drop what cannot be written.
+
+    `event` and `values` are those of `logged`.
+    """
+    stream, line = Forgiving(sys.stderr), logged(text, event, **values)
+    if stream.isatty() and not logs_json():
         line = textwrap.fill(
             line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
         )
     stream.write(f"{line}\n")
+
+
+def logged(text: str, event: str, **values: Any) -> str:
+    """Return a line for a log: the text, or an object with its time, kind and values."""
+    if not logs_json():
+        return f"judgeloop: {text}"
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    return json.dumps({"time": time, "event": event, "message": text, **values})
+
+
+def logs_json() -> bool:
+    """Return whether a line of a log is a JSON object."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get(LOG) == "json"
 
 
 def say_settings(read: Read) -> None:

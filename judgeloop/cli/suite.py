@@ -17,7 +17,7 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -50,16 +50,19 @@ def suite() -> click.Command:
     return settings_command("suite", _suite, HELP)
 
 
-def _suite(*, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
+def _suite(
+    *, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
+) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
+    from judgeloop.cli.on_end import telling
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
-    with explained(), unfinished(output, "suite"):
+    with explained(), unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
-        ends, before_p = _run(pairs, config, night, read, quiet=quiet or json)
+        ends, before_p = _run(pairs, config, night, read, quiet=quiet or (json and not logs_json()))
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
@@ -72,7 +75,7 @@ def _suite(*, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -
             show(values if json else f"{shown(found.page, width=columns())}\n")
         finally:
             _write(found, values, results, output)
-        raise click.exceptions.Exit(found.exit_code)
+        raise click.exceptions.Exit(tell(values, found.exit_code))
 
 
 def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfig]:
@@ -133,7 +136,8 @@ def _run(
     def tell(end: Ended) -> None:
         if not quiet:
             line = _line(end)
-            say(visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})"))
+            text = visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})")
+            say(text, "pair", **line.to_json())
 
     async def driven() -> tuple[list[Ended], int]:
         asked = Interruption()

@@ -1,13 +1,15 @@
 """What differs between the results of two runs: items that turned, settings, outputs, verdicts.
 
-Compares two `RunResult` of one question, item by item. Two systems are matched by their place, as the name
-of a candidate often has a date in it; more of them by name. Reads no ledger and decides nothing.
+Compares two `RunResult` of one question, item by item. Systems are matched by name. Two whose names differ
+are matched by their place, as the name of a candidate often has a date in it. Reads no ledger and decides
+nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import InputError
+from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.escaping import visible
 from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import Page, Section, Table
@@ -16,9 +18,13 @@ from judgeloop.report.words import count, shortened
 
 MOVED = 0.5  # a rating that differs by so much has turned
 LONGEST = 60  # characters of a value
-UNLIKE = {"run", "version"}  # of a setup: no settings
+# Of a setup: what follows from its settings, or is none.
+DERIVED = {
+    "run", "version", "judge", "guarantee", "controlled", "calls_per_item", "old_prices", "asked_anew",
+}  # fmt: skip
 
-Place = tuple[str, int, int | None]  # an item, the place of the system judged, that of the other
+# An item, the place of the system judged, and that of the other; without one, the place after all.
+Place = tuple[str, int, int]
 
 
 class Turned(NamedTuple):
@@ -60,7 +66,7 @@ def differences(x: RunResult, y: RunResult) -> Differences:
     if x.job != y.job:
         raise InputError(f"expected two runs of one question, found {x.job} and {y.job}")
     names = list(zip(x.setup.systems, y.setup.systems, strict=False))
-    if x.job == "select":
+    if x.job == "select" or set(x.setup.systems) == set(y.setup.systems):
         names = [(name, name) for name in x.setup.systems if name in y.setup.systems]
     before, after = _by_place(x, [one for one, _ in names]), _by_place(y, [one for _, one in names])
     both = [place for place in after if place in before]
@@ -73,9 +79,7 @@ def differences(x: RunResult, y: RunResult) -> Differences:
             turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
         else:
             moved += (old.score, old.votes) != (new.score, new.votes)
-    first, second = (
-        one.setup.to_json() | one.options.to_json() | {"items": one.items} for one in (x, y)
-    )
+    first, second = map(_settings, (x, y))
     return Differences(
         tuple(turned),
         len(both),
@@ -84,19 +88,39 @@ def differences(x: RunResult, y: RunResult) -> Differences:
         tuple(
             (name, value, second.get(name))
             for name, value in first.items()
-            if name not in UNLIKE and value != second.get(name)
+            if value != second.get(name)
         ),
         {name: len(differ) for name, differ in texts.items()},
     )
 
 
+def _settings(result: RunResult) -> dict[str, Any]:
+    """Return the settings of a run by name; a limit that follows from others counts as none."""
+    found = result.setup.to_json() | result.options.to_json() | {"items": result.items}
+    margin, risk = found.get("not_worse"), found["risk_threshold"]
+    if margin is not None and found["max_judgments"] == usual_limit(margin, risk):
+        found["max_judgments"] = None
+    return {name: value for name, value in found.items() if name not in DERIVED}
+
+
 def _by_place(result: RunResult, names: list[str]) -> dict[Place, LabelRow]:
-    places: dict[str | None, Any] = {None: None} | {name: at for at, name in enumerate(names)}
-    return {
-        (label.item_id, places[label.system], places[label.against]): label
-        for label in result.labels
-        if label.system in places and label.against in places
-    }
+    places: dict[str | None, Any] = {None: len(names)} | {name: n for n, name in enumerate(names)}
+    found = {}
+    for label in result.labels:
+        if label.system in places and label.against in places:
+            swapped = places[label.system] > places[label.against]
+            one = _swapped(label) if swapped else label
+            found[one.item_id, places[one.system], places[one.against]] = one
+    return found
+
+
+def _swapped(label: LabelRow) -> LabelRow:
+    """Return a verdict on two systems from the side of the other."""
+    score, *votes = (
+        None if one is None else round(1 - one, 12) for one in (label.score, *label.votes)
+    )
+    system, against = label.against or "", label.system
+    return replace(label, system=system, against=against, score=score, votes=tuple(votes))
 
 
 def _side(label: LabelRow) -> object:

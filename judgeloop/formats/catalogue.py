@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from judgeloop.formats import folder
 from judgeloop.formats.row import Row, Table
 from judgeloop.formats.source import Source, open_source
 
@@ -95,8 +96,10 @@ def within(value: Any, *names: str) -> Any:
 FORMATS = (
     Format("inspect", "Inspect logs", "inspect_log", "`.eval`, `.json`", "each scorer", "sample"),
     Format("parquet", "Parquet, with the extra `parquet`", "parquet", "`.parquet`", "`score` or `scores`", "row"),
-    Format("promptfoo", "promptfoo results", "promptfoo", "`results.json`, `results.jsonl`", "`score` and `namedScores`", "result"),
+    Format("promptfoo", "promptfoo results", "promptfoo", "`results.json`, `.jsonl`, `.yaml` (with the extra `yaml`)", "`score` and `namedScores`", "result"),
+    Format("promptfoo-csv", "promptfoo results as CSV", "promptfoo_csv", "`results.csv`", "`Score` and `Named Scores`"),
     Format("helm", "HELM scenario states", "helm", "`scenario_state.json`", unit="request"),
+    Format("helm-stats", "HELM per-instance statistics", "helm_stats", "`per_instance_stats.json`", "each statistic", "instance"),
     Format("openai-batch", "OpenAI batch results and requests", "openai_batch", "`batch_*_output.jsonl`"),
     Format("anthropic-batch", "Anthropic message batch results and requests", "anthropic_batch", "`*_results.jsonl`"),
     Format("lm-eval", "lm-evaluation-harness samples", "lm_eval", "`samples_*.jsonl`", "each metric"),
@@ -104,8 +107,12 @@ FORMATS = (
     Format("arena-hard", "Arena-Hard answers", "arena_hard", "`model_answer/*.jsonl`"),
     Format("mt-bench", "MT-Bench questions and answers", "mt_bench", "`question.jsonl`, `model_answer/*.jsonl`"),
     Format("alpaca-eval", "AlpacaEval outputs", "alpaca_eval", "`model_outputs.json`"),
+    Format("pandas-split", "Tables of MLflow and pandas of the form `split`", "pandas_split", "`eval_results_table.json`", "`score` or `scores`", "row"),
     Format("rows", "judgeloop's own rows, Hugging Face JSON lines, CSV, TSV, CSV with `;`", "plain_rows", "`.jsonl`, `.json`, `.csv`, `.tsv`", "`score` or `scores`"),
 )  # fmt: skip
+
+
+FOLDER = Format("folder", "a folder of files", "folder", "", unit=folder.UNIT)
 
 
 def format_of(source: Source) -> Format:
@@ -118,13 +125,15 @@ def format_of(source: Source) -> Format:
 
 
 def open_rows(path: Path) -> tuple[Format, Iterator[Row]]:
-    """Return the format of a file, with the title of this file's form, and its rows.
+    """Return the format of a file, with the title of this file's form, and its rows; also of a folder.
 
     Reading the rows may raise DataError.
 
     Raises:
         InputError: the file cannot be read, or is not UTF-8.
     """
+    if path.is_dir():
+        return FOLDER, folder.read(path)
     source = open_source(path)
     found = format_of(source)
     return replace(found, title=found.title_of(source)), found.read(source)

@@ -20,7 +20,7 @@ _EXPECTED = (
     f"{', '.join(FIELDS)}"
 )
 Table = Sequence[Mapping[str, Any]]  # the fields of each row
-DEEPEST = 4  # objects within objects
+DEEPEST = 7  # objects and lists within each other
 UNTYPABLE = {",", JOINER}  # characters that part columns in a map
 _ABSENT = object()
 
@@ -133,7 +133,8 @@ def suggested_map(tables: Sequence[Table]) -> str:
     shared = [name for name in names if len({frozenset(one[name]) for one in columns}) == 1]
     lengths = {name: fmean(len(text) for one in columns for text in one[name]) for name in names}
     outputs = sorted(set(names) - set(shared), key=lambda name: -lengths[name])
-    prompts = sorted(shared, key=lambda name: -lengths[name])
+    # A column of exactly the name is what it says.
+    prompts = sorted(shared, key=lambda name: ((name == ID) - (name == PROMPT), -lengths[name]))
     ids = [name for name in prompts[1:] if len(set(columns[0][name])) == len(tables[0])]
     if not (outputs and prompts):
         return ""
@@ -153,9 +154,11 @@ def _texts(table: Table) -> dict[str, list[str]]:
 
 
 def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`)."""
+    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`); of lists the first entry."""
     for name, given in fields.items():
         path, value = f"{above}{name}", opened(given)
+        if isinstance(value, list):
+            value = {"0": value[0]} if value else {}
         if isinstance(value, Mapping) and path.count(".") < DEEPEST:
             yield from _leaves(value, f"{path}.")
         elif isinstance(value, str | int | float):

@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 
 class MissingFieldError(DataError):
-    """No column of a row is known to hold a field that every row needs.
+    """No column of a row is known to hold a field that every row needs, or the one that does holds no text.
 
     `problem` says so without the remedy: who knows several files has a better one.
     """
@@ -326,7 +326,13 @@ class RowReader:
         )
 
     def _wrong(self, name: str, value: object) -> DataError:
-        return self._error(f"the field {name!r} is wrong: expected text, found {shown(value)}")
+        problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
+        if not isinstance(value, Mapping | list):
+            return self._error(problem)
+        field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
+        part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
+        remedy = f"say what in it, as in `map={field}={name}.{part}`"
+        return MissingFieldError(self.path, self.row, self.unit, problem, remedy)
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
         return self._error(

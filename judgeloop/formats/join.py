@@ -14,13 +14,15 @@ from itertools import chain
 from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.columns import PROMPT, candidates_of, remedy
+from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
 from judgeloop.formats.row import Place
 from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
 
 AROUND = 20  # characters shown on each side of the place where two texts begin to differ
 UNICODE = "differ only in Unicode normalization (NFC, NFD)"
 EXAMPLES_SHOWN = 3
+PROMPTS = "give the file of prompts, as in `items=requests.jsonl`"
+BATCH_ID = "custom_id"  # of the requests and replies of a batch
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
 
 
@@ -56,7 +58,7 @@ def join(
         raise InputError(
             f"no item is in all files: {left_out}.{_form(catalogue, matched)} "
             f"Outputs join {'each other' if items is None else 'the items file'} by the same id or "
-            "the exact same prompt"
+            "the exact same prompt: say which column has it, as in `map=id=COLUMN`, or write it to all files"
         )
     if left_out and not allow_partial:
         raise InputError(
@@ -162,12 +164,17 @@ class _Catalogue:
                 line=entry.line,
                 unit=entry.unit,
             )
-        return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
+        return Item(entry.id or id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
     def _remedy(self, path: Place) -> str:
-        """Return which columns a file has, and the map that would name the prompt."""
+        """Return what mends rows without a prompt: the file of prompts, or the column that holds it."""
         names = self.columns.get(path, ())
-        return f"; {remedy(PROMPT, names, candidates_of(names, NO_MAP))}" if names else ""
+        candidates = candidates_of(names, NO_MAP)
+        if candidates[ID]:
+            return f"; found {found_text(names)}; {PROMPTS}, or say which column it is with `map`"
+        if BATCH_ID in names:
+            return f"; found {found_text(names)}; {PROMPTS}, and say `map=id={BATCH_ID}`"
+        return f"; {remedy(PROMPT, names, candidates)}" if names else ""
 
     def _key(self, path: Place, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
@@ -291,7 +298,8 @@ def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
 
 
-def _id_of(prompt: str) -> str:
+def id_of(prompt: str) -> str:
+    """Return the id of an item that has none."""
     return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
 
 

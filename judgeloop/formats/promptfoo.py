@@ -1,9 +1,9 @@
-"""Reads what `promptfoo eval --output results.json` writes, or `results.jsonl`.
+"""Reads what `promptfoo eval --output results.json` writes, or `results.jsonl`, or `results.yaml`.
 
 `results.results`, or each line, has an entry for each test, prompt and provider. The item is the test (`testIdx`),
 the system is the provider, with the prompt's label if there are several prompts. Then the item's
-text is the test's variables, as the prompts differ. A test that failed because of an error, not
-because of an assertion, has no output.
+text is the test's variables, as the prompts differ. Version 2 numbers no tests, so its items are known by
+their text. A test that failed because of an error, not because of an assertion, has no output.
 """
 
 import json
@@ -30,8 +30,8 @@ def read(source: Source) -> Iterator[Row]:
     results: list[Fields] = _results(source.document) or [row.fields for row in source.rows()]
     several = len({str(result.get("promptIdx")) for result in results}) > 1
     for number, result in enumerate(results, start=1):
-        if not isinstance(result, dict) or "testIdx" not in result:
-            raise source.wrong("expected a result with 'testIdx', as version 3 has", number, UNIT)
+        if not isinstance(result, dict) or "provider" not in result:
+            raise source.wrong("expected a result with 'provider'", number, UNIT)
         yield _row(number, result, several=several)
 
 
@@ -44,7 +44,7 @@ def _row(number: int, result: Fields, *, several: bool) -> Row:
     provider, prompt = result.get("provider"), result.get("prompt")
     system = within(provider, "label") or within(provider, "id") or provider
     fields: Fields = {
-        "id": result["testIdx"],
+        "id": result.get("testIdx"),
         "model": f"{system} {within(prompt, 'label')}" if several else system,
         "prompt": _vars(result) if several else _asked(within(prompt, "raw")),
     }

@@ -5,6 +5,7 @@ A source is a text (rows, or one JSON document) or a binary container. It is not
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +16,11 @@ from typing import Any
 from judgeloop.core.errors import DataError
 from judgeloop.formats.row import Row
 from judgeloop.formats.tables import read_bytes, rows_in, text_of
+from judgeloop.formats.yaml_text import yaml_object
 
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
+YAML = re.compile(r"evalId: \S+\n|results:\n")  # how promptfoo's begins
 # Files that are often taken for data, by their first bytes.
 FOREIGN = {
     b"SQLite format 3\0": "a SQLite database",
@@ -56,8 +59,16 @@ class Source:
 
     @cached_property
     def document(self) -> dict[str, Any] | None:
-        """The object that is the whole text; None if the text is something else."""
-        if self.is_zip or self.is_parquet or not self.text.lstrip().startswith("{"):
+        """The object that is the whole text, JSON or promptfoo's YAML; None if the text is something else.
+
+        Raises:
+            DataError, InputError: it begins as promptfoo's YAML does, and cannot be read.
+        """
+        if self.is_zip or self.is_parquet:
+            return None
+        if YAML.match(self.text):
+            return yaml_object(self.path, self.text)
+        if not self.text.lstrip().startswith("{"):
             return None
         begin = len(self.text) - len(self.text.lstrip())
         try:

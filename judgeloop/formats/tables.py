@@ -198,10 +198,9 @@ def delimited(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     Raises:
         DataError: this is no table, or a row does not fit the header; names the line.
     """
-    csv.field_size_limit(LONGEST_FIELD)
     header: list[str] = []
     named: list[int] = []
-    for line, cells in _cells_of(path, text):
+    for line, cells in cells_of(path, text):
         if not header:
             header = cells
             named = _named_columns(path, header, line)
@@ -227,8 +226,13 @@ def delimiter_of(text: str) -> str:
     return max(DELIMITERS, key=plain.count)
 
 
-def _cells_of(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the line on which it begins."""
+def cells_of(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are not blank, the header too, each with the line on which it begins.
+
+    Raises:
+        DataError: this is no table; names the line.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
     hint = _HINT.match(text)
     source = io.StringIO(text[hint.end() :] if hint else text, newline="")
     reader = csv.reader(source, strict=True, delimiter=delimiter_of(text))

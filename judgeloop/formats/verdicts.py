@@ -1,8 +1,8 @@
 """Recorded verdicts in memory, from items and systems to scores; reads them from tables.
 
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
-`cost_usd`. An empty score is an abstention. The replay judge (`judges/replay.py`) interprets the
-scores.
+`cost_usd`; `verdict_logs.py` makes them of other tools' verdicts. An empty score is an abstention. The
+replay judge (`judges/replay.py`) interprets the scores.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
+from judgeloop.formats.verdict_logs import verdict_rows
 
 PAIR_KEY_LENGTH = 3  # item, first system, second system
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
@@ -140,7 +141,7 @@ def read_verdicts(path: Path) -> VerdictTable:
     """
     rows: dict[tuple[str, ...], Recorded] = {}
     form = 0
-    for source in read_rows(path):
+    for source in verdict_rows(read_rows(path)):
         row = parse_row(path, source, VerdictRow)
         key = (row.item_id, *row.systems)
         form = form or len(key)

@@ -25,6 +25,7 @@ from judgeloop.core.records import Abstention, Answer, Verdict
 PARSER_VERSION = 1
 LONGEST_REPLY = 64 * 1024  # characters
 SHOWN = 60  # characters of a reply that a message quotes
+LONGEST_WHY = 48  # characters of what Python says of a text that is no JSON
 LONGEST_REASON = 500  # characters; the rest of a reason is cut off
 # Part of the key of a verdict that was read leniently. Raise it when the same text could give
 # another verdict.
@@ -55,7 +56,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     try:
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
-        why = str(error).split("\n", 1)[0][:40] or type(error).__name__
+        why = getattr(error, "msg", str(error))[:LONGEST_WHY] or type(error).__name__
         return _unparsable(
             f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form"
         )

@@ -23,7 +23,7 @@ from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
 from judgeloop.report.labels import Shown
-from judgeloop.settings.setting import Part, Setting, declared, one_of
+from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -172,7 +172,14 @@ class RunSettings(JudgeSettings):
     system: LiveSystems = ()
     missing: Missing = MISSING[0]
     allow_partial: Annotated[
-        bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
+        bool,
+        Setting(
+            "Judge only the items that all files have.",
+            ITEMS,
+            Part.CONTENT,
+            Found,
+            gate=Gate.GROUND,
+        ),
     ] = False
     map: ColumnMap = None
     names: SystemNames = ()
@@ -215,6 +222,7 @@ class RunSettings(JudgeSettings):
             Part.REPORT,
             Found,
             file_only=True,
+            gate=Gate.CONDITION,
         ),
     ] = False
     deadline: Deadline = None
@@ -241,6 +249,7 @@ class RunSettings(JudgeSettings):
             JUDGE,
             Part.REPORT,
             Found,
+            gate=Gate.CONDITION,
         ),
     ] = None
     report_texts: Annotated[
@@ -353,6 +362,7 @@ class ContestSettings(RunSettings):
             metavar="NAME",
             common=True,
             example="new",
+            gate=Gate.CONDITION,
         ),
     ] = None
     order: Annotated[

@@ -63,6 +63,13 @@ class Source(enum.Enum):
     LOWER = "lower"  # also a found file, to at most the default
 
 
+class Gate(enum.Enum):
+    """What a setting is to a gate, which a suite's file may add to and not weaken."""
+
+    CONDITION = "condition"  # it can make a result fail
+    GROUND = "ground"  # whether a condition holds depends on it, and it is not part of the run as a value
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The declaration of one setting.
@@ -78,6 +85,7 @@ class Setting:
     - `example`: a value to show where the default shows none.
     - `many`: True for a flag that may be given several times. Its variable holds a value a line.
     - `adds`: True if its flags are added to what a file says, in place of replacing it.
+    - `gate`: what it is to a gate, where `part` does not say so.
     """
 
     help: str
@@ -92,6 +100,12 @@ class Setting:
     example: object = None
     many: bool = False
     adds: bool = False
+    gate: Gate | None = None
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether it decides if a condition holds, as all values do that are part of the run."""
+        return self.gate is Gate.GROUND or (self.gate is None and self.part is Part.RUN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

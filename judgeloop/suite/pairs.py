@@ -16,7 +16,7 @@ from typing import Any
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.question import QUESTIONS, Question
-from judgeloop.settings.setting import alternatives, declared, key
+from judgeloop.settings.setting import Declared, Gate, alternatives, declared, key
 from judgeloop.settings.sources import PAIRS, SYSTEM, Commands, parsed, tables_for
 from judgeloop.settings.trust import FoundFile, NotTaken
 from judgeloop.suite.config import SuiteConfig
@@ -24,11 +24,6 @@ from judgeloop.systems.catalogue import system_row
 
 Asked = Question[Any, Any, Any]
 CALLER = "the caller"
-# What can make a result fail. A file may add to the caller's, and change or remove none of them.
-CONDITIONS = (
-    "require_winner", "min_gap", "not_worse", "by_group", "max_flips", "require_score",
-    "fail_on_warning", "controls",
-)  # fmt: skip
 OFF = (False, "off")  # values that take a condition away
 OWN = ("question", "systems")  # keys of a pair's table beside its settings
 # What is set for all pairs together, and what would be the same file for all.
@@ -163,7 +158,7 @@ def _own_values(suite: SuiteFile, table: Mapping[str, Any], question: Asked) -> 
         tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found)
     )
     for name in values:
-        if name in WHOLE or name not in declared(question.settings()):
+        if name in WHOLE or name not in _fields(question):
             raise DataError(
                 suite.path,
                 f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}",
@@ -178,22 +173,23 @@ def _taken(values: Mapping[str, Any]) -> dict[str, Any]:
 def _merged(
     layers: Sequence[Layer], question: Asked
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Return the values of all layers, the caller's over a file's, and the conditions among them.
+    """Return the values of all layers, the caller's over a file's, and what the gate rests on among them.
 
     Raises:
-        InputError: a file changes or removes a condition of the caller's, or the question has none such.
+        InputError: a file weakens the caller's gate, or the question has no such condition.
     """
-    known = {
-        name for name, one in declared(question.settings()).items() if not one.setting.argument
-    }
+    known = {name: one for name, one in _fields(question).items() if not one.setting.argument}
+    _check_gate(layers, known)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for name in CONDITIONS:
-        _check_condition(name, layers, known)
     for layer in in_order(layers):
-        for name in layer.values.keys() & (known - WHOLE):
+        for name in layer.values.keys() & (known.keys() - WHOLE):
             values[name], origins[name] = layer.values[name], layer.origin
-    gate = [name for name in CONDITIONS if name in values]
+    conditions = [name for name in known if _is_condition(known[name])]
+    grounds = [name for name in known if known[name].setting.is_ground]
+    gate = [name for name in (*conditions, *grounds) if name in values]
+    if not values.keys() & set(conditions):
+        gate = []
     return values, tuple((f"{key(name)} = {values[name]}", origins[name]) for name in gate)
 
 
@@ -202,20 +198,44 @@ def in_order(layers: Iterable[Layer]) -> list[Layer]:
     return sorted(layers, key=lambda layer: layer.trusted)
 
 
-def _check_condition(name: str, layers: Sequence[Layer], known: set[str]) -> None:
-    callers = [one.values[name] for one in layers if one.trusted and name in one.values]
-    gated = any(one.trusted and one.values.keys() & set(CONDITIONS) for one in layers)
-    if callers and name not in known:
-        raise InputError(f"`{name}={callers[-1]}`: {CALLER} requires it, and this question cannot")
-    for one in layers:
-        value = one.values.get(name)
-        if one.trusted or value is None:
-            continue
-        if (callers and str(value) != str(callers[-1])) or (gated and value in OFF):
+def _check_gate(layers: Sequence[Layer], known: Mapping[str, Declared]) -> None:
+    """Refuse what weakens the caller's gate: a file may add conditions, and set nothing else of it."""
+    every = {name: one for each in QUESTIONS for name, one in _fields(each).items()}
+    said = {name: one for layer in layers if layer.trusted for name, one in layer.values.items()}
+    callers = [name for name in said if name in every and _is_condition(every[name])]
+    for name in callers:
+        if name not in known:
             raise InputError(
-                f"{one.origin} sets {key(name)} = {value!r}, and {CALLER} has conditions of which a file may "
-                "change or remove none; leave it out there"
+                f"`{name}={said[name]}`: {CALLER} requires it, and this question cannot"
             )
+    for layer in layers if callers else ():
+        if not layer.trusted:
+            for name in layer.values.keys() & known.keys():
+                _check_value(layer, known[name], said.get(name))
+
+
+def _check_value(layer: Layer, field: Declared, said: object) -> None:
+    """Refuse what a file says of the caller's gate, of which the caller has `said` something or nothing."""
+    value = layer.values[field.name]
+    sets = f"{layer.origin} sets {field.key} = {value!r}"
+    changes = said is not None and str(said) != str(value)
+    if _is_condition(field) and (changes or value in OFF):
+        raise InputError(
+            f"{sets}, and {CALLER} has conditions of which a file may change or remove none; leave it out there"
+        )
+    if field.setting.is_ground and said is None:
+        raise InputError(
+            f"{sets}, on which conditions of {CALLER} rest; leave it out there for the default, or give "
+            f"`{field.name}={value}` yourself"
+        )
+
+
+def _is_condition(field: Declared) -> bool:
+    return field.setting.gate is Gate.CONDITION
+
+
+def _fields(question: Asked) -> Mapping[str, Declared]:
+    return declared(question.settings())
 
 
 def _places(
@@ -259,8 +279,9 @@ def _asked(
     Raises:
         InputError: there is another number of systems.
     """
-    names = [name for name, one in declared(question.settings()).items() if one.setting.argument]
-    if declared(question.settings())[names[0]].repeated:
+    fields = _fields(question)
+    names = [name for name, one in fields.items() if one.setting.argument]
+    if fields[names[0]].repeated:
         yield "", {names[0]: tuple(dict.fromkeys(_flat(one for _, one in places)))}
         return
     if len(places) != len(names) or any(len(one) > 1 for _, one in places[:-1]):

@@ -5,6 +5,7 @@ Pure: the ends of the pairs in, values and texts out.
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,8 +22,8 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import csv_cell, visible
 from judgeloop.report.html import render_index
 from judgeloop.report.junit import render_ends
-from judgeloop.report.page import Page, Section, Table
-from judgeloop.report.words import count
+from judgeloop.report.page import Page, Rows, Section, Table
+from judgeloop.report.words import count, sentence
 
 # The exit codes of pairs in words, the worst first: it is that of the suite.
 STATES = {
@@ -34,7 +35,9 @@ STATES = {
     EXIT_UNDECIDED: "undecided",
     0: "passed",
 }
+PAIR = 2  # systems
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
+FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,19 @@ class Line:
         state, cost = STATES[self.exit_code], show_usd(self.charged_p)
         figures = (f"{self.judged:,}", cost, str(self.exit_code))
         return visible(self.name), state, visible(self.winner or ""), *figures
+
+    @property
+    def conditions(self) -> str:
+        """The conditions in words."""
+        return "; ".join(f"{what} ({by})" for what, by in self.gate)
+
+    @property
+    def of_each(self) -> str:
+        """The headline without the last system's name, as pairs with one baseline may share it."""
+        if len(self.systems) < PAIR:
+            return self.headline
+        name = re.escape(visible(self.systems[-1]))
+        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", "each", self.headline))
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -105,17 +121,15 @@ class Summary:
         cost = (
             f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         )
-        gates = tuple(
-            (visible(one.name), visible("; ".join(f"{what} ({by})" for what, by in one.gate)))
-            for one in self.lines
-            if one.gate
-        )
+        gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
+        conditions = Section("Conditions, and who set them", _grouped(gates, len(self.lines)))
+        said = [(one.name, one.of_each, one.headline) for one in self.lines]
         return Page(
             visible(headline),
-            tuple((visible(one.name), visible(one.headline)) for one in self.lines),
+            _grouped(said, len(self.lines)),
             (cost,),
             tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines)),),
-            notes=(Section("Conditions, and who set them", gates),) if gates else (),
+            notes=(conditions,) if gates else (),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -130,10 +144,18 @@ class Summary:
         }
 
     def to_csv(self) -> str:
-        """Return the table as a spreadsheet reads it."""
+        """Return the table as a spreadsheet reads it, with figures as numbers, as in the JSON."""
         file = io.StringIO()
-        rows = (COLUMNS, *(one.cells for one in self.lines))
-        csv.writer(file, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+        rows = [one.to_json() for one in self.lines]
+        table = csv.DictWriter(file, FIGURES, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows(
+            {
+                name: csv_cell(visible(one)) if isinstance(one, str) else one
+                for name, one in row.items()
+            }
+            for row in rows
+        )
         return file.getvalue()
 
     def to_junit(self) -> str:
@@ -144,6 +166,27 @@ class Summary:
     def to_html(self, links: Mapping[str, str]) -> str:
         """Return an HTML page; `links` lead from pairs to their reports, by name."""
         return render_index(self.page, {visible(name): link for name, link in links.items()})
+
+
+def _grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:
+    """Return a row for each name and text; those with a text in common are one row, the most of them the last.
+
+    `said` has names, the texts that they may have in common, and their own; `pairs` is the number of all.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, common, own in said:
+        groups.setdefault(common, []).append((visible(name), visible(own)))
+    most = max(groups.values(), key=len, default=[])
+    whole, rows = sum(map(len, groups.values())) == pairs, list[tuple[str, str]]()
+    for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
+        text, names = visible(common), ", ".join(name for name, _ in group)
+        if len(group) == 1:
+            rows += group
+        elif group is most and whole:
+            rows.append((f"{'the other' if rows else 'all'} {len(group)} pairs", text))
+        else:
+            rows.append((f"{len(group)} pairs", f"{text} ({names})"))
+    return tuple(rows)
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -219,6 +219,35 @@ def test_two_systems_in_a_dictionary_go_as_its_items(rows):
     assert str(result).startswith("june is better than july")
 
 
+SIDE_BY_SIDE = {"q": [f"p{n}" for n in range(30)], "x": ["long"] * 30, "y": ["s"] * 30}
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame])
+def test_lists_and_columns_side_by_side_are_two_systems(form):
+    table = form(SIDE_BY_SIDE)
+    found = judgeloop.compare(prompts=table["q"], a=table["x"], b=table["y"], judge=shorter)
+    assert (found.setup.systems, found.winner) == (("A", "B"), "B")
+    named = judgeloop.compare(
+        prompts=["same"] * 30, a=table["x"], b=table["y"], names=["old", "new"], judge=shorter
+    )
+    assert (named.setup.systems, named.winner) == (("old", "new"), "new")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"b": None}, "`b`: expected a list of texts beside `prompts`, `a`, `b`; found none"),
+        ({"a": ["x"]}, "`a`: expected 30 outputs as there are prompts, found 1"),
+        ({"prompts": "abc"}, "`prompts`: expected a list of texts"),
+        ({"first": "a.jsonl"}, "`first`: `a` and `b` are the systems"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(given, says):
+    lists = dict(zip(("prompts", "a", "b"), SIDE_BY_SIDE.values(), strict=True))
+    with pytest.raises(InputError, match=says):
+        judgeloop.compare(**(lists | given), judge=shorter)
+
+
 @pytest.mark.parametrize("data", ["old.jsonl", [{"id": 1}]])
 def test_an_empty_name_is_a_clear_error(data, rows):
     with pytest.raises(InputError, match="`first`: expected the name of a system, found an empty"):

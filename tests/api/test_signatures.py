@@ -106,6 +106,8 @@ def test_an_error_names_the_parameter_and_no_flag(rows):
         judgeloop.compare(rows["terse"], judge="human")
     with pytest.raises(InputError, match="expected first and second by position, once"):
         judgeloop.compare(rows["terse"], rows["chatty"], {}, judge="human")
+    with pytest.raises(InputError, match=r"found 3 by position; .*: `select\(\[…\], …\)`"):
+        judgeloop.select(rows["terse"], rows["chatty"], rows["terse"], judge="human")
     with pytest.raises(InputError, match="expected outputs by position, once"):
         judgeloop.estimate(rows["terse"], outputs=rows["terse"], judge="human")
 

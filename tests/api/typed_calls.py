@@ -16,6 +16,7 @@ async def awaited() -> float:
 
 
 def accepted() -> None:
+    print(judgeloop.compare(prompts=["p"], a=["x"], b=["y"], judge=len).winner)
     print(judgeloop.estimate(ROWS, judge=len, half_width=0.1).mean)
     print(judgeloop.select({"a": ROWS}, baseline="a", judge=["human", len]).standings)
 

@@ -336,6 +336,18 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     assert out.startswith("good-model is better than poor-model")
 
 
+def test_an_unreadable_reply_names_the_flag_in_every_file(files, chat_server, tmp_path):
+    chat_server.respond = lambda request, n: completion("Answer A, by its `verdict`.")
+    pages = [tmp_path / f"page.{ending}" for ending in ("html", "csv")]
+    more = ["--max-judgments", "3", *(f"-o{page}" for page in pages)]
+    judgeloop("compare", *live(chat_server, *files[:2]), *more, JUDGELOOP_MAX_ABSTENTIONS="1")
+    for page in pages:
+        text = page.read_text()
+        assert "--verdict asks for another form" in text
+        assert "(Expecting value)" in text
+        assert "by its `verdict`." in text, "the reply is quoted as it was"
+
+
 def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, chat_server):
     chat_server.respond = lambda request, n: Response(body=verdict("A").body, delay_s=0.05)
     command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]

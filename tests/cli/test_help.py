@@ -12,7 +12,7 @@ from judgeloop.cli.commands import COMMANDS, FIELDS
 from judgeloop.cli.panel_command import OPTION_HINTS, option_hint
 from judgeloop.questions.question import QUESTIONS
 
-MOST_OPTIONS, MOST_COMMON, MOST_LINES = 45, 15, 60
+MOST_OPTIONS, MOST_COMMON, MOST_LINES = 47, 15, 60
 
 
 def flags_in(text):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
+from judgeloop.cli.streams import LOG
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
@@ -160,6 +163,19 @@ def test_a_log_gets_a_line_at_the_start_and_then_one_now_and_then():
         "judgeloop: compare: 2 systems, 200 items, at most 200 judgments",
         "judgeloop: 10 of at most 200 judgments, $0.010 of $1.00, leads: gpt-4o, 10 to 0, slowed down by the judge's server to 1 call at a time",
     ]
+
+
+def test_a_log_of_json_has_the_figures_of_a_run_also_on_a_terminal():
+    stream, clock = Terminal(), Clock()
+    with click.Context(click.Command("compare")) as context:
+        context.meta[LOG] = "json"
+        with watched(stream, clock) as observe:
+            clock.now += SECONDS_BETWEEN_LINES
+            observe(progress(10, slowed_to=1))
+    start, line = map(json.loads, stream.getvalue().splitlines())
+    assert (start["event"], start["message"][:8]) == ("start", "compare:")
+    figures = {"done": 10, "most": 200, "spent_usd": 0.01, "budget_usd": 1.0, "slowed_to": 1}
+    assert line.items() >= (figures | {"event": "progress"}).items()
 
 
 def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(terminal):

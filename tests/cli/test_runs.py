@@ -103,6 +103,15 @@ def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_r
     assert "expected a file ending in .svg" in judgeloop("runs", "trend", "-o", "x.png").stderr
 
 
+def test_the_trend_of_several_systems_that_a_pattern_names_names_them_all(two_runs):
+    Path("c.jsonl").write_text(Path("b.jsonl").read_text())
+    judgeloop("compare", "a.jsonl", "c.jsonl", "--judge", "metric:rouge1", "--seed", "2")
+    found = judgeloop("runs", "trend", "a", "[bc]").stdout
+    assert found.startswith("The gap of b and c over a: ")
+    assert re.findall(r"^ +\d{4}-\d\d-\d\d +(\w+) ", found, re.MULTILINE) == ["b", "b", "c"]
+    assert re.search("^ +night or day +system +run ", found, re.MULTILINE)
+
+
 def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
     ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     assert judgeloop("runs", "show", ids[0]).stdout == two_runs[1]

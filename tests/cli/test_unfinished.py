@@ -70,6 +70,28 @@ def test_a_file_of_others_is_left_as_it_is_by_a_command_without_a_result(theirs)
     assert Path("result.xml").read_text() == theirs
 
 
+def test_tests_of_another_program_are_refused_before_anything_is_spent():
+    Path("result.xml").write_text("<testsuite name='theirs'/>")
+    done = invoked(*COMMAND, "metric:rouge1")
+    assert done.exit_code == 2
+    assert "-o result.xml: another program wrote this file" in done.output
+    assert Path("result.xml").read_text() == "<testsuite name='theirs'/>"
+    assert not Path(".judgeloop/ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize("place", ["empty", "link"])
+def test_an_empty_file_and_a_link_are_replaced(place):
+    write_good_and_poor(Path(), 12, reference="good")
+    Path("theirs.xml").write_text("<testsuite name='theirs'/>")
+    if place == "empty":
+        Path("result.xml").touch()
+    else:
+        Path("result.xml").symlink_to("theirs.xml")
+    assert invoked(*COMMAND, "metric:rouge1").exit_code == 0
+    assert not list(ET.parse("result.xml").iter("error"))
+    assert Path("theirs.xml").read_text() == "<testsuite name='theirs'/>"
+
+
 def test_a_dry_run_writes_no_junit_file():
     assert invoked(*COMMAND, "human", "--dry-run").exit_code == 2
     assert invoked("compare", "--help").exit_code == 0

@@ -14,6 +14,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
 from judgeloop.diagnostics.differences import differences, page_of
 from judgeloop.diagnostics.past_runs import local_day
+from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import render
 
@@ -76,6 +77,28 @@ def test_a_judge_that_says_otherwise_of_the_same_outputs_is_named():
     assert text.startswith("1 item turned, of 1 judged in both")
     assert "none: the judge said otherwise" in text
     assert render(page_of(differences(judged(1.0), judged(1.0)), ("x", "y"))).startswith("0 items")
+
+
+def test_what_follows_from_settings_is_none_that_differs():
+    gate = {"rule": "not-worse", "not_worse": 0.1, "max_judgments": usual_limit(0.1, 0.1)}
+    after = judged(
+        1.0, guarantee="a long sentence", controlled=True, calls_per_item=4, old_prices={"m": 99}, **gate
+    )  # fmt: skip
+    before = judged(1.0, max_judgments=200)
+    found = differences(before, after).settings
+    assert [name for name, *_ in found] == ["rule", "not_worse", "max_judgments"]
+    assert found[-1] == ("max_judgments", 200, None)
+
+
+def test_the_same_pair_in_swapped_places_is_matched_by_name():
+    before = judged(1.0, 0.3, None)
+    after = judged(0.0, 0.7, None, outputs=("b", "a"), systems=("large", "small"))
+    assert before.setup.systems == ("small", "large")
+    found = differences(before, after)
+    assert (found.turned, found.moved, found.both) == ((), 0, 3)
+    assert found.outputs == {"small": 0, "large": 0}
+    (turned, *_) = differences(before, judged(1.0, systems=("large", "small"))).turned
+    assert (turned.before, turned.after) == ("small", "large")
 
 
 def test_two_questions_are_not_compared():

@@ -87,6 +87,10 @@ def reader(tmp_path):
                 for row in rows
             ],
         )
+    written(
+        folder / "prompts.jsonl", [{"id": one, "prompt": text} for one, text in prompts.items()]
+    )
+    _command(folder, prompts)
     for day, source in (("monday", "old"), ("tuesday", "new")):
         (folder / day).mkdir()
         shutil.copy(folder / f"{source}.jsonl", folder / day / "outputs.jsonl")
@@ -94,6 +98,18 @@ def reader(tmp_path):
     systems = [path.stem for path in sorted((INCIDENTS / "systems").glob("*.jsonl"))]
     _recorded(folder / "verdicts.csv", systems, prompts)
     return folder
+
+
+def _command(folder, prompts):
+    """A system that is a command: it answers as the new one does."""
+    answers = {prompts[row["id"]]: row["output"] for row in read(INCIDENTS / "lead.jsonl")}
+    (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
+    command = folder / "answer"
+    command.write_text(
+        f"#!{sys.executable} -SE\nimport json, sys\n"
+        "print(json.load(open('answers.json', encoding='utf-8'))[sys.stdin.read()])\n"
+    )
+    command.chmod(0o755)
 
 
 def _foreign(folder):

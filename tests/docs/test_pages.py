@@ -84,14 +84,28 @@ def perform(block, folder, environment, update):
 
 
 def pipeline(text):
-    """The commands of a job of GitLab, or of a job of GitHub with judgeloop's action."""
-    (job,) = (found := yaml.safe_load(text)).get("jobs", found).values()
+    """The commands of the jobs of GitLab, or of GitHub; a job there has the judge's key if it asks for it."""
+    found = yaml.safe_load(text)
+    jobs = found.get("jobs", found).values()
+    return "\n".join("\n".join(["(", *commands_of(job), ")"]) for job in jobs)
+
+
+def commands_of(job):
+    """The commands of a job, but for those that install."""
     if "script" in job:
-        variables = [f"export {name}='{value}'" for name, value in job["variables"].items()]
-        return "\n".join([*variables, *job["script"]])
-    (given,) = (step["with"] for step in job["steps"] if "/actions/gate@" in step["uses"])
-    assert given.keys() <= yaml.safe_load(GATE.read_text(encoding="utf-8"))["inputs"].keys()
-    return f"JUDGELOOP_BUDGET={given['budget']} judgeloop {given['command']}"
+        yield from (f"export {name}='{value}'" for name, value in job["variables"].items())
+        yield from job["script"]
+        return
+    if "secrets.OPENAI_API_KEY" not in str(job):
+        yield "unset OPENAI_API_KEY"
+    for step in job["steps"]:
+        if not step.get("run", "pip install").startswith("pip install"):
+            yield step["run"]
+        if "/actions/gate@" in step.get("uses", ""):
+            given = step["with"]
+            inputs = yaml.safe_load(GATE.read_text(encoding="utf-8"))["inputs"]
+            assert given.keys() <= inputs.keys()
+            yield f"JUDGELOOP_BUDGET={given['budget']} judgeloop {given['command']}"
 
 
 def expected(block):
@@ -146,6 +160,21 @@ def renewed(shown, output):
 @pytest.mark.parametrize("block", apart())
 def test_a_block_does_what_it_shows(block, reader, environment, request):
     perform(block, reader, environment, request.config.option.update_snapshots)
+
+
+@pytest.mark.processes
+def test_the_line_of_the_crontab_does_what_the_page_of_nights_says(reader, environment):
+    text = (ROOT / "docs" / "how-to" / "nightly.md").read_text(encoding="utf-8")
+    line = re.search(r"^15 1 \* \* \*  (.+)$", text, re.MULTILINE)[1]
+    folder = reader / "examples" / "incidents"
+    cron = {name: environment[name] for name in ("PATH", "HOME")}
+    command = ["/bin/sh", "-c", line.replace("/srv/eval", str(folder))]
+    done = subprocess.run(command, env=cron, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (5, "")
+    assert done.stdout.startswith("Night "), "cron mails it"
+    assert (folder / "night.log").read_text() == ""
+    for file in ("night.html", "night.xml", "night/01-candidate-ending.html"):
+        assert (folder / file).exists()
 
 
 @pytest.mark.processes

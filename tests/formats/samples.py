@@ -56,6 +56,30 @@ def parquet(rows) -> bytes:
     return file.getvalue()
 
 
+def promptfoo_csv(*results) -> bytes:
+    """What promptfoo writes for two tests: the variables, then the provider's five columns."""
+    header = "text,to,[openai:gpt-4.1-mini] Translate: {{text}},Status,Score,Named Scores,Grader Reason,Comment"
+    lines = [
+        f"{word},French,{result}" for word, result in zip(("cat", "dog"), results, strict=True)
+    ]
+    return "\n".join([header, *lines]).encode()
+
+
+def helm_stats() -> bytes:
+    def stat(name, mean):
+        return {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean, "mean": mean}
+
+    rows = [
+        {"instance_id": f"id{n}", "train_trial_index": 0, "stats": [stat("exact_match", right), stat("num_train", 5.0)]}
+        for n, right in enumerate((1.0, 0.0))
+    ]  # fmt: skip
+    return json.dumps(rows, indent=1).encode()
+
+
+def pandas_split(data) -> bytes:
+    return json.dumps({"columns": ["id", "question", "answer"], "data": data}).encode()
+
+
 GPT, CLAUDE = "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-5-20250929"
 VICUNA, UID = "vicuna-7b-v1.3", "328c149ed45a41c0b9d6f14659e63599"
 
@@ -150,6 +174,29 @@ SAMPLES = {
         ],
         text("alpaca_eval_near_miss.json"),
         "line 3: expected the outputs of one system, found 'gpt4' after 'text_davinci_003'",
+    ),
+    "promptfoo-csv": Sample(
+        promptfoo_csv('chat,PASS,1.00,"{""exact"":1}",all passed,', '"a, hund",FAIL,0.50,,no,'),
+        [
+            OutputRow("0", "text: cat\nto: French", None, None, "openai:gpt-4.1-mini", "chat"),
+            OutputRow("1", "text: dog\nto: French", None, None, "openai:gpt-4.1-mini", "a, hund"),
+        ],
+        promptfoo_csv("chat,PASS,1.00,,,", ",ERROR,0.00,,API error: 401 Unauthorized,"),
+        "line 3: there is no output: the provider failed: API error: 401 Unauthorized",
+        [{"score": "1.00", "exact": 1}, {"score": "0.50"}],
+    ),
+    "helm-stats": Sample(
+        helm_stats(),
+        [],
+        helm_stats(),
+        "instance 1: there is no output: scenario_state.json has it; `judge=recorded:NAME` compares the scores here",
+        [{"exact_match": 1.0, "num_train": 5.0}, {"exact_match": 0.0, "num_train": 5.0}],
+    ),
+    "pandas-split": Sample(
+        pandas_split([[1, "2+2?", "4"], [2, "Hi?", "Hello"]]),
+        [OutputRow("1", "2+2?", output="4"), OutputRow("2", "Hi?", output="Hello")],
+        pandas_split([[1, "2+2?", "4"], [2, "Hi?"]]),
+        "row 2: expected 3 values as there are columns, found [2, 'Hi?']",
     ),
     "rows": Sample(
         text("rows.jsonl"),

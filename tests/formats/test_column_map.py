@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
-from judgeloop.formats.column_map import suggested_map
+from judgeloop.formats.column_map import parse_map, suggested_map
 from judgeloop.formats.rows import read_outputs
 from judgeloop.formats.source import FOREIGN, open_source
 
@@ -76,6 +76,61 @@ def test_a_dotted_path_leads_into_a_list_and_a_whole_name_goes_first():
     for path, text in [("a.b", "whole"), ("choices.0.text", "first")]:
         found = read_outputs(Path("a.jsonl"), {"output": (path,), "prompt": ("prompt",)})
         assert found.rows[0].row.output == text
+
+
+def written(rows):
+    for name in NAMES:
+        Path(f"{name}.jsonl").write_text(
+            "".join(f"{json.dumps(rows(name, n))}\n" for n in range(9))
+        )
+
+
+def test_an_output_that_is_an_object_is_told_with_the_path_to_its_text():
+    written(
+        lambda name, n: {
+            "id": f"long id {n}",
+            "prompt": f"p{n}",
+            "output": {"text": f"{name} {n}", "ms": 3},
+        }
+    )
+    found = "expected text, found {'text': 'june 0', 'ms': 3}; say which columns they are, for example --map output=output.text "
+    assert found in compare(".jsonl").stderr
+    alone = CliRunner().invoke(app, ["estimate", "june.jsonl", "--judge", "human"])
+    assert "; say what in it, as in --map output=output.text" in alone.stderr
+
+
+def test_a_path_is_proposed_through_the_lists_of_a_batch_of_gemini():
+    def gemini(name, n):
+        def content(text):
+            return {"parts": [{"text": text}]}
+
+        asked, said = content(f"question {n}"), content(f"{name} answers {n} at length")
+        return {
+            "key": f"q{n}",
+            "request": {"contents": [asked]},
+            "response": {"candidates": [{"content": said}]},
+        }
+
+    written(gemini)
+    proposed = "id=key,prompt=request.contents.0.parts.0.text,output=response.candidates.0.content.parts.0.text"
+    assert f"--map {proposed} " in compare(".jsonl").stderr
+    (first, *_) = read_outputs(Path("june.jsonl"), parse_map(proposed)).rows
+    assert (first.row.id, first.row.prompt) == ("q0", "question 0")
+
+
+def test_rows_of_a_batch_ask_for_the_file_of_its_requests():
+    written(lambda name, n: {"custom_id": f"q{n}", "output": f"{name} {n}"})
+    says = "give the file of prompts, as in --items requests.jsonl, and say --map id=custom_id"
+    assert says in compare(".jsonl").stderr
+    written(lambda name, n: {"id": f"q{n}", "output": f"{name} {n}"})
+    assert (
+        "give the file of prompts, as in --items requests.jsonl, or say" in compare(".jsonl").stderr
+    )
+
+
+def test_ids_that_do_not_match_are_told_with_what_to_do():
+    written(lambda name, n: {"id": f"{name}-{n}", "prompt": f"{name} {n}", "output": "x"})
+    assert "say which column has it, as in --map id=COLUMN" in compare(".jsonl").stderr
 
 
 def test_a_path_that_leads_nowhere_is_named():

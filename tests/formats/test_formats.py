@@ -28,6 +28,7 @@ pytestmark = pytest.mark.smoke
 
 BY_NAME = {row.name: row for row in FORMATS}
 every = pytest.mark.parametrize("name", BY_NAME)
+with_outputs = pytest.mark.parametrize("name", [n for n in BY_NAME if SAMPLES[n].outputs])
 
 
 @pytest.fixture
@@ -53,12 +54,12 @@ def test_a_format_is_recognised_by_its_content_and_by_no_other_before_it(name, w
     assert format_of(open_source(path)).name == name
 
 
-@every
+@with_outputs
 def test_a_format_reads_its_outputs(name, write):
     assert rows_of(write(SAMPLES[name].content)) == SAMPLES[name].outputs
 
 
-@every
+@with_outputs
 def test_a_gzipped_file_reads_the_same(name, write):
     assert rows_of(write(gzip.compress(SAMPLES[name].content))) == SAMPLES[name].outputs
 
@@ -76,6 +77,109 @@ def test_a_format_says_which_scores_it_records(name, write):
     scores = [row.scores for row in rows]
     expected = SAMPLES[name].scores
     assert scores == expected if expected else not any(scores)
+
+
+def promptfoo_yaml():
+    import yaml
+
+    document = json.loads(text("promptfoo.json"))
+    document["results"]["results"][1]["vars"] = document["results"]["results"][0][
+        "vars"
+    ]  # an alias
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def test_promptfoo_reads_the_same_from_yaml(write):
+    found = promptfoo_yaml()
+    assert "*id001" in found
+    assert rows_of(write(found)) == SAMPLES["promptfoo"].outputs
+
+
+BOMB = "results:\n  a0: &a0 [x, x]\n" + "".join(
+    f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (BOMB, "the aliases of this YAML stand for far more than its text"),
+        ("results:\n  &a\n  b: *a\n", "the aliases of this YAML"),
+        (
+            "results:\n  !!python/object/apply:os.system [touch pwned]\n",
+            "this is no YAML: could not",
+        ),
+        ("results:\n  - [\n", "this is no YAML: "),
+    ],
+    ids=["many times", "itself", "code", "torn"],
+)
+def test_yaml_that_is_a_bomb_or_code_or_torn_is_refused(write, content, says):
+    with pytest.raises(DataError, match=says):
+        read_outputs(write(content))
+
+
+def test_without_the_extra_yaml_is_refused_with_its_name(write, monkeypatch):
+    path = write(promptfoo_yaml())
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(InputError, match=r"pip install '.\[yaml\]'"):
+        read_outputs(path)
+
+
+def test_promptfoo_of_before_its_version_3_is_known_by_its_texts(write):
+    document = json.loads(text("promptfoo.json"))
+    for result in document["results"]["results"]:
+        del result["testIdx"], result["failureReason"]
+    rows = rows_of(write(json.dumps(document)))
+    assert [(row.id, row.prompt, row.output) for row in rows] == [
+        (None, "Translate: cat", "chat"),
+        (None, "Translate: dog", "hund"),
+    ]
+
+
+def test_several_providers_of_a_csv_of_promptfoo_are_told_apart(write):
+    after = "Status,Score,Named Scores,Grader Reason,Comment"
+    path = write(
+        f'text,"[a] Say\n{{{{text}}}}",{after},[b] Repeat,{after}\ncat,chat,PASS,1,,,,chien,FAIL,0,,,\n'
+    )
+    _, rows = open_rows(path)
+    assert [(row.fields["model"], row.fields["output"]) for row in rows] == [
+        ("a Say\n{{text}}", "chat"),
+        ("b Repeat", "chien"),
+    ]
+    with pytest.raises(DataError, match="judgeloop convert FILE --system NAME"):
+        read_outputs(path)
+
+
+def test_a_folder_has_an_output_in_each_file(tmp_path):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    for name, said in (("b.md", "two\n"), ("a.txt", "one"), (".DS_Store", "\0")):
+        (folder / name).write_text(said)
+    found = read_outputs(folder)
+    assert (found.system, [located.row for located in found.rows]) == (
+        "new",
+        [OutputRow("a", output="one"), OutputRow("b", output="two")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda folder: None, "this folder is empty"),
+        (lambda folder: (folder / "out.json").touch(), "this folder holds out.json; give the file"),
+        (lambda folder: [(folder / f"{n}.jsonl").touch() for n in "ab"], "holds a.jsonl; give"),
+        (lambda folder: [(folder / name).mkdir() for name in "ab"], "found a link or a folder"),
+        (lambda folder: [(folder / n).symlink_to("/etc/hosts") for n in "ab"], "found a link"),
+        (lambda folder: [(folder / name).write_bytes(b"\xff") for name in "ab"], "expected UTF-8"),
+    ],
+    ids=["empty", "one file", "tables", "folders", "links", "bytes"],
+)
+def test_a_folder_of_something_else_is_refused(tmp_path, make, says):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    make(folder)
+    with pytest.raises(DataError, match=says):
+        read_outputs(folder)
 
 
 def test_a_document_of_no_known_format_is_refused_with_what_it_holds(write):

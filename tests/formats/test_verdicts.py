@@ -7,6 +7,7 @@ import re
 import pytest
 
 from judgeloop.core.errors import DataError
+from judgeloop.formats.join import id_of
 from judgeloop.formats.verdicts import Recorded, read_verdicts
 
 
@@ -49,6 +50,42 @@ def test_scores_of_single_systems_are_read_from_all_three_forms(tmp_path, conten
 def test_preferences_between_pairs_are_read(tmp_path, content):
     table = read_verdicts(written(tmp_path, content))
     assert (table.rows, table.paired, table.systems) == (PAIRED, True, {"a", "b", "c"})
+
+
+def annotation(prompt, preference, price=0.01):
+    return {"instruction": prompt, "output_1": "x", "generator_1": "base", "output_2": "y", "generator_2": "new",
+            "annotator": "gpt4", "preference": preference, "price_per_example": price}  # fmt: skip
+
+
+def test_annotations_of_alpaca_eval_are_preferences_on_the_items_of_its_outputs(tmp_path):
+    preferences = (1.0, 2.0, 1.25, 0, None, math.nan)
+    rows = [annotation(f"p{n}", given) for n, given in enumerate(preferences)]
+    table = read_verdicts(written(tmp_path, rows))
+    assert [one.score for one in table.rows.values()] == [1.0, 0.0, 0.75, 0.5, None, None]
+    assert next(iter(table.rows)) == (id_of("p0"), "base", "new")
+    assert {one.cost_p for one in table.rows.values()} == {10_000_000_000}
+
+
+def test_judgments_of_mt_bench_are_the_mean_of_the_turns(tmp_path):
+    def single(model, *scores):
+        return [{"question_id": 81, "model": model, "judge": ["gpt-4", "single-v1"], "score": score, "turn": turn}
+                for turn, score in enumerate(scores, 1)]  # fmt: skip
+
+    rows = "".join(f"{json.dumps(row)}\n" for row in (*single("a", 10, 5.5), *single("b", 1, -1)))
+    table = read_verdicts(written(tmp_path, rows))
+    assert table.rows == {("81", "a"): Recorded(0.75), ("81", "b"): Recorded(None)}
+
+    def game(question, *turns):
+        return [{"question_id": question, "model_1": "a", "model_2": "b", "g1_winner": first, "g2_winner": second,
+                 "judge": ["gpt-4", "pair-v2"], "turn": turn} for turn, (first, second) in enumerate(turns, 1)]  # fmt: skip
+
+    games = (
+        *game(81, ("model_1", "model_1"), ("model_1", "model_2")),
+        *game(82, ("model_2", "model_2"), ("model_2", "model_2")),
+        *game(83, ("tie", "tie"), ("error", "tie")),
+    )
+    table = read_verdicts(written(tmp_path, "".join(f"{json.dumps(row)}\n" for row in games)))
+    assert [one.score for one in table.rows.values()] == [0.75, 0.0, None]
 
 
 def test_a_single_score_may_be_on_any_scale(tmp_path):

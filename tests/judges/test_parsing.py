@@ -77,6 +77,13 @@ def test_anything_else_is_an_abstention(text):
     assert len(answer.reason) < 200
 
 
+def test_plain_text_is_told_whole_with_what_it_begins_with():
+    assert parse_verdict("Answer A is better.", LABELS).reason == (
+        "unparsable: not one JSON object (Expecting value); it begins 'Answer A is better.'; `verdict` asks "
+        "for another form"
+    )
+
+
 def test_a_reply_may_be_as_long_as_allowed():
     around = len(json.dumps({"reason": "", "winner": "A"}))
     reply = json.dumps({"reason": "x" * (LONGEST_REPLY - around), "winner": "A"})

@@ -8,6 +8,8 @@ import pytest
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.core.errors import DataError, InputError
+from judgeloop.questions.question import QUESTIONS
+from judgeloop.settings.setting import Source, declared
 from judgeloop.suite.pairs import CALLER, Layer, pairs_of, read_suite
 
 NOTHING = Layer("judgeloop.toml", {}, trusted=False)
@@ -184,6 +186,57 @@ def test_a_file_neither_changes_nor_removes_a_condition_of_the_caller(line, flag
     assert not pair(line).problem
     config = Layer("mine.toml", flags)
     assert "change or remove none" in pair(line, base=config).problem
+
+
+WEAKENING = (
+    "risk = 0.39", "max-abstentions = 1.0", "tie-margin = 0.5", 'about = "items"', 'rule = "tie-aware"',
+    'order = "fixed"', 'missing = "abstain"', "min-judgments = 1", "max-judgments = 9", "min-gap = 0.2",
+    "allow-partial = true", 'history = "past.csv"', "seed = 3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WEAKENING)
+def test_a_file_sets_nothing_that_the_callers_gate_rests_on(line):
+    name = line.partition(" ")[0]
+    assert f"sets {name} = " in pair(line, require_winner="a").problem
+    assert f"sets {name} = " in pair(f"[suite]\n{line}", require_winner="a").problem
+    assert not pair(line).problem
+
+
+def test_a_found_settings_file_sets_nothing_that_the_callers_gate_rests_on():
+    found = Layer("judgeloop.toml", {"risk": 0.39}, trusted=False)
+    assert "judgeloop.toml sets risk = 0.39" in pair("", base=found, not_worse="0.1").problem
+
+
+def test_what_the_caller_says_of_the_gate_wins_and_the_summary_says_who_set_what():
+    found = pair("risk = 0.39\nby-group = 'require'", not_worse="0.1", risk="0.05")
+    assert found.gate == (
+        ("not-worse = 0.1", "the caller"),
+        ("by-group = require", "night.toml"),
+        ("risk = 0.05", "the caller"),
+    )
+    alone = pair("risk = 0.39\nnot-worse = 0.1")
+    assert alone.gate == (("not-worse = 0.1", "night.toml"), ("risk = 0.39", "night.toml"))
+    assert not pair("risk = 0.39").gate
+
+
+def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast():
+    may = {
+        name
+        for one in QUESTIONS
+        for name, field in declared(one.settings()).items()
+        if field.setting.source is not Source.CALLER and not field.setting.is_ground
+    }
+    assert may == {
+        # conditions, which are added
+        "require_winner", "not_worse", "by_group", "max_flips", "require_score", "fail_on_warning", "controls",
+        # what is asked, of whom
+        "items", "map", "epoch", "judge", "judge_max_tokens", "judge_effort", "verdict", "lenient_replies",
+        "prompt", "rubric", "proxy", "history", "confidence",
+        # pace, money and files
+        "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
+        "ledger", "run_dir", "cache_dir", "report_texts",
+    }  # fmt: skip
 
 
 def test_a_question_that_cannot_have_the_callers_condition_is_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -135,6 +137,12 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     for text in (*texts.values(), done.stdout):
         assert all(f"all {name}" in text for name in BY_NAME)
     assert "not-worse = 0.3 (the caller)" in done.stdout
+    rows = list(csv.DictReader(io.StringIO(texts["csv"])))
+    lines = json.loads(texts["json"])["pairs"]
+    for row, line in zip(rows, lines, strict=True):
+        assert row["name"] == line["name"]
+        assert float(row["charged_usd"]) == line["charged_usd"] > 0
+        assert int(row["exit_code"]) == line["exit_code"]
     links = re.findall(r'href="([^"]+)"', texts["html"])
     assert links == [f"night/0{n}-all-{name}.html" for n, name in enumerate(BY_NAME, 1)]
     assert all("Judged items" in Path(link).read_text() for link in links)

@@ -31,7 +31,7 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Parse, Part, Setting, declared, described, one_of
+from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
@@ -94,6 +94,7 @@ class CompareConfig(ContestSettings):
             SELECTION,
             Part.CONTENT,
             Inside,
+            gate=Gate.GROUND,
         ),
     ] = "auto"
     represent: Annotated[
@@ -145,6 +146,7 @@ class CompareConfig(ContestSettings):
             STOPPING,
             common=True,
             example=0.1,
+            gate=Gate.CONDITION,
         ),
     ] = None
     by_group: Annotated[
@@ -155,6 +157,7 @@ class CompareConfig(ContestSettings):
             "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
             "is worse in a group.",
             STOPPING,
+            gate=Gate.CONDITION,
         ),
     ] = None
     max_flips: Annotated[
@@ -168,6 +171,7 @@ class CompareConfig(ContestSettings):
             Part.REPORT,
             Found,
             file_only=True,
+            gate=Gate.CONDITION,
         ),
     ] = None
     give_up: Annotated[

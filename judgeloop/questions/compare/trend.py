@@ -16,6 +16,7 @@ from judgeloop.report.pictures import Chart, Line
 from judgeloop.report.words import count
 
 DRIFT_RISK = 0.05
+FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
     "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
@@ -31,6 +32,7 @@ class Point(NamedTuple):
     """
 
     name: str
+    systems: tuple[str, ...]
     run: str
     judged: int
     gap: float | None
@@ -47,9 +49,8 @@ class Drift(NamedTuple):
 
 
 class Trend(NamedTuple):
-    """The past runs of two systems, the oldest first; `drift` is None where it cannot be asked."""
+    """The past runs of a pair, the oldest first; `drift` is None where it cannot be asked."""
 
-    systems: tuple[str, str]
     points: tuple[Point, ...]
     drift: Drift | None
 
@@ -59,8 +60,7 @@ def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
     counted = fresh([result for _, result in runs])
     own = set(map(id, counted))
     points = tuple(_point(name, one, fresh=id(one) in own) for name, one in runs)
-    first, second = runs[-1][1].setup.systems
-    return Trend((first, second), points, drift(counted))
+    return Trend(points, drift(counted))
 
 
 def fresh(results: Sequence[Result]) -> list[Result]:
@@ -129,6 +129,7 @@ def _point(name: str, one: Result, *, fresh: bool) -> Point:
     low, high = sorted(sign * end for end in one.gap_interval or (0.0, 0.0))
     return Point(
         name,
+        one.setup.systems,
         one.setup.run,
         one.judged,
         0.0 + sign * (one.gap or 0.0) if known else None,
@@ -154,11 +155,12 @@ def said(trend: Trend) -> str:
 
 def page_of(trend: Trend) -> Page:
     """Return the trend as a table, and what is said of it."""
-    second = visible(trend.systems[1])
-    columns = ("began", "run", "judged", "gap", "interval", "fresh draws")
+    first, second = _names(trend)
+    columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws")
     rows = tuple(
         (
             visible(one.name),
+            visible(one.systems[1]),
             one.run,
             f"{one.judged:,}",
             "" if one.gap is None else f"{one.gap:+.2f}",
@@ -167,13 +169,26 @@ def page_of(trend: Trend) -> Page:
         )
         for one in trend.points
     )
-    head = f"The gap of {second}: the share won less the share lost, in {count(len(rows), 'run')}"
+    runs = count(len(rows), "run")
+    head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
     return Page(head, (), (said(trend),), (Table("", columns, rows),))
+
+
+def _names(trend: Trend) -> list[str]:
+    """Return who is first and who is second: of many systems that a pattern names, the oldest and the latest."""
+    found = []
+    for place in (0, 1):
+        names = [
+            visible(name) for name in dict.fromkeys(one.systems[place] for one in trend.points)
+        ]
+        many = f"{len(names)} systems ({names[0]} to {names[-1]})"
+        found.append(" and ".join(names) if len(names) <= FEW else many)
+    return found
 
 
 def picture(trend: Trend) -> Chart:
     """Return the gaps with their intervals, in points of a hundred, by the number of the run."""
-    first, second = map(visible, trend.systems)
+    first, second = _names(trend)
     known = [(n, one) for n, one in enumerate(trend.points, start=1) if one.gap is not None]
     gaps = tuple((float(n), 100 * (one.gap or 0.0)) for n, one in known)
     bounds = [(float(n), *one.interval) for n, one in known if one.interval]

@@ -22,7 +22,7 @@ from judgeloop.methods.selectors.catalogue import (
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of
+from judgeloop.settings.setting import Form, Gate, Parse, Part, Setting, described, one_of
 from judgeloop.settings.written import unless_auto
 from judgeloop.systems.catalogue import source
 
@@ -158,6 +158,7 @@ class EstimateConfig(RunSettings):
             shared.STOPPING,
             Part.REPORT,
             shared.Found,
+            gate=Gate.CONDITION,
         ),
     ] = None
     risk: Annotated[

@@ -1,0 +1,57 @@
+"""The page of a night: a line a pair, and what pairs have in common said once."""
+
+from __future__ import annotations
+
+from judgeloop.report.page import render
+from judgeloop.suite.summary import Line, Summary
+
+USD = 10**12
+GATE = (("not-worse = 0.1", "the caller"),)
+CONTROLS = (
+    "No winner yet between old and {} on items like these 300: openai/m does not tell an answer."
+)
+
+
+def line(name, exit_code, headline, gate=GATE):
+    systems = ("old", name)
+    return Line(name=f"all {name}", question="compare", exit_code=exit_code, headline=headline,
+                systems=systems, gate=gate)  # fmt: skip
+
+
+def text(*lines):
+    return render(Summary(night="2026-01-02", budget_p=USD, lines=lines).page)
+
+
+def test_a_judge_that_fails_all_pairs_is_told_of_once_and_so_are_their_conditions():
+    found = text(*(line(f"new-{n}", 4, CONTROLS.format(f"new-{n}")) for n in range(10)))
+    assert found.count("openai/m does not tell") == found.count("not-worse = 0.1") == 1
+    assert "  all 10 pairs  No winner yet between old and each on items like these 300:" in found
+    assert len(found.splitlines()) <= 20
+
+
+def test_pairs_that_differ_are_told_apart_and_the_others_are_one_row():
+    passed = "{} is not worse than old."
+    found = text(
+        line("a", 0, passed.format("a")),
+        line("b", 0, passed.format("b")),
+        line("c", 0, passed.format("c")),
+        line("d", 1, "the disk is full"),
+        line("e", 1, "the disk is full"),
+        line("f", 3, "No answer yet.", (*GATE, ("max-flips = 0.2", "night.toml"))),
+        line("g", 2, "no file", ()),
+    )
+    assert "  2 pairs            The disk is full. (all d, all e)\n" in found
+    assert "  all f              No answer yet.\n" in found
+    assert "  the other 3 pairs  Each is not worse than old.\n" in found
+    assert found.endswith(
+        "  all f    not-worse = 0.1 (the caller); max-flips = 0.2 (night.toml)\n"
+        "  5 pairs  not-worse = 0.1 (the caller) (all a, all b, all c, all d, all e)"
+    )
+
+
+def test_a_name_within_another_word_or_of_a_lone_pair_stays():
+    found = text(
+        line("old-2", 0, "old-2 is better than old."), line("o", 3, "No: o is open-ended.")
+    )
+    assert "all old-2  old-2 is better than old." in found
+    assert "all o      No: o is open-ended." in found
