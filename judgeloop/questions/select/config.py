@@ -44,8 +44,7 @@ MinGap = Annotated[
     Gt(0),
     Lt(1),
     run_setting(
-        "Gap (share won less share lost) that matters: stop once no system is more than this better than "
-        "the one that is named.",
+        "Stop once no system is better than the named one by more than this gap (share won less share lost).",
         STOPPING,
         common=True,
         example=0.05,
@@ -95,8 +94,8 @@ class SelectConfig(ContestSettings):
     baseline: Annotated[
         str | None,
         run_setting(
-            "System that all others are compared with, by its name or its file's. By default, race compares all "
-            "on a few items, and takes one of the best.",
+            "System that all others are compared with: its name or file. By default, race chooses one on a few "
+            "items.",
             SELECTION,
             metavar="NAME",
             common=True,
@@ -144,8 +143,8 @@ class SelectConfig(ContestSettings):
         int,
         Ge(1),
         run_setting(
-            f"Maximum number of judgments. Default: {USUAL:,} and {MORE_EACH} for each system; {WITHOUT_RISK:,} "
-            "for a rule without a stated risk.",
+            f"Maximum number of judgments. Default: {USUAL:,} and {MORE_EACH} a system ({WITHOUT_RISK:,} for "
+            "fixed-budget).",
             STOPPING,
             common=True,
         ),
