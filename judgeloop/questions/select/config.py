@@ -34,9 +34,9 @@ from judgeloop.settings.written import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
-# Judgments with which at least nine of ten races on recorded verdicts came to their end (docs/results); and
-# those of a rule that always uses them up.
-USUAL, MORE_EACH, WITHOUT_RISK = 1500, 100, 2000
+# Judgments with which nine of ten races on recorded verdicts came to their end (docs/results). A rule that
+# states no risk always uses them up, and has the first figure.
+USUAL, MORE_EACH = 2000, 100
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
 MinGap = Annotated[
@@ -143,12 +143,12 @@ class SelectConfig(ContestSettings):
         int,
         Ge(1),
         run_setting(
-            f"Maximum number of judgments. Default: {USUAL:,} and {MORE_EACH} a system ({WITHOUT_RISK:,} for "
-            "fixed-budget).",
+            f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
+            "system.",
             STOPPING,
             common=True,
         ),
-    ] = WITHOUT_RISK
+    ] = USUAL
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
-from judgeloop.questions.select.config import MORE_EACH, USUAL, WITHOUT_RISK, SelectConfig
+from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
 from judgeloop.questions.select.plan import ASSUMED, judgments_to_name, more_to_name
 from judgeloop.run.plan import Range
 
@@ -153,6 +153,6 @@ def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
 
 def test_without_a_stated_risk_the_limit_does_not_depend_on_the_systems():
     asked = {"outputs": ["a"] * 50, "judge": "human", "baseline": "a"}
-    assert SelectConfig.of(**asked, selector="confidence").max_judgments == WITHOUT_RISK
+    assert SelectConfig.of(**asked, selector="confidence").max_judgments == USUAL
     assert SelectConfig.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
     assert SelectConfig.of(**asked, max_judgments=70).max_judgments == 70
