@@ -58,7 +58,7 @@ def p_values(groups: Preferences, *, sampled: bool) -> NDArray[np.float64]:
 def _by_boundaries(groups: Preferences) -> NDArray[np.float64]:
     spending = Spending(UNLIMITED, groups.shape[1], 2 * LEVELS, SHAPE)
     sums = np.cumsum(groups, axis=1, dtype=np.int64)
-    crossed = np.abs(sums)[..., None] >= spending.barriers_of_each(groups != 0)
+    crossed = np.abs(sums)[..., None] >= spending.barriers(groups != 0)
     first = np.take_along_axis(sums, crossed.argmax(axis=1), axis=1)
     side = np.where(crossed.any(axis=1), np.sign(first), 0)  # shape (groups, levels)
     named = np.stack([side > 0, side < 0], axis=1)

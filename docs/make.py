@@ -46,6 +46,7 @@ SOURCES = {
 
 # A signature with more parameters than this is a list of settings, which have a page of their own.
 MOST_PARAMETERS = 12
+PICTURE = 54  # columns of the picture of the demo
 
 
 def made() -> dict[Path, str]:
@@ -274,7 +275,7 @@ def _sections(text: str) -> str:
 
 
 def demo() -> str:
-    """Return a picture of what `judgeloop demo` prints, as SVG."""
+    """Return a picture of what `judgeloop demo` prints, as SVG: narrow enough for a phone, without a network."""
     from rich.console import Console
     from rich.text import Text
 
@@ -282,13 +283,16 @@ def demo() -> str:
         printed = subprocess.run(
             [sys.executable, "-m", "judgeloop", "demo"],
             cwd=folder, check=True, capture_output=True, text=True,
-            env={**_environment(), "COLUMNS": "98"},
+            env={**_environment(), "COLUMNS": str(PICTURE)},
         ).stdout  # fmt: skip
-    printed = printed.partition("The files of this run")[0]  # the picture shows the decision
-    console = Console(record=True, width=98, file=StringIO(), force_terminal=True)
+    shown = Text(printed.partition("\n\nBy group")[0])  # the picture shows the decision
+    begin = printed.index("\n\n")
+    shown.stylize("bold", begin, printed.index(".\n", begin))
+    console = Console(record=True, width=PICTURE, file=StringIO(), force_terminal=True)
     console.print(Text("$ judgeloop demo", style="bold"))
-    console.print(Text(printed.rstrip()))
-    return console.export_svg(title="judgeloop demo", unique_id="demo")
+    console.print(shown)
+    drawn = console.export_svg(title="judgeloop demo", unique_id="demo")
+    return re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # fonts of another server
 
 
 def _environment() -> dict[str, str]:

@@ -43,6 +43,5 @@ from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates
 from judgeloop.methods.selectors.random import Random as Random
 from judgeloop.methods.stopping.anytime import Anytime as Anytime
-from judgeloop.methods.stopping.rule import CountingRule as CountingRule
 from judgeloop.methods.stopping.rule import Rule as Rule
 from judgeloop.methods.stopping.sequential import Sequential as Sequential

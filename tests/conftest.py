@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,16 @@ def chat_server():
     server = ChatServer()
     yield server
     server.close()
+
+
+@pytest.fixture
+def own_modules(monkeypatch):
+    """Modules that a test writes, named own_…, are imported from the working folder, and forgotten."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

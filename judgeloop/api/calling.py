@@ -26,6 +26,7 @@ from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
 from judgeloop.report.page import render_short
+from judgeloop.run.again import called, masked, repeatable
 from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
@@ -117,9 +118,9 @@ class Caller(Generic[R]):
     ) -> tuple[Any, _Reporter]:
         settings = dict(arguments)
         environment = settings.pop("environment", None)
-        reporter = _Reporter(
-            settings.pop("progress", None), settings.pop("raise_on_failure", False)
-        )
+        progress = settings.pop("progress", None)
+        raises = settings.pop("raise_on_failure", False)
+        call = called(f"judgeloop.{self.question.name}", data, settings)
         config = settings.pop("config", next(iter(data), None))
         if isinstance(config, self.question.settings()):
             beside = _beside(config, data[1:], settings)
@@ -127,6 +128,7 @@ class Caller(Generic[R]):
         else:
             config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
+        reporter = _Reporter(progress, raises, masked(call, variables))
         return self._answering.prepare(config, variables, offline=offline), reporter
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
@@ -148,6 +150,7 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
+        result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
         shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
@@ -190,11 +193,11 @@ def _by_name(
 class _Reporter:
     """Passes progress to the caller's function; if it fails, the run ends as if interrupted.
 
-    `raises`: the caller wants an error for a run that broke off.
+    `raises`: the caller wants an error for a run that broke off. `call` is the call as it was written.
     """
 
-    def __init__(self, progress: ProgressCallback | None, raises: bool) -> None:  # noqa: FBT001
-        self._progress, self.raises = progress, raises
+    def __init__(self, progress: ProgressCallback | None, raises: bool, call: str) -> None:  # noqa: FBT001
+        self._progress, self.raises, self.call = progress, raises, call
         self.interruption = Interruption()
         self.failure: Exception | None = None
 

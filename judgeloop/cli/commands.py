@@ -270,7 +270,11 @@ COMMANDS = (
         "runs:runs",
         below=(
             Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
-            Command("show", configs=_LEDGER, switches=(RESULT_FILES,)),
+            Command(
+                "show",
+                configs=(_class("diagnostics.config:ShowConfig"),),
+                switches=(RESULT_FILES,),
+            ),
             Command("diff", configs=_LEDGER),
             Command("trend", configs=_LEDGER, switches=(PICTURE_FILE,)),
         ),

@@ -16,7 +16,7 @@ import click
 
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, show
+from judgeloop.cli.streams import columns, paint, show
 
 if TYPE_CHECKING:
     from judgeloop.questions.compare.config import CompareConfig
@@ -89,7 +89,7 @@ def _decide(*, keep: Path | None) -> None:
         every = compare(on_all, {})
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
-        f"{render(page_as_flags(result.page), width=columns())}\n",
+        f"{render(page_as_flags(result.page), width=columns(), paint=paint)}\n",
         _explained(result, every, config.risk),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +38,11 @@ def json_text(
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def _now() -> str:
-    """Return the date and the time, in words that every reader takes alike."""
-    return datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
-
-
 FORMS: dict[str, Callable[[RunResult], str]] = {
     ".json": render_json,
     ".md": lambda result: result.to_markdown(),
     ".txt": lambda result: f"{result}\n",
-    ".html": lambda result: result.to_html(_now()),
+    ".html": lambda result: result.to_html(),
     ".csv": lambda result: result.to_csv(),
     JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),

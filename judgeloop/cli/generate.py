@@ -63,7 +63,7 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 def _run(ready: Generation, *, watched: bool) -> Gathered:
     import asyncio
 
-    from judgeloop.cli.progress import Watched, watching
+    from judgeloop.cli.progress import watching
     from judgeloop.cli.questions import catch_signals, note_ledger
     from judgeloop.engine.state import Interruption
     from judgeloop.report.words import count
@@ -80,7 +80,7 @@ def _run(ready: Generation, *, watched: bool) -> Gathered:
         catch_signals(interruption)
         if not watched:
             return await run(ready, interruption=interruption)
-        with watching(Watched(opening, most, config.budget_p, lambda *_: "")) as observe:
+        with watching(opening, most, config.budget_p, lambda *_: "") as observe:
             return await run(ready, interruption=interruption, observe=observe)
 
     return asyncio.run(driven())

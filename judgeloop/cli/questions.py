@@ -7,24 +7,27 @@ the command runs.
 from __future__ import annotations
 
 import enum
+import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import click
 
-from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
-from judgeloop.questions.question import Question
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
+from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
-    from judgeloop.cli.progress import Watched
-    from judgeloop.engine.state import Interruption
+    from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.prepared import Prepared
+    from judgeloop.settings.run_settings import RunSettings
     from judgeloop.settings.sources import Read
 
 
@@ -56,14 +59,16 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(result.page, columns())
+        render_short(result.page, columns(), paint)
         if form is Form.SHORT
-        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(
+            result.page, files=", ".join(map(str, files)) or None, width=columns(), paint=paint
+        )
     )
     return f"{text}\n"
 
 
-FEW = 2  # systems that the opening line of a log names
+FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
 EXITS = (
@@ -91,12 +96,12 @@ def _help(question: Question[Any, Any, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Generic[C, P, R]):
     """The callback of a question's command."""
 
-    question: Question[Any, Any, Any]
+    question: Question[C, P, R]
 
-    def shown(self, result: Any, read: Read) -> Any:
+    def shown(self, result: R, read: Read) -> R:
         """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = page_as_flags(result.page)
         labels = tuple(
@@ -107,18 +112,13 @@ class Asking:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page, labels=labels)
 
-    def repeatable(self, result: Any, read: Read, config: Any) -> Any:
-        """Return a result whose page says what was typed, and which files were read."""
-        from judgeloop.cli.typed import again
-
-        board = result.page.board
-        files = [path for path in config.files_read() if path != config.ledger]
-        board = replace(board, again=again(board.again, files, read.environment))
-        return replace(result, page=replace(result.page, board=board))
-
-    def whole(self, ready: Any, result: Any, read: Read) -> Any:
+    def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, what was typed, and the texts of its items."""
-        return ready.with_texts(self.repeatable(self.shown(result, read), read, ready.config))
+        from judgeloop.run.again import masked, repeatable
+
+        typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
+        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
+        return ready.with_texts(result)
 
     def invoked(
         self,
@@ -169,31 +169,30 @@ class Asking:
             code = tell(render_json(result, read.files), result.exit_code)
             raise click.exceptions.Exit(code)
 
-    def _run(self, ready: Any, *, watched: bool) -> Any:
+    def _run(self, ready: P, *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
         import asyncio
 
-        from judgeloop.cli.progress import watching
         from judgeloop.engine.state import Interruption, unobserved
 
         run = self.question.load().run
         if ready.booked:
             note_ledger(ready)
 
-        async def driven() -> Any:
+        async def driven() -> R:
             interruption = Interruption()
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption, observe=unobserved)
-            with watching(self._watched(ready)) as observe:
+            with self._watching(ready) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         with kept_for_the_result():
             return asyncio.run(driven())
 
-    def _watched(self, ready: Any) -> Watched:
-        """Return what to say of a run while it goes on."""
-        from judgeloop.cli.progress import Watched
+    def _watching(self, ready: P) -> AbstractContextManager[Observe[Any]]:
+        """Return a context that says how a run goes on."""
+        from judgeloop.cli.progress import watching
         from judgeloop.core.money import show_usd
         from judgeloop.report.words import count, shortened
 
@@ -201,10 +200,13 @@ class Asking:
         most = ready.most_judgments
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
         so_far = self.question.load().so_far
-        named = " and ".join(shortened(name, LONGEST_NAME) for name in systems)
+        named = [shortened(name, LONGEST_NAME) for name in systems[:MOST_NAMED]]
+        more = len(systems) - len(named)
+        between = " and " if len(systems) <= FEW else ", "
+        asked = f"{between.join(named)}{f' and {more} more' if more else ''}"
         judges = " + ".join(judge.identity.name for judge in ready.judges)
-        return Watched(
-            f"{self.question.name}: {named if len(systems) <= FEW else count(len(systems), 'system')}, "
+        return watching(
+            f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
             most,
@@ -212,22 +214,20 @@ class Asking:
             lambda tally, longest: so_far(tally, systems, longest),
         )
 
-    def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
+    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
         import asyncio
 
         from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun
 
         plan, result = asyncio.run(self.question.load().forecast(ready))
-        found = DryRun.of(ready, plan, self.shown(result, read))
+        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(
-        self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
-    ) -> None:
+    def _show(self, ready: P, result: R, read: Read, *, form: Form, output: Sequence[Path]) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.run.folder import folder_of
@@ -251,7 +251,7 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def record(ready: Any, result: RunResult, read: Read) -> None:
+def record(ready: Prepared[Any], result: RunResult, read: Read) -> None:
     """Write the files of a run's folder, and keep the result in its ledger."""
     from judgeloop.cli.files import write_run
     from judgeloop.questions.stored import keep
@@ -277,7 +277,7 @@ def _check_dry_run() -> None:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 
-def _say_failure(result: Any) -> None:
+def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
     from judgeloop.report.sentences import cost, money
     from judgeloop.report.words import count
@@ -289,7 +289,7 @@ def _say_failure(result: Any) -> None:
         say(as_flags(note.message))
 
 
-def check_places(config: Any, output: Sequence[Path]) -> None:
+def check_places(config: RunSettings, output: Sequence[Path]) -> None:
     """Refuse files that cannot be written, before anything is spent.
 
     Raises:

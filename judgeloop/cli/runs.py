@@ -5,28 +5,25 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
+from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
-from judgeloop.diagnostics.config import LedgerConfig, RunsConfig
+from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
 PAIR = ("FIRST", "SECOND")
 
 
-class Runs(click.Group):
+class Runs(DefaultGroup):
     """A group that lists the runs if no subcommand is given, and shows a run if its id is."""
 
+    default = "list"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the beginning of a run's id as `runs show`, and options as those of `runs list`."""
-        if ctx.resilient_parsing and not args:
-            return super().parse_args(ctx, args)  # a shell is to be offered the subcommands
-        first = args[0] if args else "-"
-        if first not in self.commands and set(first) <= _ID:
+        """Take the beginning of a run's id as `runs show`."""
+        if args and args[0] not in self.commands and set(args[0]) <= _ID:
             args = ["show", *args]
-        elif first.startswith("-") and first not in ctx.help_option_names:
-            args = ["list", *args]
         return super().parse_args(ctx, args)
 
 
@@ -48,7 +45,7 @@ def runs() -> click.Command:
         "runs list",
         _list,
         "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result.",
+        "decision. A lost run ended without a result; an unjudged one has no judge.",
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
@@ -108,12 +105,12 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.report.escaping import visible_lines
 
     with explained():
-        ledger = LedgerConfig.of(**given).ledger
-        check_outputs(output, [ledger])
-        kept = stored(ledger, with_result(ledger, run).id)
+        config = ShowConfig.of(**given)
+        check_outputs(output, [config.ledger])
+        kept = stored(config.ledger, with_result(config.ledger, run).id)
         print(visible_lines(kept.text), end="")
         if output:
-            write_outputs(output, result_of(kept))
+            write_outputs(output, result_of(kept, shown=config.report_texts))
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:

@@ -7,11 +7,12 @@ result that cannot be written has its own exit code.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
 
 NARROWEST, WIDEST = 40, 120  # columns of text
+PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, and have no colours
+BAD = ("FAILED", "NO RESULT", "NOT SHOWN")  # how a decision begins that fails
 LOG = "judgeloop.log"  # where a context says in which form a log is
 CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
@@ -32,7 +35,7 @@ def say(text: str, event: str = "message", **values: Any) -> None:
 
     `event` and `values` are those of `logged`.
     """
-    stream, line = Forgiving(sys.stderr), logged(text, event, **values)
+    stream, line = Guarded(sys.stderr, drops=True), logged(text, event, **values)
     if stream.isatty() and not logs_json():
         line = textwrap.fill(
             line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
@@ -78,6 +81,16 @@ def columns(stream: TextIO | None = None) -> int:
     return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 
+def paint(text: str, warning: bool) -> str:  # noqa: FBT001 - as `Paint` of a page
+    """Return the decision or a warning in colour, where standard output has colours and they are wanted."""
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    if os.environ.get("TERM") in PLAIN_TERMINALS:
+        return text
+    style = "33" if warning else "1;31" if text.startswith(BAD) else "1"
+    return "\n".join(f"\x1b[{style}m{line}\x1b[0m" for line in text.split("\n"))
+
+
 class UnwrittenError(Exception):
     """Standard output could not be written."""
 
@@ -105,7 +118,7 @@ def printed() -> Iterator[None]:
     import click
 
     stream = sys.stdout
-    output = None if stream is None else _Output(stream)
+    output = None if stream is None else Guarded(stream)
     sys.stdout = cast("TextIO | None", output)
     try:
         try:
@@ -127,30 +140,7 @@ def kept_for_the_result() -> redirect_stdout[TextIO]:
 
     A judge of the user's own may print, and a program reads the result from standard output.
     """
-    return redirect_stdout(cast("TextIO", Forgiving(sys.stderr)))
-
-
-@final
-class _Output:
-    """Standard output, whose errors are told apart from those of other files."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except OSError as error:
-            raise UnwrittenError(error) from None
-
-    def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except OSError as error:
-            raise UnwrittenError(error) from None
+    return redirect_stdout(cast("TextIO", Guarded(sys.stderr, drops=True)))
 
 
 def discard(stream: TextIO | None) -> None:
@@ -168,44 +158,39 @@ def discard(stream: TextIO | None) -> None:
 
 
 @final
-class Forgiving:
-    """A stream whose reader may go away; what cannot be written is dropped.
+class Guarded:
+    """A stream whose reader may go away.
 
-    A closed terminal or pipe must not end a run whose answers are on their way.
+    Errors of standard output are told apart from those of other files, by an `UnwrittenError`. What
+    cannot be written to one that `drops` is dropped: a closed terminal or pipe must not end a run
+    whose answers are on their way.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, *, drops: bool = False) -> None:
         """`stream` is None if the process was started without it."""
-        self._stream = stream
+        self._stream, self._drops = stream or io.StringIO(), drops
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write `text` at once, or drop it; return its length."""
-        if self._stream is not None:
-            try:
-                self._stream.write(text)
-                self._stream.flush()
-            except (OSError, ValueError):
-                discard(self._stream)
+        """Write `text`, at once if what cannot be written is dropped; return its length."""
+        self._try(self._stream.write, text)
+        if self._drops:
+            self.flush()
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: every text is written at once."""
+        """Write what is held back."""
+        self._try(self._stream.flush)
 
-    def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
-        return self._stream is not None and self._stream.isatty()
-
-    def fileno(self) -> int:
-        """Return the file descriptor.
-
-        Raises:
-            OSError: there is none.
-        """
-        if self._stream is None:
-            raise OSError("no file descriptor")
-        return self._stream.fileno()
-
-    @property
-    def encoding(self) -> str:
-        """The encoding, from which rich learns what a terminal can show."""
-        return getattr(self._stream, "encoding", None) or "utf-8"
+    def _try(self, act: Callable[..., object], *given: str) -> None:
+        try:
+            act(*given)
+        except OSError as error:
+            if not self._drops:
+                raise UnwrittenError(error) from None
+            discard(self._stream)
+        except ValueError:  # it is closed
+            if not self._drops:
+                raise

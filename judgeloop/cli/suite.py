@@ -17,7 +17,7 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -72,7 +72,7 @@ def _suite(
         results = _keep(ends, read)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
-            show(values if json else f"{shown(found.page, width=columns())}\n")
+            show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
         finally:
             _write(found, values, results, output)
         raise click.exceptions.Exit(tell(values, found.exit_code))
@@ -165,9 +165,9 @@ def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
     found = {}
     for end in ends:
         if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ready, end.result, read)
-            if end.ready.booked:
-                record(end.ready, result, read)
+            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            if end.ran.booked:
+                record(end.ran, result, read)
             found[end.pair.name] = result
     return found
 

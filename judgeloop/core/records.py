@@ -104,7 +104,8 @@ class Verdict:
     `flipped` is True when they disagreed. The verdict is a tie for that reason. But if the second
     order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention. `swapped` is True when the call whose
-    reason this is showed the second system first; None if those of a panel's judges differ.
+    reason this is showed the second system first; None if those of a panel's judges differ. If the orders
+    disagreed, `other_reason` is that of the call in the other order.
     """
 
     score: float
@@ -113,6 +114,7 @@ class Verdict:
     votes: tuple[float | None, ...] = ()
     both: bool = False
     swapped: bool | None = field(default=False, compare=False, repr=False)
+    other_reason: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
@@ -131,7 +133,7 @@ class Abstention:
     `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
     attempt sends another request, so that it does not count as asking the same again. `truncated`
     is True when the reply reached the limit of tokens, and `too_long` when the texts are too long to be
-    judged.
+    judged. `of_system` is True when a system gave no output, so that no judge could be asked.
     """
 
     reason: str
@@ -139,6 +141,7 @@ class Abstention:
     changed: bool = False
     truncated: bool = False
     too_long: bool = False
+    of_system: bool = False
 
 
 Answer = Verdict | Abstention

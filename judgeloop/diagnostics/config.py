@@ -12,9 +12,10 @@ from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL
+from judgeloop.report.labels import Shown
 from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
-from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, CallerOnly, Ledger
+from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, REPORT_TEXTS, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
 from judgeloop.systems.options import KEYS
@@ -76,6 +77,13 @@ class RunsConfig(LedgerConfig):
             example="yesterday",
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowConfig(LedgerConfig):
+    """The settings of `runs show`; without `report_texts`, that of the run holds."""
+
+    report_texts: Annotated[str | None, one_of(tuple(Shown)), REPORT_TEXTS] = None
 
 
 @dataclass(frozen=True, kw_only=True)

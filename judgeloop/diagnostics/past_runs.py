@@ -28,6 +28,7 @@ class State(StrEnum):
     RUNNING = "running"  # a process of this machine works on it
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
+    UNJUDGED = "unjudged"  # it has no judge, and so no result
 
 
 # What is said of a run without a result.
@@ -35,6 +36,7 @@ WITHOUT = {
     State.RUNNING: "no result yet: {process} works on it",
     State.ENDED: "no result here: it was deleted from the ledger",
     State.LOST: "no result here: its process ended; rerun its command to go on",
+    State.UNJUDGED: "nothing is judged: outputs by `generate`, or a check by `doctor`",
 }
 
 
@@ -90,8 +92,11 @@ def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
-    without = State.RUNNING if run.id in working else State.LOST
-    return without if run.note.exit_code is None else State.ENDED
+    if run.note.exit_code is not None:
+        return State.ENDED
+    if run.id in working:
+        return State.RUNNING
+    return State.LOST if run.note.judges else State.UNJUDGED
 
 
 def local_day(text: str, today: date) -> str:

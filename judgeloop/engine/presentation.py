@@ -82,7 +82,7 @@ def combine(
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer
     settles the verdict, the second is not looked at, even if it is known. Two orders that prefer
     the same system give the mean of their scores. Two orders that disagree give a tie with
-    `flipped` set. With `Order.AUDITED` the first verdict stands, and the second only says whether
+    `flipped` set and both reasons. With `Order.AUDITED` the first verdict stands, and the second only says whether
     it flipped. A rating has a single answer.
     """
     verdicts: list[Verdict] = []
@@ -97,13 +97,13 @@ def combine(
             break
     both = len(verdicts) > 1
     flipped = len({verdict.preference for verdict in verdicts}) > 1
-    first = verdicts[0]
+    score = sum(verdict.score for verdict in verdicts) / len(verdicts)
     if order is Order.AUDITED:
-        return replace(first, flipped=flipped, both=both)
-    if flipped:
-        return Verdict(TIE, reason="the two orders disagree", flipped=True, both=both)
-    mean = sum(verdict.score for verdict in verdicts) / len(verdicts)
-    return replace(first, score=mean, both=both)
+        score = verdicts[0].score
+    elif flipped:
+        score = TIE
+    other = verdicts[1].reason if flipped else ""
+    return replace(verdicts[0], score=score, flipped=flipped, both=both, other_reason=other)
 
 
 def _turned(verdict: Verdict) -> Verdict:
@@ -139,6 +139,7 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
         flipped=any(verdict.flipped for verdict in verdicts),
         both=any(verdict.both for verdict in verdicts),
         swapped=orders.pop() if len(orders) == 1 else None,
+        other_reason=" / ".join(verdict.other_reason for verdict in verdicts if verdict.flipped),
         votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
     )
 

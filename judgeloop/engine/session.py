@@ -33,7 +33,7 @@ import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
-from judgeloop.core.protocols import Believer, Estimator, Further, Selector, StoppingRule, T
+from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
@@ -78,11 +78,12 @@ class Session(Generic[T]):
         limits: Limits,
         rng: np.random.Generator,
         lookahead: int = 0,
+        check: Check[T] | None = None,
         further: Further | None = None,
     ) -> None:
         """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
 
-        `further` says what is asked after the decision; it needs uniform random draws, too.
+        `check` may end it where the rule does not. `further` says what is asked later, of uniform draws.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
@@ -98,6 +99,7 @@ class Session(Generic[T]):
         self._selector = selector
         self._estimator = estimator
         self._rule = rule
+        self._check = check
         self._limits = limits
         self._rng = rng
         self._lookahead = lookahead
@@ -107,7 +109,7 @@ class Session(Generic[T]):
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
         self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
-        self._abstained: list[str] = []  # the reasons of the abstentions among them
+        self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
         self._rounds = 0
         self._pending: list[Step] = []
@@ -199,7 +201,7 @@ class Session(Generic[T]):
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
         """Return what is asked after the decision: of the choices not asked, in the order drawn."""
-        if stop.kind is StopKind.ABSTENTIONS:
+        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED}:
             return []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
@@ -209,9 +211,8 @@ class Session(Generic[T]):
 
     def _belief(self) -> Belief | None:
         """Return the selector's belief about which system is the best; None without one."""
-        if not isinstance(self._selector, Believer):
-            return None
-        return self._selector.belief(self._state)
+        selector = self._selector
+        return selector.belief(self._state) if isinstance(selector, Believer) else None
 
     def _plan(self) -> None:
         """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
@@ -247,7 +248,8 @@ class Session(Generic[T]):
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
-        return self._rule.can_be_met(tally, queued.unknown)
+        checked = self._check is not None and self._check.looks(tally, queued.unknown)
+        return checked or self._rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -275,7 +277,7 @@ class Session(Generic[T]):
         )
         for label in labels:
             if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
-                self._abstained.append(label.answer.reason)
+                self._abstained.append(label.answer)
             self._reached.add(label.choice.key)
 
     def _tally_of(self, active: Active) -> T:
@@ -294,12 +296,12 @@ class Session(Generic[T]):
         return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
 
     def _settled(self, at_least: int | None = None) -> StopReason | None:
-        """Return the rule's reason to stop; None with fewer than `at_least` judgments."""
+        """Return why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
-        tally = self._tally
-        if min(len(self._active), tally.judged) < at_least:
+        if min(len(self._active), self._tally.judged) < at_least:
             return None
-        return self._rule.reason_to_stop(tally)
+        stop = self._rule.reason_to_stop(self._tally)
+        return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(
@@ -308,14 +310,15 @@ class Session(Generic[T]):
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
-        reached = len(self._reached)
-        allowed = self._limits.max_abstentions * max(reached, ABSTENTION_GRACE)
-        if len(self._abstained) <= allowed:
+        reached, lacking = len(self._reached), self._abstained
+        if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
+        of_systems = sum(one.of_system for one in lacking)
+        whose = "there is" if of_systems else "the judge gave"
         return StopReason(
-            StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(self._abstained):,} of {reached:,} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
+            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
+            f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last reason: {lacking[-1].reason}",
         )
 
 

@@ -78,8 +78,7 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     """
     here = Path.cwd()
     try:
-        kinds = (function, type(function).__call__)
-        if any(map(inspect.iscoroutinefunction, kinds)):
+        if runs_in_the_loop(function):
             returned = await function(**material)
         else:
             returned = await in_own_thread(function, **material)
@@ -96,6 +95,11 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     finally:
         os.chdir(here)
     return returned
+
+
+def runs_in_the_loop(function: Plugin) -> bool:
+    """Return whether a function is async: if it blocks, nothing else goes on."""
+    return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
 
 def _place(error: BaseException, function: Plugin) -> str:

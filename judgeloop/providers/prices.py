@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError, nearest_to
-from judgeloop.core.money import Price, Rate, halved, rate_per_mtok, show_price
-from judgeloop.core.protocols import Judge
+from judgeloop.core.money import Price, Rate, halved, rate_per_mtok, show_price, show_usd
+from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import JudgeIdentity
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.endpoint import Provider
@@ -64,6 +64,15 @@ class Priced(Protocol):
     @property
     def price(self) -> Price | None:
         """What its tokens cost; None if that is not known."""
+
+
+@runtime_checkable
+class PaidByTheCall(Protocol):
+    """A system that is code; what a call may cost is what its caller says."""
+
+    @property
+    def most_p(self) -> int:
+        """The most that a call may cost, in picodollars."""
 
 
 @runtime_checkable
@@ -314,22 +323,27 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def price_sentence(judges: Sequence[object]) -> str:
-    """Return the price of each judge and system, and where it is from; empty if nothing costs."""
-    prices = [
-        (judge.identity.name, price, show_price(price))
-        for judge in judges
-        if isinstance(judge, Priced) and (price := judge.price) is not None
-    ]
-    told = [(name, f"{text}, from {price.source}") for name, price, text in prices if text]
-    if len(judges) == 1:
-        return "".join(text for _, text in told)
-    return "; ".join(f"{name} {text}" for name, text in told)
+def price_sentence(judges: Sequence[Judge], systems: Sequence[System] = ()) -> str:
+    """Return the price of each judge that costs, and of each system, and where it is from."""
+    told = [(one.identity.name, _told_price(one)) for one in judges]
+    told += [(one.identity.name, _told_price(one) or "free") for one in systems if one.priced]
+    if len(told) == 1:
+        return told[0][1]
+    return "; ".join(f"{name} {text}" for name, text in told if text)
 
 
-def age_of(judge: Judge, now: date) -> int | None:
-    """Return the age of a judge's prices in days; None if they have no date, or it is to come."""
-    price = judge.price if isinstance(judge, Metered) else None
+def _told_price(asked: Judge | System) -> str:
+    """Return a price and where it is from; empty for one that costs nothing."""
+    if isinstance(asked, PaidByTheCall):
+        return f"at most {show_usd(asked.most_p)} a call" if asked.most_p else ""
+    price = asked.price if isinstance(asked, Priced) else None
+    text = show_price(price) if price else ""
+    return f"{text}, from {price.source}" if price and text else ""
+
+
+def age_of(asked: Judge | System, now: date) -> int | None:
+    """Return the age of prices by the token in days; None if they have no date, or it is to come."""
+    price = asked.price if isinstance(asked, Priced) else None
     if price is None or price.checked is None or price.checked > now:
         return None
     return (now - price.checked).days
@@ -346,7 +360,7 @@ def age_sentence(judge: Judge, now: date) -> str:
     return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
 
 
-def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:
-    """Return the judges whose prices are old, with their age in days."""
-    ages = [(judge.identity.name, age_of(judge, now) or 0) for judge in judges]
+def old_prices(asked: Sequence[Judge | System], now: date) -> dict[str, int]:
+    """Return the judges and systems whose prices are old, with their age in days."""
+    ages = [(one.identity.name, age_of(one, now) or 0) for one in asked]
     return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}

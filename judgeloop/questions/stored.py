@@ -19,6 +19,7 @@ from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
+from judgeloop.report.labels import Shown, Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.prepared import Prepared
 
@@ -63,8 +64,10 @@ def kept_of(result: RunResult, text: str) -> KeptResult:
     return KeptResult(result.page.headline, text, document, texts, exit_code=result.exit_code)
 
 
-def result_of(kept: KeptResult, *, texts: bool = True) -> RunResult:
+def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:
     """Return a result that was kept, with or without the texts that were judged.
+
+    `shown` says of which items a report shows them, by default those of the run's own settings.
 
     Raises:
         DamagedLedgerError: it is not as this version of judgeloop writes one, or lacks a text.
@@ -82,7 +85,7 @@ def result_of(kept: KeptResult, *, texts: bool = True) -> RunResult:
         pool = _with_texts(result.texts.pool, kept.texts.__getitem__)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
-    return replace(result, texts=replace(result.texts, pool=pool))
+    return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
 
 
 def _only(pool: Pool, judged: set[str]) -> Pool:

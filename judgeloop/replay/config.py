@@ -17,8 +17,10 @@ from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
     CONFIDENCES,
+    Confidence,
+    ConfidenceBy,
 )
-from judgeloop.questions.select.config import EPSILONS, Epsilons, MinGap, epsilons
+from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
@@ -124,6 +126,7 @@ class ReplaySettings(Configuration):
     ] = HOME / "cache"
     seed: Seed = 0
 
+    FEWEST: ClassVar[int] = 2  # systems
     # Settings that may differ when a replay is resumed: they do not change finished rows.
     LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
 
@@ -272,18 +275,8 @@ class ReplaySelectConfig(ReplaySettings):
     pool: Annotated[
         int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
     ] = 400
-    weak_judges: Annotated[
-        int, Ge(1), run_setting("Number of weak judges (word-sequence models).", MANY)
-    ] = 10
-    epsilon: Annotated[
-        Epsilons | None,
-        Parse(epsilons, EPSILONS),
-        run_setting(
-            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-            MANY,
-            metavar="E1,E2",
-        ),
-    ] = None
+    weak_judges: WeakJudges = 10
+    epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
     min_gap: MinGap = None
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
@@ -300,6 +293,7 @@ class ReplayEstimateConfig(ReplaySettings):
     """
 
     QUESTION: ClassVar[str] = "estimate"
+    FEWEST: ClassVar[int] = 1
 
     selectors: Annotated[
         tuple[str, ...],
@@ -342,21 +336,8 @@ class ReplayEstimateConfig(ReplaySettings):
             ONE,
         ),
     ] = None
-    confidence: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Field of the outputs that holds the system's confidence.", ONE, Part.CONTENT, Caller
-        ),
-    ] = CONFIDENCE_FIELD
-    confidence_by: Annotated[
-        str,
-        one_of(CONFIDENCES),
-        run_setting(
-            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-            ONE,
-        ),
-    ] = CONFIDENCES[0]
+    confidence: Confidence = CONFIDENCE_FIELD
+    confidence_by: ConfidenceBy = CONFIDENCES[0]
     proxy: Annotated[
         str | None,
         one_of((BY_CONFIDENCE, BY_HISTORY)),

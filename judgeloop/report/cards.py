@@ -32,6 +32,7 @@ def costs(result: RunResult) -> Section:
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
             (every, "" if whole is None else f"about {_dollars(whole)}"),
+            *_with_outputs(result, whole),
             ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
         ),
     )
@@ -42,6 +43,18 @@ def _parts(result: RunResult) -> list[tuple[str, str]]:
     parts = (("for outputs", result.generating_usd), ("for judging", result.judging_usd))
     live = result.counts.generated
     return [(name, _dollars(usd)) for name, usd in parts if live and usd is not None]
+
+
+def _with_outputs(result: RunResult, judging: float | None) -> list[tuple[str, str]]:
+    """Return what all outputs of systems that answer live would have cost, and that with all judging."""
+    each = [one.usd_of_all for one in result.counts.generated]
+    outputs = sum(usd or 0.0 for usd in each)
+    if judging is None or not each or None in each:
+        return []
+    return [
+        (f"all {count(result.items * len(each), 'output')}", f"about {_dollars(outputs)}"),
+        ("all of both", f"about {_dollars(outputs + judging)}"),
+    ]
 
 
 def trust(result: RunResult) -> Section:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import filterfalse
 from string import Template
 from typing import Protocol
 from urllib.parse import quote
@@ -22,7 +23,7 @@ from urllib.parse import quote
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
 from judgeloop.report.labels import LabelRow, Shown, Texts
-from judgeloop.report.page import Page, Section, Table
+from judgeloop.report.page import WARNING, Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
 from judgeloop.report.svg import draw, styles
@@ -34,8 +35,10 @@ MOST_TEXT = (
 )
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
+_FIGURE = re.compile(r"((under|over) )?[-+$]?\d")  # how a cell begins that is a figure
 NARROW = 5  # columns beside other cards
-NO_LINKS: Mapping[str, str] = {}
+NOTHING: Mapping[str, str] = {}
+ASIDE = "not counted"  # what is said of an item that is not in the decision
 SCORED = "rated"  # the kind of an item with a score of one output
 
 
@@ -59,30 +62,37 @@ class Shows(Protocol):
 def render_html(result: Shows, written: str = "") -> str:
     """Return the page: the decision, the evidence, the judged items, and how to do it again.
 
-    `written` is the date that the page names. Of items whose texts the result holds, and a report may
-    show, each opens to its prompt and the outputs, up to `MOST_TEXT` characters of all.
+    `written` is the date that the page names, by default that of the result. Of items whose texts the
+    result holds, and a report may show, each opens to its prompt and the outputs, up to `MOST_TEXT`
+    characters of all.
     """
     page, board = result.page, result.page.board
     style, script = styles() + _web("page.css"), _web("page.js")
     items = list(_items(result))
     again = board.again or Section("How to do it again", ())
+    tables = [one for one in page.notes if isinstance(one, Table)]
+    standing, *rest = page.summary or ("",)
+    figures = [Section("In figures", (("", standing),))] if board.plain else []
     return Template(_web("page.html")).substitute(
         style_hash=_hash(style),
         script_hash=_hash(script),
         style=style,
         script=script,
-        asks=escape(" · ".join(filter(None, (board.asks, written)))),
+        asks=escape(" · ".join(filter(None, (board.asks, written or board.written)))),
         title=escape(page.headline),
         headline=_words(page.headline),
-        summary="\n".join(map(_paragraph, page.summary)),
-        pictures="\n".join(_pictures(board.pictures)),
-        cards="\n".join(map(_card, (*page.tables, *board.cards))),
-        notes="\n".join(_body(one) for one in page.notes if not _named(one)),
-        figures="\n".join(
-            _body(one) for one in (Section("", page.details), *page.notes) if _named(one)
+        plain=_words(board.plain or standing),
+        advice="\n".join(map(_paragraph, filterfalse(_warns, rest))),
+        warnings="\n".join(
+            f'<p class="warning">{_words(line)}</p>' for line in filter(_warns, rest)
         ),
+        pictures="\n".join(_pictures(board.pictures)),
+        cards="\n".join(map(_card, (*page.tables, *board.cards, *tables))),
+        notes="\n".join(_body(one) for one in (*figures, *page.notes) if one not in tables),
+        figures=_body(Section("", page.details)),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
+        job=result.job,
         items="\n".join(items),
         again_heading=escape(again.heading),
         again=_again(again),
@@ -100,8 +110,11 @@ def _hash(text: str) -> str:
 
 
 def _paragraph(line: str) -> str:
-    kind = ' class="warning"' if line.startswith("Warning:") else ""
-    return f"<p{kind}>{_words(line)}</p>"
+    return f"<p>{_words(line)}</p>"
+
+
+def _warns(line: str) -> bool:
+    return line.startswith(WARNING)
 
 
 def _words(line: str) -> str:
@@ -112,13 +125,10 @@ def _words(line: str) -> str:
     )
 
 
-def _pictures(pictures: Iterable[Picture]) -> Iterable[str]:
-    """Yield the first picture in a card, and the others together in another one."""
-    first, *others = map(_figure, pictures) if pictures else [""]
-    if first:
-        yield f'<section class="card">{first}</section>'
-    if others:
-        yield f'<section class="card">{"".join(others)}</section>'
+def _pictures(cards: Iterable[Iterable[Picture]]) -> Iterable[str]:
+    """Yield a card for pictures that stand together."""
+    for card in filter(None, ("".join(map(_figure, pictures)) for pictures in cards)):
+        yield f'<section class="card">{card}</section>'
 
 
 def _figure(picture: Picture) -> str:
@@ -149,15 +159,35 @@ def _body(card: Section | Table) -> str:
     return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
 
 
-def _table(table: Table, links: Mapping[str, str] = NO_LINKS) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
+def _table(
+    table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING
+) -> str:
+    """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
+    kinds = [_kind_of([row[n] for row in table.rows]) for n in range(len(table.columns))]
+    named = list(zip(kinds, table.columns, strict=True))
+    head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in named)
     body = "\n".join(
         f'<tr><th scope="row">{_linked(name, links)}</th>'
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        + "".join(
+            f'<td{kind} data-name="{escape(column)}">{_toned(cell, tones)}</td>'
+            for cell, (kind, column) in zip(cells, named[1:], strict=True)
+        )
+        + "</tr>"
         for name, *cells in table.rows
     )
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}"
+
+
+def _kind_of(cells: Iterable[str]) -> str:
+    """Return the class of a column: words stand on the left, and figures below each other's digits."""
+    return "" if any(map(_FIGURE.match, cells)) else ' class="word"'
+
+
+def _toned(cell: str, tones: Mapping[str, str]) -> str:
+    return (
+        f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
+    )
 
 
 def _linked(name: str, links: Mapping[str, str]) -> str:
@@ -182,6 +212,8 @@ def _filters(result: Shows) -> Iterable[str]:
     """Yield a button for each kind of verdict that there is."""
     kinds = Counter(_kind(label, result) for label in result.labels)
     names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict"}
+    if result.job == "select":
+        names |= {"won": "beat the baseline", "lost": "lost to the baseline"}
     if result.job == "compare" and result.labels:
         own = result.favoured(result.labels[0])
         names |= {"won": own, "lost": next(name for name in result.setup.systems if name != own)}
@@ -206,10 +238,18 @@ def _kind(label: LabelRow, result: Shows) -> str:
     return "won" if label.winner == result.favoured(label) else "lost"
 
 
-def _verdict(label: LabelRow) -> str:
+def _verdict(label: LabelRow, result: Shows) -> str:
+    """Return what is said of an item; where there are many pairs, of which pair."""
+    if label.against is None:
+        return "no verdict" if label.score is None else f"{label.score:.3f}"
+    pair = result.job == "select"
     if label.score is None:
-        return "no verdict"
-    return f"{label.score:.3f}" if label.against is None else label.winner or "tie"
+        return f"{label.system} against {label.against}: no verdict" if pair else "no verdict"
+    changed = ", order changed it" if label.flipped else ""
+    if label.winner is None:
+        return f"{label.system} tied with {label.against}{changed}" if pair else f"tie{changed}"
+    loser = label.against if label.winner == label.system else label.system
+    return f"{label.winner}{f' beat {loser}' if pair else ''}{changed}"
 
 
 def _about_items(result: Shows, items: list[str]) -> str:
@@ -226,7 +266,7 @@ def _about_items(result: Shows, items: list[str]) -> str:
         )
         said.append(f"{opened:,} have their texts; {why}.")
     if not all(label.in_decision for label in result.labels):
-        said.append("Paler items were judged, but do not count in the decision.")
+        said.append(f"Items marked “{ASIDE}” were judged, but do not count in the decision.")
     return " ".join(said)
 
 
@@ -256,14 +296,13 @@ def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
     data += f' data-group="{escape(group)}"'
     data += f' data-system="{_attribute(label.system)}"' if result.job == "select" else ""
     data += " data-flipped" if label.flipped else ""
-    verdict = f"{_verdict(label)}{', order changed it' if label.flipped else ''}"
-    versus = f"{label.system}: " if result.job == "select" else ""
+    aside = "" if label.in_decision else " aside"
+    mark = f" <small>{ASIDE}</small>" if aside else ""
     cells = (
-        f"<span>{escape(visible(label.item_id))}</span>"
-        f'<span class="chip {kind}">{escape(visible(versus + verdict))}</span>'
+        f"<span>{escape(visible(label.item_id))}{mark}</span>"
+        f'<span class="chip {kind}">{escape(visible(_verdict(label, result)))}</span>'
         f'<span class="peek" dir="auto">{escape(f"{group}: {peek}" if group else peek)}</span>'
     )
-    aside = "" if label.in_decision else " aside"
     if not inside:
         return f'<div class="item bare{aside}"{data}>{cells}</div>'
     return f'<details class="item{aside}"{data}><summary>{cells}</summary>\n{inside}</details>'
@@ -278,26 +317,50 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
         f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
     ]
     outputs = "".join(
-        f"<section><h3>{escape(visible(system))}{_letter(system, label, result)}</h3>"
+        f"<section><h3>{_letter(system, label, result)}{escape(visible(system))}</h3>"
         f'<p class="text output" dir="auto">{_shown(text)}</p></section>'
         for system, text in result.texts.of_systems(label)
     )
-    why = (
-        f'<p class="text" dir="auto"><b>Judge:</b> {_shown(label.reason)}</p>'
-        if label.reason
-        else ""
-    )
     return (
-        f'<div class="open">{"".join(parts)}<div class="two">{outputs}</div>{why}</div>',
+        f'<div class="open">{"".join(parts)}<div class="two">{outputs}</div>{_reasons(label, result)}</div>',
         visible(" ".join(prompt[: 2 * LONGEST_PEEK].split())[:LONGEST_PEEK]),
     )
 
 
-def _letter(system: str, label: LabelRow, result: Shows) -> str:
-    """Return which letter the judge knew a system by, where the order could change the verdict."""
-    if result.setup.order is None or label.shown_first is None or label.against is None:
+def _reasons(label: LabelRow, result: Shows) -> str:
+    """Return what the judge wrote, in both orders if they disagreed, and who was A and B for it."""
+    swapped = label.shown_first == label.against
+    pair = (label.against, label.system) if swapped else (label.system, label.against)
+    orders = ((label.reason, pair), (label.other_reason, pair[::-1]))
+    return "".join(
+        f'<h3>Judge{_letters(names, label, result)}</h3><p class="text" dir="auto">{_shown(reason)}</p>'
+        for reason, names in orders
+        if reason
+    )
+
+
+def _letters(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str:
+    if not _has_letters(label, result):
         return ""
-    return f" <small>shown as {'A' if system == label.shown_first else 'B'}</small>"
+    lettered = zip("AB", names, strict=True)
+    known = " ".join(f"{_badge(letter)}{escape(visible(name or ''))}" for letter, name in lettered)
+    return f" <small>who saw {known}</small>"
+
+
+def _has_letters(label: LabelRow, result: Shows) -> bool:
+    """Whether the judge knew the systems by letters: where the order could change the verdict."""
+    return None not in {result.setup.order, label.shown_first, label.against}
+
+
+def _letter(system: str, label: LabelRow, result: Shows) -> str:
+    """Return which letter the judge knew a system by, unless it knew it by both."""
+    if label.flipped or not _has_letters(label, result):
+        return ""
+    return _badge("A" if system == label.shown_first else "B")
+
+
+def _badge(letter: str) -> str:
+    return f'<b class="letter">{letter}</b> '
 
 
 def _shown(text: str) -> str:
@@ -308,8 +371,11 @@ def _attribute(text: str) -> str:
     return escape(visible(text))
 
 
-def render_index(page: Page, links: Mapping[str, str]) -> str:
-    """Return a page of tables; a name in their first column leads to its link, if it has one."""
+def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str]) -> str:
+    """Return a page of tables; a name in their first column leads to its link, if it has one.
+
+    `tones` are the classes of cells with a colour, such as `won`.
+    """
     style = _web("page.css")
     return Template(_web("index.html")).substitute(
         style_hash=_hash(style),
@@ -317,7 +383,7 @@ def render_index(page: Page, links: Mapping[str, str]) -> str:
         title=escape(page.headline),
         summary="\n".join(map(_paragraph, page.summary)),
         cards="\n".join(
-            f'<div class="card wide">{_body(one) if isinstance(one, Section) else _table(one, links)}</div>'
+            f'<div class="card wide">{_body(one) if isinstance(one, Section) else _table(one, links, tones)}</div>'
             for one in page.sections
         ),
     )

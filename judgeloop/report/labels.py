@@ -7,7 +7,7 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 import csv
 import enum
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
@@ -33,7 +33,8 @@ class LabelRow:
     - `votes`: the scores of a panel's judges; null for a judge that abstained
     - `group`: the item's group; null without one
     - `shown_first`: the system that the judge saw first, as A, when it gave the reason; null for a
-      rating, an abstention, or two orders that disagreed
+      rating or an abstention
+    - `other_reason`: if the two orders disagreed, what the judge gave as its reason in the other one
     """
 
     item_id: str
@@ -48,6 +49,7 @@ class LabelRow:
     votes: tuple[float | None, ...]
     group: str | None = None
     shown_first: str | None = None
+    other_reason: str = ""
 
 
 def label_rows(
@@ -82,13 +84,12 @@ def _row(
         votes=verdict.votes if verdict else (),
         group=items[label.choice.position].group,
         shown_first=_first(verdict, first, second) if verdict and second else None,
+        other_reason=verdict.other_reason if verdict else "",
     )
 
 
 def _first(verdict: Verdict, first: str, second: str) -> str | None:
-    if verdict.swapped is None or (verdict.flipped and verdict.preference == 0):
-        return None
-    return second if verdict.swapped else first
+    return None if verdict.swapped is None else second if verdict.swapped else first
 
 
 def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
@@ -101,21 +102,6 @@ def csv_line(values: Iterable[object]) -> str:
     cells = [csv_cell(value) if isinstance(value, str) else value for value in values]
     csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue()
-
-
-def render_csv(
-    labels: Sequence[LabelRow], texts: Mapping[str, Sequence[str | None]] | None = None
-) -> str:
-    """Return a header and a row for each judged item, in the order asked.
-
-    `texts` are further columns, such as prompts and outputs.
-    """
-    more = texts or {}
-    lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
-    for number, label in enumerate(labels):
-        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
-        lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
-    return "".join(f"{line}\n" for line in lines)
 
 
 LONGEST = 8_000  # characters shown of a text
@@ -169,6 +155,26 @@ class Texts:
             for column, text in zip(found.values(), row, strict=True):
                 column.append(text if shown else None)
         return found
+
+
+def render_csv(
+    labels: Sequence[LabelRow],
+    texts: Texts | None = None,
+    may: Callable[[LabelRow], bool] = bool,
+) -> str:
+    """Return a header and a row for each judged item, in the order asked.
+
+    With `texts`, further columns hold prompts and outputs. They and the reasons are empty where they
+    `may` not be shown.
+    """
+    more = texts.columns(labels, may) if texts else {}
+    lines = [csv_line([*(field.name for field in fields(LabelRow)), *more])]
+    for number, label in enumerate(labels):
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
+        if texts and not may(label):
+            row |= {"reason": "", "other_reason": ""}
+        lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def cut(text: str) -> str:

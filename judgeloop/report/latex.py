@@ -1,11 +1,12 @@
 """Renders the first table of a result as LaTeX, such as the standings of a search for the best.
 
-Reads a `Page`. A page without a table gives its details as two columns. The text needs no package. Computes
-no figure and writes no file.
+Reads a `Page`. A page without a table gives its details as two columns, of which the second is wrapped within
+the width of the text. The text needs no package. Computes no figure and writes no file.
 """
 
 from judgeloop.report.page import Page, Table
 
+DETAILS = r"l p{0.75\linewidth}"  # the columns of names and sentences
 # What LaTeX takes for its own, and signs that some of its fonts lack.
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -22,7 +23,7 @@ ESCAPED = {
 def render_latex(page: Page) -> str:
     """Return a `tabular`, below the decision as a comment."""
     table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
-    form = f"l{'r' * (len(table.columns) - 1)}" if table.columns else "ll"
+    form = f"l{'r' * (len(table.columns) - 1)}" if table.columns else DETAILS
     head = [_row(table.columns), r"\hline"] if table.columns else []
     rows = [*head, *map(_row, table.rows)]
     inside = "\n".join([r"\hline", *rows, r"\hline"])

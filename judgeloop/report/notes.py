@@ -60,7 +60,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
-    "changed: update genai-prices, or set `judge_price`.",
+    "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
     NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
     "{replies:request}. They are charged at their maximum.",

@@ -5,7 +5,7 @@ other forms.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from judgeloop.report.pictures import Picture
@@ -41,15 +41,19 @@ class Board:
     """What a page in a browser shows beside the text, for readers who know no terminal.
 
     - `asks`: the question in words.
-    - `pictures`: the evidence, the most important first.
+    - `plain`: what the decision is about, how likely it is wrong and what it took, without statistics.
+    - `pictures`: the evidence, the most important first; those of a card stand together.
     - `cards`: the cost, the judge, the groups and the systems, in few figures each.
     - `again`: how to do it again.
+    - `written`: when the result was decided.
     """
 
     asks: str = ""
-    pictures: tuple[Picture, ...] = ()
+    plain: str = ""
+    pictures: tuple[tuple[Picture, ...], ...] = ()
     cards: tuple[Section | Table, ...] = ()
     again: Section | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Page:
     - `summary`: the sentences after the headline: what was judged, the cost, what comes next, and
       warnings.
     - `tables`: what stands before the details.
-    - `notes`: what stands after them: long sentences, each under its heading.
+    - `notes`: what stands after them: groups, and long sentences, each under its heading.
     - `board`: what only a page in a browser shows.
     """
 
@@ -69,7 +73,7 @@ class Page:
     details: Rows
     summary: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    notes: tuple[Section, ...] = ()
+    notes: tuple[Section | Table, ...] = ()
     board: Board = Board()
 
     @property
@@ -79,12 +83,19 @@ class Page:
 
 
 NO_PAGE = Page("", ())
+WARNING = "Warning:"  # how a line of the summary begins that warns
+Paint = Callable[[str, bool], str]  # colours a text, which is a warning or a decision
 
 
-def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
+def _plain(text: str, _: bool) -> str:  # noqa: FBT001 - as `Paint`
+    return text
+
+
+def render(page: Page, files: str | None = None, width: int = WIDTH, paint: Paint = _plain) -> str:
     """Return the text for a terminal or a log, wrapped at words to `width` columns.
 
-    `files` are the folder of the result's files, and files of its own.
+    `files` are the folder of the result's files, and files of its own. `paint` colours the decision and the
+    warnings.
     """
     if files is not None:
         page = Page(
@@ -94,13 +105,15 @@ def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
             page.tables,
             page.notes,
         )
-    parts = [render_short(page, width), *(_section(one, width) for one in page.sections)]
+    parts = [render_short(page, width, paint), *(_section(one, width) for one in page.sections)]
     return "\n\n".join(parts)
 
 
-def render_short(page: Page, width: int = WIDTH) -> str:
+def render_short(page: Page, width: int = WIDTH, paint: Paint = _plain) -> str:
     """Return the decision and the summary, wrapped at words."""
-    return "\n".join(wrapped(line, width) for line in (page.headline, *page.summary))
+    decision, *rest = (wrapped(line, width) for line in (page.headline, *page.summary))
+    said = (paint(line, True) if line.startswith(WARNING) else line for line in rest)
+    return "\n".join([paint(decision, False), *said])
 
 
 def lines(headline: str, details: Rows) -> str:

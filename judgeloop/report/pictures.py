@@ -1,4 +1,4 @@
-"""The pictures of a result, as values: lines over judgments, a bar of counts, a scale with an interval.
+"""The pictures of a result, as values: lines over judgments, a bar of counts, intervals on a scale.
 
 Holds numbers and the words beside them. A question's own `text.py` makes them and `svg.py` draws them.
 Computes nothing.
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Point = tuple[float, float]
-# The part that a line plays: of the system named, a boundary, another system.
-Role = Literal["lead", "bound", "other"]
+# The part that a line plays: of the system named, a boundary, a rival with a colour of its own, another system.
+Role = Literal["lead", "bound", "first", "second", "third", "other"]
 # Whose a part of a bar is: the second system's or a win, a tie, the first system's or a loss, no verdict.
 Side = Literal["won", "tie", "lost", "none"]
 
@@ -28,7 +28,8 @@ class Chart:
     """Lines over a number of judgments or items, with whole numbers on both axes.
 
     `said` tells in words what is to be seen. `above` and `below` say what the sides of zero mean, empty
-    without any. `band` is the area between two lines. `stop` marks where the run ended.
+    without any. `band` is the area between two lines. `stop` marks where the run ended. `view` are the
+    lowest and the highest value shown; None shows all.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Chart:
     band: tuple[tuple[Point, ...], tuple[Point, ...]] | None = None
     stop: Point | None = None
     unit: str = ""
+    view: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +56,31 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """A value with its interval between `low` and `high`.
+class Row:
+    """A value with its interval, of which either may be unknown; `said` are its figures in words."""
 
-    `marks` are values with a name, such as a gap of 0 or a score that is required.
+    name: str
+    said: str
+    value: float | None
+    interval: tuple[float, float] | None = None
+    role: Role = "lead"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values with their intervals below each other, between `low` and `high`.
+
+    `marks` are values with a name, such as a gap of 0. `bound` is one that decides, such as a score that
+    is required.
     """
 
     title: str
     said: str
     low: float
     high: float
-    value: float
-    interval: tuple[float, float] | None = None
+    rows: tuple[Row, ...]
     marks: tuple[tuple[float, str], ...] = ()
-    form: str = "{:.2f}"
+    bound: tuple[float, str] | None = None
     note: str = ""
 
 

@@ -162,15 +162,15 @@ class RunResult(Part):
     @property
     def generating_usd(self) -> float | None:
         """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
-        costs = [one.usd for one in self.counts.generated]
-        return None if None in costs else sum(usd for usd in costs if usd)
+        unknown = any(one.usd is None for one in self.counts.generated)
+        return None if unknown else float(to_usd(self.spend.outputs_p))
 
     @property
     def judging_usd(self) -> float | None:
         """The part of `spent_usd` for judging; null if a price is unknown."""
         if self.spent_usd is None or self.generating_usd is None:
             return None
-        return round(max(0.0, self.spent_usd - self.generating_usd), 12)  # to a picodollar
+        return float(to_usd(self.spend.now_p - self.spend.outputs_p))
 
     @property
     def queries_in_all(self) -> int:
@@ -359,11 +359,12 @@ class RunResult(Part):
         Raises:
             InputError: nothing is judged, so there is nothing to draw.
         """
-        if not self.page.board.pictures:
+        drawn = [picture for card in self.page.board.pictures for picture in card]
+        if not drawn:
             raise InputError(
                 "there is no picture of this result: its evidence has no order or bounds"
             )
-        return Drawing(self.page.board.pictures[0])
+        return Drawing(drawn[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
@@ -374,9 +375,8 @@ class RunResult(Part):
         return render_markdown(self.page)
 
     def to_csv(self) -> str:
-        """Return the judged items as CSV, with prompts and outputs as far as a report may show them."""
-        columns = self.texts.columns(self.labels, self.shows) if self.texts else {}
-        return render_csv(self.labels, columns)
+        """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""
+        return render_csv(self.labels, self.texts, self.shows)
 
     def to_html(self, written: str = "") -> str:
         """Return the result as an HTML page of its own, with the judged items.

@@ -18,7 +18,7 @@ from judgeloop.core.outcomes import (
 )
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Section
+from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import about, count, seconds, sentence, shortened
 
@@ -35,6 +35,7 @@ AS_GIVEN = ", and on outputs as these systems give them"
 DRAWN_ONCE = " It is about these outputs, too: asked again, the systems may give others."
 ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
+NOT_NAMED = "No system is named, as it is not shown that such a name is wrong at most {} times."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # What the controls say of a judge.
@@ -57,15 +58,28 @@ ENDED = {
 }
 
 
-def on_items(about: Population, items: int) -> str:
-    """Return which items a decision is about.
+def on_items(about: Population, items: int, but: int = 0) -> str:
+    """Return which items a decision is about: all `but` so many.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
+    >>> on_items(Population.THESE_ITEMS, 1200, 20)
+    'on 1,180 of these 1,200 items'
     """
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    return f"on these {items:,} items" if items != 1 else "on this one item"
+    some = f"{items - but:,} of " if but else ""
+    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+
+
+def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
+    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
+    on = on or on_items(result.about, result.items)
+    where = "For items like these" if result.setup.sampled else on.capitalize()
+    took = took or f"{result.judged:,} of {count(result.items, 'item')}"
+    paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    risk = f" {wrong}" if wrong and not result.failed else ""
+    return f"{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -83,16 +97,18 @@ def promise(result: RunResult, guarantee: str) -> str:
 
 
 def ended(result: RunResult) -> str:
-    """Return why a run ended without a decision: in few words, or in full if nothing is judged."""
+    """Return why a run ended without a decision: in few words, or in full if nothing is judged.
+
+    A full stop, or a question mark, is left to the caller.
+    """
     if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
-        return visible(result.stop_sentence)
+        return visible(result.stop_sentence).rstrip(".?")
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return "a budget of the ledger does not cover another judgment"
-    return ENDED.get(result.stop_reason) or shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(
-        "."
-    )
+    cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".?")
+    return ENDED.get(result.stop_reason) or cause
 
 
 def required_first(line: str, result: RunResult) -> str:
@@ -113,7 +129,7 @@ def required_first(line: str, result: RunResult) -> str:
 def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
     """Return the summary: where the question stands, what would decide it, and the warnings."""
     advice = " ".join(note.message for note in result.advice)
-    warnings = (f"Warning: {note.message}" for note in result.warnings)
+    warnings = (f"{WARNING} {note.message}" for note in result.warnings)
     return (*standing, *([advice] if advice else []), *warnings)
 
 
@@ -259,8 +275,10 @@ def _generated(one: Generated, result: RunResult) -> str:
 def _other_end(one: Generated) -> str:
     """Return what it would change to treat items without an output in the other way."""
     if one.lost:
-        return f" ({one.lost:,} lost for that; left out, its rivals have {one.lost:,} wins fewer)"
-    return f" (left out; as lost, its rivals have {one.spared:,} wins more)" if one.spared else ""
+        wins = count(one.lost, "win")
+        return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"
+    wins = count(one.spared, "win")
+    return f" (left out; were they lost, its rivals would have {wins} more)" if one.spared else ""
 
 
 def _asked(one: Generated, result: RunResult) -> str:

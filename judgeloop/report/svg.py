@@ -1,7 +1,8 @@
 """Draws pictures as SVG: numbers in, text out, with no style but the names of classes.
 
-`web/pictures.css` gives the classes colours, light and dark. Names are escaped; unseen characters are
-expected to be visible already. Reads no file but that style sheet.
+A chart grows with its place. A bar and a scale are as wide as their place, in letters of one size: their
+places are in per cent of the width. `web/pictures.css` gives the classes colours, light and dark. Names are
+escaped; unseen characters are expected to be visible already. Reads no file but that style sheet.
 """
 
 import math
@@ -11,17 +12,25 @@ from html import escape
 from importlib.resources import files
 from itertools import pairwise
 
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Point, Scale
+from judgeloop.report.pictures import Bar, Chart, Line, Picture, Point, Row, Scale
 from judgeloop.report.words import shortened
 
 WIDE, HEIGHT, LEFT, TOP, BOTTOM = 520, 250, 58, 14, 46  # a chart, and its margins
-WIDTH, BAR_HEIGHT, SCALE_HEIGHT, AXIS, EDGE = 380, 30, 64, 30, 20  # a bar, and a scale
-LETTER = 9.2  # the width of a letter on a phone, where letters are larger
+BAR_HEIGHT = 30
+ROW, AXIS, TICKS, EDGE = (
+    40,
+    26,
+    24,
+    2,
+)  # of a scale: a row, its line, what is below; an edge in per cent
+TITLE, AROUND, LONGEST_TITLE = 30, 12, 68  # of a picture that stands alone: pixels, and letters
+NARROWEST = 320  # pixels of a bar or a scale: a phone
+LETTER = 10.4  # the width of a letter of a chart on a phone, where letters are larger
+SMALL_LETTER = 7.4  # that of a bar or a scale, in pixels
 MOST_TICKS = 6
-LONGEST_NAME = 11  # letters at the end of a line
-FEWEST_APART = 16  # units between two names
-NAME_WIDTH = 100  # about that of a short name
-MOST_NAMED = 10  # lines, the highest at their end
+LONGEST_NAME = 18  # letters at the end of a line
+FEWEST_APART = 19  # units between two names
+ORDER = ("other", "third", "second", "first", "bound", "lead")  # of lines, the uppermost last
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,15 @@ class Drawing:
     picture: Picture
 
     def __str__(self) -> str:
-        return draw(self.picture, style=styles())
+        """Return the picture below its title, with its colours and a ground."""
+        title = _text(0, TITLE - 9, shortened(self.picture.title, LONGEST_TITLE), "jl-title")
+        wide, height = WIDE + 2 * AROUND, TITLE + _height(self.picture) + AROUND
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="jl jl-alone" width="{wide}" height="{height}" '
+            f'viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
+            f"<style>{styles()}</style>\n{title}\n"
+            f'<svg y="{TITLE}" width="{WIDE}" height="{height - TITLE}">\n{draw(self.picture)}\n</svg>\n</svg>'
+        )
 
     def _repr_svg_(self) -> str:
         """Return the SVG; notebooks call this."""
@@ -46,20 +63,36 @@ def styles() -> str:
     return (files("judgeloop.report") / "web" / "pictures.css").read_text("utf-8")
 
 
-def draw(picture: Picture, *, style: str = "") -> str:
-    """Return the picture as SVG, with its words as title and description; `style` stands inside."""
-    drawn: dict[type, tuple[Callable[..., Iterable[str]], str, int, int]] = {
-        Chart: (_chart, "jl", WIDE, HEIGHT),
-        Bar: (_bar, "jl jl-small", WIDTH, BAR_HEIGHT),
-        Scale: (_scale, "jl jl-small", WIDTH, SCALE_HEIGHT),
-    }
-    parts, kind, width, height = drawn[type(picture)]
-    inside = "\n".join(parts(picture))
+def draw(picture: Picture) -> str:
+    """Return the picture as SVG, with its words as title and description."""
+    size, parts = f'class="jl" width="100%" height="{_height(picture)}"', _parts(picture)
+    if isinstance(picture, Chart):
+        size = f'class="jl jl-chart" viewBox="0 0 {WIDE} {HEIGHT}"'
+    inside = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(picture.said)}">\n{f"<style>{style}</style>" if style else ""}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_named(picture)}>\n'
         f"<title>{escape(picture.title)}</title>\n{inside}\n</svg>"
     )
+
+
+def _named(picture: Picture) -> str:
+    return f'role="img" aria-label="{escape(picture.said)}"'
+
+
+def _height(picture: Picture) -> int:
+    if isinstance(picture, Scale):
+        return len(picture.rows) * ROW + TICKS
+    return HEIGHT if isinstance(picture, Chart) else BAR_HEIGHT
+
+
+def _parts(picture: Picture) -> Iterator[str]:
+    match picture:
+        case Chart():
+            return _chart(picture)
+        case Bar():
+            return _bar(picture)
+        case Scale():
+            return _scale(picture)
 
 
 def path(points: Iterable[Point]) -> str:
@@ -106,15 +139,19 @@ def _short(value: float) -> str:
 
 
 def _text(x: float, y: float, text: str, kind: str = "jl-soft", anchor: str = "") -> str:
+    return _placed(_short(x), y, text, kind, anchor)
+
+
+def _placed(x: str, y: float, text: str, kind: str = "jl-soft", anchor: str = "") -> str:
     anchored = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{_short(x)}" y="{_short(y)}" class="{kind}"{anchored}>{escape(text)}</text>'
+    return f'<text x="{x}" y="{_short(y)}" class="{kind}"{anchored}>{escape(text)}</text>'
 
 
 def _chart(chart: Chart) -> Iterator[str]:
     """Yield the parts of a chart: axes, band, lines from the least to the most important, the stop."""
     points = [point for line in chart.lines for point in line.points]
     most_x = max((x for x, _ in points), default=1) or 1
-    low, high = min(y for _, y in points), max(y for _, y in points)
+    low, high = chart.view or (min(y for _, y in points), max(y for _, y in points))
     low, high = (low, high) if high > low else (low - 1, high + 1)
     longest = max(min(len(line.name), LONGEST_NAME) for line in chart.lines)
     right = round(WIDE - (longest + 2) * LETTER)
@@ -133,35 +170,44 @@ def _chart(chart: Chart) -> Iterator[str]:
     for number in ticks(0, most_x):
         yield _text(placed((number, 0))[0], HEIGHT - BOTTOM + 16, f"{number:,}", anchor="middle")
     yield _text((LEFT + right) / 2, HEIGHT - 6, chart.across, anchor="middle")
-    if chart.band:
-        lower, upper = ([placed(point) for point in side] for side in chart.band)
-        yield f'<path d="{path([*upper, *reversed(lower)])}Z" class="jl-band"/>'
-    for line in sorted(chart.lines, key=lambda line: ("other", "bound", "lead").index(line.role)):
-        drawn = path(map(placed, line.points))
-        yield f'<path d="{drawn}" class="jl-{line.role}"/>'
-    yield from _ends(chart.lines, placed)
+    yield from _within(right, _lines(chart, placed))
+    yield from _ends(chart.lines, placed, right)
     if chart.stop:
         x, y = placed(chart.stop)
-        yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-stop"/>'
+        yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
     if chart.above:
         yield _text(LEFT + 8, TOP + 8, chart.above)
         yield _text(LEFT + 8, HEIGHT - BOTTOM - 6, chart.below)
 
 
-def _ends(lines: Sequence[Line], placed: Callable[[Point], Point]) -> Iterator[str]:
-    """Yield the names of the lines at their ends, none over another."""
+def _within(right: float, parts: Iterable[str]) -> Iterator[str]:
+    """Yield parts that are cut at the edges of a chart: an SVG in another one hides what is outside."""
+    x, y, width, height = LEFT - 4, TOP - 4, right - LEFT + 8, HEIGHT - TOP - BOTTOM + 8
+    yield f'<svg x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{x} {y} {width} {height}">'
+    yield from parts
+    yield "</svg>"
+
+
+def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
+    if chart.band:
+        lower, upper = ([placed(point) for point in side] for side in chart.band)
+        yield f'<path d="{path([*upper, *reversed(lower)])}Z" class="jl-band jl-lead"/>'
+    for line in sorted(chart.lines, key=lambda line: ORDER.index(line.role)):
+        drawn = path(map(placed, line.points))
+        yield f'<path d="{drawn}" class="jl-line jl-{line.role}"/>'
+
+
+def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
+    """Yield the names of lines beside the chart, none over another, each led to the end of its line."""
     named = [(line, *placed(line.points[-1])) for line in lines if line.name]
-    named = sorted(named, key=lambda one: (one[0].role != "lead", one[2]))[:MOST_NAMED]
-    beside: list[list[tuple[Line, float, float]]] = []
-    for one in sorted(named, key=lambda one: one[1]):
-        if not beside or one[1] - beside[-1][-1][1] > NAME_WIDTH:
-            beside.append([])
-        beside[-1].append(one)
-    for group in beside:
-        heights = spread([y for _, _, y in group], FEWEST_APART, HEIGHT - BOTTOM)
-        for (line, x, _), y in zip(group, heights, strict=True):
-            kind = "jl-mark" if line.role == "lead" else "jl-soft"
-            yield _text(x + 9, y + 4, shortened(line.name, LONGEST_NAME), kind)
+    heights = spread([y for _, _, y in named], FEWEST_APART, HEIGHT - BOTTOM)
+    for (line, x, end), y in zip(named, heights, strict=True):
+        if line.role != "lead" or abs(y - end) > 1:
+            yield f'<path d="{path([(x, end), (right, end), (right + 10, y)])}" class="jl-led jl-{line.role}"/>'
+            yield f'<circle cx="{_short(x)}" cy="{_short(end)}" r="3" class="jl-dot jl-{line.role}"/>'
+        yield _text(
+            right + 13, y + 4, shortened(line.name, LONGEST_NAME), f"jl-name jl-{line.role}"
+        )
 
 
 def _bar(bar: Bar) -> Iterator[str]:
@@ -169,49 +215,66 @@ def _bar(bar: Bar) -> Iterator[str]:
     at = 0.0
     total = sum(number for _, number, _ in bar.parts) or 1
     for name, number, side in bar.parts:
-        width = number / total * WIDTH
+        width = 100 * number / total
         if number:
-            yield f'<rect x="{_short(at)}" y="0" width="{_short(width)}" height="{BAR_HEIGHT}" class="jl-{side}">'
+            yield f'<rect x="{at:.2f}%" y="0" width="{width:.2f}%" height="{BAR_HEIGHT}" class="jl-{side}">'
             yield f"<title>{escape(name)}: {number:,}</title></rect>"
-        if len(f"{number:,}") * 2 * LETTER < width:
-            yield _text(at + width / 2, BAR_HEIGHT / 2 + 5, f"{number:,}", "jl-number", "middle")
+        if len(f"{number:,}") * 2 * SMALL_LETTER < width / 100 * NARROWEST:
+            yield _placed(
+                f"{at + width / 2:.2f}%", BAR_HEIGHT / 2 + 5, f"{number:,}", "jl-number", "middle"
+            )
         at += width
 
 
 def _scale(scale: Scale) -> Iterator[str]:
-    """Yield the axis, its marks, the interval and the value, whose number stands above it."""
+    """Yield the marks, the rows over them, and the names of the marks below."""
+    bottom = len(scale.rows) * ROW
 
     def at(value: float) -> float:
         share = (min(max(value, scale.low), scale.high) - scale.low) / (scale.high - scale.low)
-        return EDGE + share * (WIDTH - 2 * EDGE)
+        return EDGE + share * (100 - 2 * EDGE)
 
-    yield f'<path d="M{EDGE} {AXIS}H{WIDTH - EDGE}" class="jl-axis"/>'
     for value, _ in scale.marks:
-        yield f'<path d="M{_short(at(value))} {AXIS - 9}V{AXIS + 9}" class="jl-axis"/>'
-    if scale.interval:
-        low, high = map(at, scale.interval)
-        width = max(1.0, high - low)
-        yield f'<rect x="{_short(low)}" y="{AXIS - 4}" width="{_short(width)}" height="8" rx="4" class="jl-range"/>'
-    x = at(scale.value)
-    yield f'<path d="M{_short(x)} {AXIS - 9}V{AXIS + 9}" class="jl-lead"/>'
-    named = [(x, _figure(scale, scale.value), "jl-mark")]
-    yield from _beside(AXIS - 16, [*named, *((at(v), name, "jl-soft") for v, name in scale.marks)])
-    if scale.interval:
-        low, high = scale.interval
-        said = f"{_figure(scale, low)} to {_figure(scale, high)}"
-        yield from _beside(SCALE_HEIGHT - 6, [(at((low + high) / 2), said, "jl-soft")])
+        yield _upright(at(value), AXIS - 6, bottom + 4, "jl-grid")
+    if scale.bound:
+        yield _upright(at(scale.bound[0]), AXIS - 6, bottom + 4, "jl-line jl-bound")
+    room = NARROWEST / SMALL_LETTER
+    whole = all(len(row.name) + len(row.said) + 1 <= room for row in scale.rows)
+    for number, row in enumerate(scale.rows):
+        yield from _row(row, number * ROW, at, round(room), whole=whole)
+    named = [(at(v), name) for v, name in ([scale.bound] if scale.bound else []) + [*scale.marks]]
+    yield from _beside(bottom + TICKS - 5, named)
 
 
-def _figure(scale: Scale, value: float) -> str:
-    return scale.form.format(value).replace("-", "\N{MINUS SIGN}")
+def _row(
+    row: Row, top: float, at: Callable[[float], float], room: int, *, whole: bool
+) -> Iterator[str]:
+    """Yield a row: the name and its figures, if there is room for all, and below it the interval."""
+    kind = "jl-name jl-lead" if row.role == "lead" else "jl-name"
+    yield _placed("0", top + 14, shortened(row.name, room), kind)
+    if whole:
+        yield _placed("100%", top + 14, row.said, kind, "end")
+    y = top + AXIS
+    yield f'<line x1="{EDGE}%" x2="{100 - EDGE}%" y1="{y}" y2="{y}" class="jl-grid"/>'
+    if row.interval:
+        low, high = map(at, row.interval)
+        width = max(0.4, high - low)
+        yield f'<rect x="{low:.2f}%" y="{y - 4}" width="{width:.2f}%" height="8" rx="4" class="jl-range jl-{row.role}"/>'
+    if row.value is not None:
+        yield _upright(at(row.value), y - 7, y + 7, f"jl-line jl-upright jl-{row.role}")
 
 
-def _beside(y: float, texts: Iterable[tuple[float, str, str]]) -> Iterator[str]:
+def _upright(x: float, top: float, bottom: float, kind: str) -> str:
+    return f'<line x1="{x:.2f}%" x2="{x:.2f}%" y1="{_short(top)}" y2="{_short(bottom)}" class="{kind}"/>'
+
+
+def _beside(y: float, texts: Iterable[tuple[float, str]]) -> Iterator[str]:
     """Yield texts in a row within the picture; of those that would touch, the first."""
     taken: list[tuple[float, float]] = []
-    for at, text, kind in texts:
-        half = (len(text) + 1) * LETTER / 2
-        x = min(max(at, half), WIDTH - half)
-        if all(x + half <= low or high <= x - half for low, high in taken):
-            taken.append((x - half, x + half))
-            yield _text(x, y, text, kind, "middle")
+    for at, text in texts:
+        wide = (len(text) + 1) * SMALL_LETTER / NARROWEST * 100
+        anchor = "start" if at < wide / 2 else "end" if at > 100 - wide / 2 else "middle"
+        begin = at - wide * ("start", "middle", "end").index(anchor) / 2
+        if all(begin + wide <= low or high <= begin for low, high in taken):
+            taken.append((begin, begin + wide))
+            yield _placed(f"{at:.2f}%", y, text, "jl-soft", anchor)

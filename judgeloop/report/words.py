@@ -47,6 +47,16 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"  # noqa: PLR2004
 
 
+def one_in(risk: float) -> str:
+    """Return a probability in words that need no statistics.
+
+    >>> one_in(0.1), one_in(0.05), one_in(0.15), one_in(0.001)
+    ('1 in 10', '1 in 20', '15 in 100', '1 in 1,000')
+    """
+    every = round(1 / risk)
+    return f"1 in {every:,}" if abs(risk * every - 1) < 1e-9 else f"{100 * risk:.4g} in 100"  # noqa: PLR2004
+
+
 def about(usd: float | None) -> str:
     """Return an estimated sum in brackets, after what it pays for; empty for nothing.
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from judgeloop.core.ledger import RunNote
-from judgeloop.core.outcomes import ControlTally, Finished
+from judgeloop.core.outcomes import ControlTally, Finished, Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
+    Check,
     Estimator,
     Further,
     Judge,
@@ -24,7 +25,7 @@ from judgeloop.core.protocols import (
     System,
     T,
 )
-from judgeloop.core.records import Query, Quote
+from judgeloop.core.records import Answer, Call, Output, Query, Quote
 from judgeloop.engine.asks import Ask, asks_for
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
@@ -85,12 +86,10 @@ def session_of(
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
     *,
+    check: Check[T] | None = None,
     further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed.
-
-    `further` says what is asked after the decision.
-    """
+    """Return the session of a run; `rng` is by default the generator of the seed."""
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -100,6 +99,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        check=check,
         further=further,
     )
 
@@ -117,8 +117,11 @@ async def drive_session(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges.
+    earlier replies from the ledger. `judges` replace the run's judges. A run that is not booked has
+    no ledger.
     """
+    if not prepared.booked:
+        return await _answered(session, prepared)
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
     given = prepared.ledger
     ledger = given or open_ledger(prepared.config.ledger, prepared.config.charge_to)
@@ -146,8 +149,7 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
-            asked_now = finished.spend.attempts or terms.offline
-            kept = None if asked_now else reader.result(terms.run_id)
+            kept = None if finished.spend.attempts else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -158,6 +160,20 @@ async def drive_session(
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named, decided_at=kept.at if kept else "")
+
+
+async def _answered(session: Session[T], prepared: Prepared[Any]) -> Finished[T]:
+    """Run a session on the verdicts of a judge that knows them all."""
+    (judge,) = prepared.judges
+    while choices := session.ask():
+        answers: list[Answer] = []
+        for choice in choices:
+            query = prepared.pool.query(choice.position, choice.systems)
+            reply = await judge.judge(Call(query.item, query.systems, query.outputs))
+            assert not isinstance(reply.answer, Output), "a judge gives no output"
+            answers.append(reply.answer)
+        session.tell(answers)
+    return Finished(session.outcome(), Spend(), models=((),))
 
 
 def _note(prepared: Prepared[Any]) -> RunNote:
@@ -194,6 +210,7 @@ async def planned(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
     await look_up(prepared, sources, every)
+    sources.forget_failures()
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
@@ -293,7 +310,7 @@ def setup_of(
 ) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
-    prompt = prepared.inputs.prompt
+    prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return Setup(
@@ -313,10 +330,10 @@ def setup_of(
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled,
+        controlled=config.controlled and prepared.booked,
         fail_on_warning=config.fail_on_warning,
-        old_prices=old_prices(judges, today()),
-        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
+        old_prices=old_prices((*judges, *systems), today()),
+        prices=price_sentence(judges, systems),
         tier=_tiers(judges),
         asked_anew=_asked_anew(config),
         about=prepared.population,

@@ -8,7 +8,6 @@ judges, and every setting that is not declared as pace, money, place or report (
 import enum
 import hashlib
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -22,8 +21,8 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.session import Limits
 from judgeloop.ledger.opening import is_ledger, open_reader
-from judgeloop.methods.selectors.catalogue import SelectorRow
-from judgeloop.methods.stopping.catalogue import RuleRow
+from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
+from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
 from judgeloop.report.labels import Shown, Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
@@ -82,7 +81,7 @@ class Prepared(Generic[C]):
     @property
     def booked(self) -> bool:
         """Whether the ledger books the run."""
-        return True
+        return all(judge.booked for judge in self.judges)
 
     @property
     def notice(self) -> str | None:
@@ -101,19 +100,14 @@ class Prepared(Generic[C]):
         return self.population is Population.ITEMS_LIKE_THESE
 
 
-def check_idle_settings(
-    config: RunSettings,
-    chosen: Iterable[SelectorRow | RuleRow],
-    every: Iterable[SelectorRow | RuleRow],
-) -> None:
-    """Refuse a setting that only other selectors or rules read: it would have no effect.
-
-    `chosen` are the catalogue rows that the run uses, and `every` all rows that it could use.
+def check_idle_settings(config: RunSettings, question: str, *used: SelectorRow | RuleRow) -> None:
+    """Refuse a setting that only other selectors or rules of a question read than those `used`.
 
     Raises:
-        InputError: such a setting is given; the message says which selectors and rules read it.
+        InputError: such a setting is given, and would have no effect; the message says which selectors
+            and rules read it.
     """
-    used, rows = list(chosen), list(every)
+    rows: list[SelectorRow | RuleRow] = [*selectors_of(question), *rules_of(question)]
     taken = frozenset[str]().union(*(row.takes for row in used))
     for name in sorted(frozenset[str]().union(*(row.takes for row in rows)) - taken):
         value = getattr(config, name)

@@ -31,6 +31,7 @@ from judgeloop.settings.shared import (
     MISSING,
     MONEY,
     OUTPUT,
+    REPORT_TEXTS,
     STOPPING,
     AllowPlugins,
     BaseUrl,
@@ -252,18 +253,7 @@ class RunSettings(JudgeSettings):
             gate=Gate.CONDITION,
         ),
     ] = None
-    report_texts: Annotated[
-        str,
-        one_of(tuple(Shown)),
-        Setting(
-            "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the "
-            "candidate) or none.",
-            OUTPUT,
-            Part.REPORT,
-            Found,
-            file_only=True,
-        ),
-    ] = Shown.ALL.value
+    report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
     run_dir: Annotated[
         Path | None,
         Setting(
@@ -334,18 +324,22 @@ class RunSettings(JudgeSettings):
     def output_files(self) -> tuple[Source | str, ...]:
         """Each system: its outputs, or the name of one that answers live."""
 
-    @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the pairs of systems that may be compared on an item, or the systems to rate.
+
+        By default all systems are in one question.
 
         Raises:
             InputError: a named system is not among `systems`.
         """
+        return [systems]
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
+        history = Path(getattr(self, "history", ""))  # a setting of some questions
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger]
-        return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
+        given += [*recorded_files(self.specs), history if history.is_file() else None]
+        return [path for path in given if isinstance(path, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -155,6 +155,14 @@ ChargeTo = Annotated[
         example=("nightly",),
     ),
 ]
+REPORT_TEXTS = Setting(
+    "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or "
+    "none.",
+    OUTPUT,
+    Part.REPORT,
+    Found,
+    file_only=True,
+)
 AllowPlugins = Annotated[
     bool,
     Setting(

@@ -35,6 +35,8 @@ STATES = {
     EXIT_UNDECIDED: "undecided",
     0: "passed",
 }
+# How a page in a browser colours them: as a win, a tie or a loss.
+TONES = dict.fromkeys(STATES.values(), "lost") | {"passed": "won", "undecided": "tie"}
 PAIR = 2  # systems
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
 FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
@@ -165,7 +167,8 @@ class Summary:
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """Return an HTML page; `links` lead from pairs to their reports, by name."""
-        return render_index(self.page, {visible(name): link for name, link in links.items()})
+        shown = {visible(name): link for name, link in links.items()}
+        return render_index(self.page, shown, TONES)
 
 
 def _grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:

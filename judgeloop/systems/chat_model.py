@@ -37,7 +37,7 @@ class ChatSystem:
     def __init__(self, chat: Chat[Any], options: SystemOptions, description: Description) -> None:
         """Ask `chat` as `description` says; `options` are the caller's."""
         self.chat = chat
-        self.label = description.name or description.model
+        self.label, self.typed = description.name or description.model, options.name
         self._description = description
         self.priced = chat.spec.price is not None
         self.price = chat.spec.price

@@ -101,20 +101,18 @@ def test_a_system_called_like_a_setting_keeps_its_name_in_json():
     assert fields["winner"] == fields["systems"][0] == "`seed`"
 
 
-NOW = "22 November 2026, 21:00 UTC"
 FORMS = {
     ".json": render_json,
     ".md": lambda result: result.to_markdown(),
     ".txt": lambda result: f"{result}\n",
-    ".html": lambda result: result.to_html(NOW),
+    ".html": lambda result: result.to_html(),
     ".csv": lambda result: render_csv(result.labels),
     ".tex": lambda result: render_latex(result.page),
 }
 
 
 @pytest.mark.parametrize("ending", FORMS)
-def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("judgeloop.cli.files._now", lambda: NOW)
+def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending):
     path = tmp_path / f"result{ending}"
     path.write_text("an older and much longer result" * 1000, encoding="utf-8")
     write_output(path, make_result())

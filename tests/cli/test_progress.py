@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
-from judgeloop.cli.streams import LOG
+from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, counting, watching, words
+from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
@@ -66,13 +66,14 @@ def terminal(monkeypatch):
 
 
 def watched(stream, clock, systems=("gpt-4o", "mistral")):
-    run = Watched(
+    return watching(
         "compare: 2 systems, 200 items, at most 200 judgments",
         200,
         USD,
         lambda tally, longest: so_far(tally, systems, longest),
+        stream=stream,
+        now=clock,
     )
-    return watching(run, stream, clock)
 
 
 def progress(asked, **more):
@@ -208,3 +209,29 @@ def test_what_is_counted_is_shown_now_and_then_and_not_at_all_if_quiet():
         clock.now += SECONDS_BETWEEN_LINES
         observe(12, 40)
     assert not silent.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "warning", "shown"),
+    [
+        ("a is best\nof all.", False, "\x1b[1ma is best\x1b[0m\n\x1b[1mof all.\x1b[0m"),
+        ("FAILED: b", False, "\x1b[1;31mFAILED: b\x1b[0m"),
+        ("Warning: few", True, "\x1b[33mWarning: few\x1b[0m"),
+    ],
+)
+def test_decision_and_warnings_have_colours_where_they_are_wanted(
+    monkeypatch, text, warning, shown
+):
+    for name, value, colours in (
+        ("TERM", "xterm", True),
+        ("TERM", "dumb", False),
+        ("NO_COLOR", "1", False),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", Terminal())
+            patch.delenv("NO_COLOR", raising=False)
+            patch.setenv("TERM", "xterm")
+            patch.setenv(name, value)
+            assert paint(text, warning) == (shown if colours else text)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert paint(text, warning) == text, "a pipe gets plain text"

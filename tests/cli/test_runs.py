@@ -66,6 +66,19 @@ def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, m
     assert "its process ended; rerun its command" in judgeloop("runs", "show", "0a").stderr
 
 
+def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
+    Path("items.jsonl").write_text('{"id": "1", "prompt": "Why?"}\n')
+    code = ["--allow-plugins", "--system", "command:cat.max-cost=0"]
+    items = ["--items", "items.jsonl", "-o", "outputs.jsonl"]
+    assert judgeloop("generate", "command:cat", *items, *code).exit_code == 0
+    assert judgeloop("doctor", "--system", "command:cat", *code).exit_code == 0
+    runs = json.loads(judgeloop("runs", "--json").stdout)
+    assert {run["id"] == "doctor": run["state"] for run in runs} == dict.fromkeys(
+        (True, False), "unjudged"
+    )
+    assert "outputs by `generate`, or a check by `doctor`" in judgeloop("runs").stdout
+
+
 def test_runs_since_a_day_are_listed_and_others_are_not(two_runs):
     assert len(judgeloop("runs", "--since", "yesterday").stdout.splitlines()) == 2
     assert judgeloop("runs", "--since", "2999-01-01").stdout == "no runs since 2999-01-01\n"

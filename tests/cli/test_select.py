@@ -69,7 +69,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     assert any(re.search(r"poor +\S+ % +\S+ % +\S+ % ", line) for line in rest)
     assert result.stderr == (
         "judgeloop: ledger: new, at .judgeloop/ledger.sqlite\n"
-        "judgeloop: select: 5 systems, 40 items, judged by openai/judge, at most 160 judgments "
+        "judgeloop: select: best, able, fair, poor, base, 40 items, judged by openai/judge, at most 160 judgments "
         "and $5.00\n"
     )
 

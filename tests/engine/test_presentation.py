@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judgeloop.core.records import Abstention, Call, Item, Query, Verdict
-from judgeloop.engine.presentation import Order, calls_for, combine, settles
+from judgeloop.engine.presentation import Order, Vote, calls_for, combine, decide, settles
 
 QUERY = Query(Item("q1", "p"), ("a", "b"), ("x", "y"))
 STRAIGHT = Call(QUERY.item, ("a", "b"), ("x", "y"))
@@ -82,7 +82,8 @@ def test_a_random_order_is_the_same_in_every_version():
 
 A, B, TIE = Verdict(1.0, "why"), Verdict(0.0, "other"), Verdict(0.5)
 LEAN = Verdict(0.75, "why")
-FLIP = Verdict(0.5, "the two orders disagree", flipped=True, both=True)
+FLIP = Verdict(0.5, "why", flipped=True, both=True)
+FLIP_OTHER = replace(FLIP, reason="other")
 AUDIT = Order.AUDITED
 
 
@@ -96,9 +97,9 @@ AUDIT = Order.AUDITED
         (BOTH, (TIE, TIE), Order.BOTH, TIE),
         (BOTH, (TIE, None), Order.BOTH, TIE),
         (BOTH, (A, A), Order.BOTH, FLIP),
-        (BOTH, (B, B), Order.BOTH, FLIP),
+        (BOTH, (B, B), Order.BOTH, FLIP_OTHER),
         (BOTH, (A, TIE), Order.BOTH, FLIP),
-        (BOTH, (B, TIE), Order.BOTH, FLIP),
+        (BOTH, (B, TIE), Order.BOTH, FLIP_OTHER),
         (BOTH, (LEAN, LEAN), Order.BOTH, FLIP),
         (BOTH, (REFUSED, B), Order.BOTH, REFUSED),
         (BOTH, (A, REFUSED), Order.BOTH, REFUSED),
@@ -118,6 +119,20 @@ AUDIT = Order.AUDITED
 def test_the_answers_in_one_or_both_orders_are_combined(calls, answers, order, combined):
     query = RATED if calls == (RATING,) else QUERY
     assert combine(query, calls, answers, order) == combined
+
+
+@pytest.mark.parametrize("order", [Order.BOTH, Order.AUDITED])
+@pytest.mark.parametrize("calls", [BOTH, BOTH[::-1]], ids=["straight first", "swapped first"])
+def test_two_orders_that_disagree_keep_both_reasons_and_the_order_of_the_first(calls, order):
+    found = combine(QUERY, calls, (A, Verdict(1.0, "again the first")), order)
+    assert (found.reason, found.other_reason) == ("why", "again the first")
+    assert found.swapped is (calls[0].systems != QUERY.systems)
+    agreed = combine(QUERY, calls, (A, B), order)
+    assert (agreed.reason, agreed.other_reason) == ("why", "")
+    assert (
+        decide([found, found, agreed], Vote.MAJORITY).other_reason
+        == "again the first / again the first"
+    )
 
 
 def test_an_audit_asks_the_order_drawn_and_of_audited_items_the_other():

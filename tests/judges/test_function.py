@@ -19,19 +19,15 @@ RATING = Call(CALL.item, ("large",), ("four",))
 
 
 @pytest.fixture
-def plugin(tmp_path, monkeypatch):
+def plugin(tmp_path, monkeypatch, own_modules):
     """Writes a module into the working folder and loads `judge` from it."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
 
     def load(source, name="own_judge"):
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
         monkeypatch.delitem(sys.modules, name, raising=False)
         return load_plugin(f"{name}:judge", allowed=True)
 
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield load
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
+    return load
 
 
 def answer(judge, call=CALL):

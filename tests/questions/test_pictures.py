@@ -10,7 +10,7 @@ from support.results import make_result, undecided
 from support.tables import ROWS
 
 import judgeloop
-from judgeloop.core.outcomes import Control, ControlTally, Generated, Tally
+from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
 from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.pictures import board, course_of
@@ -30,6 +30,10 @@ def tally_of(*preferences, items=100):
     return Tally(items, wins, preferences.count(0), silent, preferences=preferences)
 
 
+def pictures(result, kind):
+    return [one for card in board(result).pictures for one in card if isinstance(one, kind)]
+
+
 def card(result, heading):
     (found,) = [one for one in board(result).cards if one.heading.startswith(heading)]
     return dict(found.rows) if isinstance(found, Section) else found
@@ -39,6 +43,17 @@ def test_a_lead_is_followed_from_the_leader_and_abstentions_count_against_it():
     (line,) = course_of(tally_of(-1, -1, 0, None, -1), TieAware(0.1), NAMES)
     assert line.name == "large"
     assert line.points == ((0, 0), (1, 1), (2, 2), (3, 2), (4, 1), (5, 2))
+
+
+def test_a_lead_that_the_votes_contradict_names_the_abstentions_that_count():
+    tally = tally_of(-1, -1, 1, None, None)
+    result = make_result(winner=None, tally=tally, stop=StopReason(StopKind.BUDGET, "no money"))
+    (chart,) = pictures(replace(result, course=course_of(tally, TieAware(0.1), NAMES)), Chart)
+    assert chart.lines[0].name == "\N{MINUS SIGN}1"
+    said = "The votes are 2 to 1; 2 items without a verdict count against large here"
+    assert said in chart.note
+    assert said in chart.said
+    assert chart.across == "items asked about"
 
 
 def test_a_boundary_stands_on_both_sides_where_a_lead_can_reach_it():
@@ -59,14 +74,8 @@ def test_without_the_order_of_the_verdicts_there_is_no_line():
 
 def test_a_decided_comparison_shows_where_it_stopped_and_an_open_one_does_not():
     course = course_of(tally_of(*[-1] * 8), Sequential(0.1, 100, 60), NAMES)
-    (decided,) = [
-        one
-        for one in board(replace(make_result(), course=course)).pictures
-        if isinstance(one, Chart)
-    ]
-    (still,) = [
-        one for one in board(replace(undecided(), course=course)).pictures if isinstance(one, Chart)
-    ]
+    (decided,) = pictures(replace(make_result(), course=course), Chart)
+    (still,) = pictures(replace(undecided(), course=course), Chart)
     assert decided.stop == course[0].points[-1]
     assert still.stop is None
     assert "would decide" in still.note
@@ -74,15 +83,15 @@ def test_a_decided_comparison_shows_where_it_stopped_and_an_open_one_does_not():
 
 def test_the_bar_has_the_votes_and_the_scale_the_gap():
     result = make_result()
-    (bar,) = [one for one in board(result).pictures if isinstance(one, Bar)]
-    (scale,) = [one for one in board(result).pictures if isinstance(one, Scale)]
+    (bar,) = pictures(result, Bar)
+    (scale,) = pictures(result, Scale)
     assert bar.parts == (("large", 8, "won"), ("ties", 1, "tie"), ("small", 1, "lost"))
-    assert (scale.value, scale.interval) == (result.gap, result.gap_interval)
+    (row,) = scale.rows
+    assert (row.value, row.interval) == (result.gap, result.gap_interval)
 
 
 def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
-    shown = board(replace(make_result(), gap_biased=True)).pictures
-    assert not any(isinstance(one, Scale) for one in shown)
+    assert not pictures(replace(make_result(), gap_biased=True), Scale)
 
 
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
@@ -113,10 +122,13 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     result = replace(result, counts=replace(result.counts, generated=(gave,)))
     table = card(result, "The systems")
     assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
-    costs = card(replace(result, spend=replace(result.spend, remembered=0)), "What it cost")
+    spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
+    costs = card(replace(result, spend=spend), "What it cost")
     assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
     assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
+    assert (costs["all 100 outputs"], costs["all of both"]) == ("about $0.50", "about $0.51")
     assert "all 100 judgments" not in card(result, "What it cost"), "some were paid for before"
+    assert "all of both" not in card(result, "What it cost")
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
@@ -133,3 +145,51 @@ def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_pat
     assert 0 < lower.points[-1][1] <= 100 * rows[result.leader].at_least
     (table,) = result.page.tables
     assert {row[0].removesuffix(" (baseline)") for row in table.rows} == set(rows)
+
+
+def selected(tmp_path, rows=ROWS, **settings):
+    return judgeloop.select(
+        rows, judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1", **settings
+    )
+
+
+def drawn(result):
+    return [one for card in result.page.board.pictures for one in card]
+
+
+def test_a_search_draws_its_standings_with_the_named_system_in_colour(tmp_path):
+    result = selected(tmp_path, baseline="chatty")
+    *_, bars = drawn(result)
+    (table,) = result.page.tables
+    assert [row.name for row in bars.rows] == [
+        name.removesuffix(" (baseline)") for name, *_ in table.rows
+    ]
+    assert [row.name for row in bars.rows if row.role == "lead"] == [result.winner]
+    own = {row.system: row for row in result.standings}
+    for row in bars.rows:
+        assert row.interval == (100 * own[row.name].at_least, 100 * own[row.name].at_most)
+
+
+def test_a_leader_that_is_the_baseline_is_a_line_and_no_band(tmp_path):
+    result = selected(tmp_path, baseline="terse")
+    assert result.leader == "terse"
+    chart, *_ = drawn(result)
+    assert chart.band is None
+    assert [{y for _, y in one.points} for one in chart.lines if one.role == "lead"] == [{50.0}]
+    assert "terse against terse" not in chart.note + chart.said
+    low, high = chart.view
+    assert low < 50 < high < 100
+
+
+def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):
+    result = selected(tmp_path, baseline="chatty", min_gap=0.2)
+    chart, behind, _ = drawn(result)
+    assert behind.rows[0].value == result.gap
+    assert behind.bound == (0.2, "asked for")
+    (dashed,), lower = (
+        [one for one in chart.lines if one.role == role and not one.name]
+        for role in ("bound", "lead")
+    )
+    assert [
+        y - x for (_, x), (_, y) in zip(lower[0].points, dashed.points, strict=True)
+    ] == pytest.approx([10.0] * len(dashed.points))

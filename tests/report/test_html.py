@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import replace
 from html import escape, unescape
+from types import SimpleNamespace
 
 import pytest
 from support.results import make_result
@@ -16,6 +17,7 @@ from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
 from judgeloop.report.labels import LONGEST, Shown, Texts
+from judgeloop.report.page import Page, Table
 
 SYSTEMS = ("small", "large")
 EVIL = "</p></details></script><script>alert('x')</script> & \x1b[31m\u202e\u200b"
@@ -36,7 +38,9 @@ def report(shown, answers=TWO, **changes):
 
 
 def items_of(html):
-    inside = html.partition('<div id="items">')[2].partition("</section>\n<section>\n<h2>How")[0]
+    inside = html.partition('<div id="items" class="compare">')[2].partition(
+        '</section>\n<section class="again">'
+    )[0]
     return re.findall(
         r'<(?:details|div) class="item.*?(?=<(?:details|div) class="item|\Z)', inside, re.DOTALL
     )
@@ -45,10 +49,16 @@ def items_of(html):
 def test_a_judged_item_opens_to_show_its_prompt_and_both_outputs():
     html = report(texts_of(reference="four"))
     first, _ = items_of(html)
-    assert re.findall(r'<p class="text[^>]*>(?:<b>.*?</b> )?(.*?)</p>', first, re.DOTALL) == [
+    assert re.findall(r'<p class="text[^>]*>(.*?)</p>', first, re.DOTALL) == [
         *("What is\n2+2?", "four", "4", "5", "because"),
     ]
-    assert re.findall(r"<h3>(\w+)", first) == ["reference", "small", "large"]
+    headings = re.findall(r"<h3>(.*?)</h3>", first)
+    assert headings == [
+        "reference",
+        '<b class="letter">A</b> small',
+        '<b class="letter">B</b> large',
+        'Judge <small>who saw <b class="letter">A</b> small <b class="letter">B</b> large</small>',
+    ]
     assert '<span class="peek" dir="auto">What is 2+2?</span>' in first
     assert "An item opens to show its prompt and outputs." in html
 
@@ -64,15 +74,75 @@ def test_without_texts_it_shows_ids_verdicts_and_reasons():
 @pytest.mark.parametrize(("swapped", "a"), [(False, "small"), (True, "large"), (None, None)])
 def test_it_says_which_system_the_judge_knew_as_a(swapped, a):
     first, *_ = items_of(report(texts_of(), [Verdict(1.0, "A is right", swapped=swapped)]))
-    shown = dict(re.findall(r"<h3>(\w+) <small>shown as (\w)</small>", first))
-    assert shown == ({} if a is None else {a: "A", next(s for s in SYSTEMS if s != a): "B"})
+    shown = dict(re.findall(r'<h3><b class="letter">(\w)</b> (\w+)</h3>', first))
+    b = next(s for s in SYSTEMS if s != a)
+    assert shown == ({} if a is None else {"A": a, "B": b})
+    assert read_by_judge(first) == [
+        ("", "A is right") if a is None else (f"A {a} B {b}", "A is right")
+    ]
 
 
-def test_where_the_order_changed_the_verdict_no_system_is_called_a():
-    first, *_ = items_of(report(texts_of(), [Verdict(0.5, "disagree", flipped=True, both=True)]))
-    assert "shown as" not in first
+def read_by_judge(item):
+    """What stands beside each reason of a judged item, and the reason."""
+    found = re.findall(r"<h3>Judge(.*?)</h3><p[^>]*>(.*?)</p>", item)
+    return [(" ".join(re.sub("<.*?>|who saw", " ", names).split()), said) for names, said in found]
+
+
+def test_where_the_order_changed_the_verdict_each_reason_has_its_own_a():
+    changed = Verdict(0.5, "A it is", flipped=True, both=True, swapped=True, other_reason="A again")
+    first, *_ = items_of(report(texts_of(), [changed]))
+    assert read_by_judge(first) == [("A large B small", "A it is"), ("A small B large", "A again")]
+    assert re.findall("<h3>(small|large)</h3>", first) == ["small", "large"]
     assert "data-flipped" in first
     assert "tie, order changed it" in first
+
+
+def test_an_item_that_is_not_in_the_decision_is_marked_in_words():
+    result = replace(make_result(), texts=None)
+    aside = replace(result.labels[0], in_decision=False)
+    html = replace(result, labels=(aside, *result.labels[1:])).to_html()
+    first, second, *_ = items_of(html)
+    assert "<small>not counted</small>" in first
+    assert "not counted" not in second
+    assert "Items marked “not counted” were judged, but do not count in the decision." in html
+
+
+@pytest.mark.parametrize(
+    ("score", "winner", "said"),
+    [(1.0, "a", "a beat b"), (0.0, "b", "b beat a"), (0.5, None, "a tied with b"), (None, None, "a against b: no verdict")],
+)  # fmt: skip
+def test_of_many_systems_an_item_names_the_pair_that_was_compared(score, winner, said):
+    result = make_result()
+    row = replace(result.labels[0], system="a", against="b", score=score, winner=winner)
+    assert page._verdict(row, SimpleNamespace(job="select")) == said
+
+
+def test_the_first_lines_say_the_risk_asked_for_in_words():
+    html = replace(make_result(guarantee="it holds"), texts=None).to_html()
+    plain = re.search('<p class="plain">(.*?)</p>', html)[1]
+    assert "at most 1 in 10" in plain
+    assert "0.042" not in plain.replace("$0.042", "")
+    assert "Stated risk: 0.042 (guaranteed)" in html.partition("<h2>In figures</h2>")[2]
+
+
+def test_a_warning_stands_below_the_pictures():
+    html = make_result(empty={"large": 3}).to_html()
+    assert (
+        html.index('<div class="grid">')
+        < html.index('<p class="warning">Warning: ')
+        < html.index('<div class="cards">')
+    )
+
+
+def test_words_stand_on_the_left_and_figures_below_each_other():
+    table = Table("", ("pair", "state", "cost"), (("a", "failed", "$1.00"), ("b", "passed", "")))
+    html = page.render_index(
+        Page("Night", (), tables=(table,)), {"a": "a.html"}, {"failed": "lost"}
+    )
+    assert '<th scope="col" class="word">state</th><th scope="col">cost</th>' in html
+    assert '<td class="word" data-name="state"><span class="chip lost">failed</span></td>' in html
+    assert '<td data-name="cost">$1.00</td>' in html
+    assert '<a href="a.html">a</a>' in html
 
 
 def test_every_text_is_plain_text():
@@ -81,7 +151,7 @@ def test_every_text_is_plain_text():
     assert not set("\x1b\u202e\u200b") & set(html)
     shown = escape(EVIL, quote=False).replace("\x1b", "\\x1b")
     shown = shown.replace("\u202e", "\\u202e").replace("\u200b", "\\u200b")
-    assert html.count(f">{shown}</p>") == 4
+    assert html.count(f">{shown}</p>") == 5, "prompt, reference, outputs, reason"
     assert html.count("<details") == html.count("</details>")
 
 

@@ -14,6 +14,7 @@ def test_standings_are_a_tabular_with_the_decision_above_as_a_comment():
     )
 
 
-def test_a_page_without_a_table_gives_its_details_and_no_command_to_latex():
+def test_a_page_without_a_table_gives_its_details_wrapped_and_no_command_to_latex():
     text = render_latex(Page("x", (("judge", r"\input{/etc/passwd}%"),)))
+    assert r"\begin{tabular}{l p{0.75\linewidth}}" in text
     assert r"judge & \textbackslash{}input\{/etc/passwd\}\% \\" in text

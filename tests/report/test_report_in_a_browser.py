@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 from support.browser import CHROMIUM, DESK, DRIVER, PHONE, WANTED, browser, settled
 from support.results import make_result
+from support.tables import ROWS
 
+import judgeloop
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.questions.compare.text import page as text_of
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Section
-from judgeloop.report.pictures import Line
+from judgeloop.report.pictures import Line as Course
+from judgeloop.suite.summary import Line, Summary
 
 pytestmark = [
     pytest.mark.processes,
@@ -39,7 +42,7 @@ def result_of(first="the quick red fox", second="the quick brown fox", items=40)
         Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True))
         for n in range(items)
     )
-    lead = Line("large", "lead", tuple((n, n / 2) for n in range(items)))
+    lead = Course("large", "lead", tuple((n, n / 2) for n in range(items)))
     result = replace(
         make_result(labels=found, groups=(f"g0{first}", f"g1{first}")),
         texts=Texts(pool),
@@ -138,6 +141,16 @@ def test_an_item_that_is_opened_marks_what_differs(shown):
     assert marks == ["red", "brown"]
 
 
+def test_of_texts_that_differ_throughout_no_word_is_marked_and_it_says_so(shown):
+    page = shown(result_of("the quick red fox jumps", "a lazy dog sleeps there all day"))
+    page.run("document.querySelector('.item').open = true")
+    settled()
+    assert page.run("return document.querySelector('.item mark')") is None
+    assert "differ throughout" in page.run(
+        "return document.querySelector('.item .note').textContent"
+    )
+
+
 def test_without_script_everything_is_there_to_read(shown):
     page = shown(result_of(), script=False)
     assert page.run("return document.querySelector('.tools').checkVisibility()") is False
@@ -189,13 +202,55 @@ def axe(tmp_path_factory):
     return script.read_text(encoding="utf-8")
 
 
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+def of_select(folder):
+    """A search that chooses its baseline, so that some items do not count in the decision."""
+    return judgeloop.select(ROWS, judge=shorter, version="1", ledger=folder / "l.sqlite").to_html()
+
+
+def of_estimate(folder):
+    rows = [row | {"reference": "answer"} for row in ROWS["chatty"]]
+    judged = {"judge": "metric:token-f1", "ledger": folder / "l.sqlite", "max_judgments": 20}
+    return judgeloop.estimate(rows, **judged).to_html()
+
+
+def of_night(folder):
+    del folder
+    ends = ((0, "small"), (3, None), (5, "large"))
+    lines = tuple(
+        Line(name=f"pair {code} of-a-long-name", question="compare", exit_code=code, headline="so", winner=who)
+        for code, who in ends
+    )  # fmt: skip
+    return Summary(night="2026-11-24", budget_p=0, lines=lines).to_html(
+        {"pair 0 of-a-long-name": "a"}
+    )
+
+
+PAGES = {
+    "compare": lambda folder: result_of().to_html(),
+    "select": of_select,
+    "estimate": of_estimate,
+    "night": of_night,
+}
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_an_accessibility_checker_finds_nothing_serious(shown, axe, dark, size):
-    page = shown(result_of(), dark=dark, size=size)
-    page.run("document.querySelector('.item').open = true")
+@pytest.mark.parametrize("kind", PAGES)
+def test_an_accessibility_checker_finds_nothing_serious(chromium, tmp_path, axe, kind, dark, size):
+    path = tmp_path / "page.html"
+    path.write_text(PAGES[kind](tmp_path), encoding="utf-8")
+    chromium.look(dark=dark, size=size)
+    chromium.open(path)
+    chromium.run(
+        "for (const one of [...document.querySelectorAll('.item')].slice(0, 2)) one.open = true"
+    )
     settled()
-    page.run(axe)
-    found = page.run_async("axe.run(document).then(r => arguments[0](r.violations))")
+    chromium.run(axe)
+    found = chromium.run_async("axe.run(document).then(r => arguments[0](r.violations))")
     serious = [one for one in found if one["impact"] in {"serious", "critical"}]
     assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == []
+    assert chromium.run("return document.documentElement.scrollWidth") <= size[0]

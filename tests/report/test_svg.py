@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.report.pictures import Bar, Chart, Line, Scale
-from judgeloop.report.svg import WIDTH, Drawing, draw, spread, ticks
+from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
+from judgeloop.report.svg import Drawing, draw, spread, ticks
 
 LEAD = Line("+2", "lead", ((0, 0), (1, 1), (2, 2)))
 BOUND = Line("", "bound", ((1, 2), (2, 2)))
@@ -19,12 +20,15 @@ CHART = Chart(
     "Lead", "It rises to 2.", "judgments", (LEAD, BOUND), above="a", below="b", stop=(2, 2)
 )
 BAR = Bar("Votes", "3 to 1", (("a", 3, "won"), ("none", 0, "tie"), ("b", 1, "lost")))
-SCALE = Scale("Gap", "It is 0.5.", -1, 1, 0.5, (0.25, 0.75), ((0.0, "level"),))
+ROW = Row("large", "+0.50", 0.5, (0.25, 0.75))
+SCALE = Scale("Gap", "It is 0.5.", -1, 1, (ROW,), ((0.0, "level"),))
 
 
 def parts(picture, kind):
     root = ET.fromstring(draw(picture))
-    return [one for one in root.iter() if one.get("class") == kind]
+    return [
+        one for one in root.iter() if set(kind.split()) <= set((one.get("class") or "").split())
+    ]
 
 
 @pytest.mark.parametrize("picture", [CHART, BAR, SCALE])
@@ -35,25 +39,57 @@ def test_a_picture_has_its_words_for_who_does_not_see_it(picture):
 
 
 def test_a_lead_meets_its_boundary_where_the_run_stopped():
-    ends = [re.split("[ML]", one.get("d"))[-1] for one in parts(CHART, "jl-lead")]
+    ends = [re.split("[ML]", one.get("d"))[-1] for one in parts(CHART, "jl-line jl-lead")]
     (bound,) = parts(CHART, "jl-bound")
-    (stop,) = parts(CHART, "jl-stop")
+    (stop,) = parts(CHART, "jl-dot")
     assert ends == [re.split("[ML]", bound.get("d"))[-1]] == [f"{stop.get('cx')} {stop.get('cy')}"]
 
 
 def test_a_bar_shares_its_width_by_the_counts():
-    widths = [float(parts(BAR, f"jl-{side}")[0].get("width")) for side in ("won", "lost")]
-    assert widths == [0.75 * WIDTH, 0.25 * WIDTH]
+    widths = [parts(BAR, f"jl-{side}")[0].get("width") for side in ("won", "lost")]
+    assert widths == ["75.00%", "25.00%"]
     assert not parts(BAR, "jl-tie"), "a count of 0 takes no room"
 
 
 def test_an_interval_lies_around_its_value():
     (span,) = parts(SCALE, "jl-range")
-    begin, width = float(span.get("x")), float(span.get("width"))
-    (value,) = parts(SCALE, "jl-lead")
-    assert float(re.match(r"M([\d.]+)", value.get("d"))[1]) == pytest.approx(
-        begin + width / 2, abs=0.1
+    begin, width = (float(span.get(name).rstrip("%")) for name in ("x", "width"))
+    (value,) = parts(SCALE, "jl-upright")
+    assert float(value.get("x1").rstrip("%")) == pytest.approx(begin + width / 2, abs=0.1)
+
+
+def test_a_name_stands_whole_and_figures_are_left_out_without_room():
+    long = Row("a-name-of-forty-letters-which-some-have-x", "0.25 to 0.75", None, (0.25, 0.75))
+    drawn = draw(replace(SCALE, rows=(ROW, long)))
+    assert long.name in drawn
+    assert ROW.said not in drawn
+    assert ROW.said in draw(SCALE)
+
+
+def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
+    short, other = (
+        Line("early", "first", ((0, 2), (1, 2))),
+        Line("late", "lead", ((0, 0), (2, 1.9))),
     )
+    chart = replace(CHART, lines=(short, other), stop=None)
+    (edge,) = {float(re.search(r"H([\d.]+)", one.get("d"))[1]) for one in parts(chart, "jl-grid")}
+    names = {one.text: float(one.get("x")) for one in parts(chart, "jl-name")}
+    assert set(names) == {"early", "late"}
+    assert all(x > edge for x in names.values())
+    (led,) = parts(chart, "jl-led jl-first")
+    assert led.get("d").startswith(
+        re.search(r"[\d.]+ [\d.]+$", parts(chart, "jl-line jl-first")[0].get("d"))[0], 1
+    )
+
+
+def test_what_is_out_of_view_is_cut_and_the_axis_has_what_is_in_it():
+    chart = replace(
+        CHART, above="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),)
+    )
+    levels = [one.text for one in parts(chart, "jl-soft") if one.text.endswith("%")]
+    assert levels == ["10 %", "12 %", "14 %", "16 %", "18 %", "20 %"]
+    (inner,) = ET.fromstring(draw(chart)).findall("{http://www.w3.org/2000/svg}svg")
+    assert inner.get("viewBox").split()[:2] == [inner.get("x"), inner.get("y")]
 
 
 def test_a_strangers_name_is_no_markup():
@@ -66,6 +102,7 @@ def test_a_strangers_name_is_no_markup():
 def test_a_drawing_stands_alone_with_its_colours():
     drawn = Drawing(CHART)
     assert drawn._repr_svg_() == str(drawn)
+    assert ">Lead</text>" in str(drawn)
     assert "prefers-color-scheme: dark" in str(drawn)
     assert repr(drawn) == "<Drawing: It rises to 2.>"
 

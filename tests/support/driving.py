@@ -7,6 +7,7 @@ from collections import Counter
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
+from judgeloop.engine.oracle import NO_SYSTEMS
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -40,6 +41,7 @@ def run(
     ledger=":memory:",
     interruption=None,
     observe=None,
+    systems=NO_SYSTEMS,
     **session,
 ):
     async def story():
@@ -51,6 +53,7 @@ def run(
                 judge,
                 book,
                 terms or Terms("run", policy=AT_ONCE),
+                systems=systems,
                 interruption=interruption,
                 observe=observe or (lambda progress: None),
             )

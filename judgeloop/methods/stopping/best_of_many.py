@@ -6,7 +6,7 @@ computes the bounds, and the selector decides which systems are still judged.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import Protocol, final
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import StoppingRule
@@ -72,11 +72,6 @@ class Separated:
         del unknown
         return tally.levels is not None
 
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule: it needs no limit."""
-        del limit
-        return self
-
     def interval(self, tally: Standings) -> tuple[float, float] | None:
         """Return bounds for how much better than the leader the best is; None without bounds."""
         if tally.levels is None or tally.leader is None:
@@ -116,20 +111,10 @@ class FixedBudget:
         del tally
         return math.nan
 
-    def is_met(self, tally: Standings) -> bool:
-        """Return False: the rule never stops a run."""
-        del tally
-        return False
-
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
         """Return False: the rule never stops a run."""
         del tally, unknown
         return False
-
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule."""
-        del limit
-        return self
 
     def interval(self, tally: Standings) -> None:
         """Return None: no bounds are computed for win rates."""

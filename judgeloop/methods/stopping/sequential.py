@@ -98,9 +98,14 @@ class Sequential(Rule):
         if tally.leader is None or _drawn(tally) != self._at_threshold.limit:
             return None
         scores = scores_for(tally, tally.leader)
-        decisive, lead = int(np.count_nonzero(scores)), int(scores.sum())
-        barrier = int(self._at_threshold.barriers(scores != 0)[-1, 0])
-        return items_to_decide(tally.items, lead / decisive**0.5, barrier / decisive**0.5)
+        barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
+        # At the last draws there may be no distance at which the walk could still cross.
+        (crossed,) = np.nonzero(barriers <= self._at_threshold.limit)
+        if not len(crossed):
+            return None
+        last = crossed[-1]
+        lead = int(scores.sum()) / decisive[-1] ** 0.5
+        return items_to_decide(tally.items, lead, barriers[last] / decisive[last] ** 0.5)
 
     def boundary(self, tally: Tally, side: int) -> NDArray[np.int64]:
         """As `Rule.boundary`, up to the limit."""
@@ -136,7 +141,7 @@ class Sequential(Rule):
         if not preferences.size:
             return np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
         sums = np.cumsum(preferences, axis=1, dtype=np.int64)
-        barriers = self._spending(thresholds).barriers_of_each(preferences != 0)
+        barriers = self._spending(thresholds).barriers(preferences != 0)
         crossed = np.moveaxis(np.abs(sums)[..., None] >= barriers, 2, 0)
         first = crossed.argmax(axis=2)[..., None]
         side = np.take_along_axis(np.broadcast_to(np.sign(sums), crossed.shape), first, axis=2)

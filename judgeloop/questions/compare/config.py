@@ -5,7 +5,6 @@ The settings that all questions share are in `settings/run_settings.py`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
@@ -246,15 +245,6 @@ class CompareConfig(ContestSettings):
     def output_files(self) -> tuple[Source | str, ...]:
         """Both systems."""
         return self.first, self.second
-
-    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the only pair that can be compared: the two systems."""
-        return [systems]
-
-    def files_read(self) -> list[Path]:
-        """Return every file that the run reads, and its ledger."""
-        history = Path(self.history)
-        return [*super().files_read(), *([history] if history.is_file() else [])]
 
     @property
     def looks_back(self) -> bool:

@@ -8,14 +8,16 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.stopping.rule import Rule, scores_for
+from judgeloop.questions.compare.plain import plain
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_table
 from judgeloop.report.page import Board
-from judgeloop.report.pictures import Bar, Chart, Line, Picture, Scale
+from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
+from judgeloop.report.words import count
 
 FEWEST_LOOKS = 2
+MINUS = "\N{MINUS SIGN}"
 
 
 def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, ...]:
@@ -46,48 +48,59 @@ def _points(
 
 def board(result: Result) -> Board:
     """Return what a page in a browser shows beside the text."""
-    pictures: list[Picture] = [*_lead(result), *_verdicts(result), *_gap(result)]
-    second = visible(result.setup.systems[1])
     return Board(
         "Which of two systems is better?",
-        tuple(pictures),
-        (costs(result), trust(result), *systems(result), *group_table(result.groups, second)),
+        plain(result),
+        (_lead(result), (*_verdicts(result), *_gap(result))),
+        (costs(result), trust(result), *systems(result)),
         once(result),
     )
 
 
-def _lead(result: Result) -> list[Chart]:
+def _lead(result: Result) -> tuple[Chart, ...]:
     """Return the lead by judgment, unless the order of the verdicts is not known."""
     if not result.course:
-        return []
+        return ()
     lead, bounds = result.course[0], result.course[1:]
     first, second = result.setup.systems
     name, other = visible(lead.name), visible(second if lead.name == first else first)
-    judged, last = len(lead.points) - 1, int(lead.points[-1][1])
-    said = f"The lead of {name} over {other} is {last:,} after {judged:,} judgments."
+    asked, last = len(lead.points) - 1, int(lead.points[-1][1])
+    silent = _silent(result, name)
+    said = f"The lead of {name} over {other} is {last:,} after {count(asked, 'item')}.{silent}"
     met = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
     note = ""
     if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
-        said += " There it reaches the boundary."
+        said += " It has reached the boundary."
         note = f"Dashed: the lead that decides, at a risk of {result.setup.risk_threshold:g}. The run stopped where the lead met it."
     elif bounds:
         note = f"Dashed: the lead that would decide, at a risk of {result.setup.risk_threshold:g}."
-    shown = (Line(f"{last:+,}", "lead", lead.points), *bounds)
-    return [
+    shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
+    return (
         Chart(
             f"How the evidence grew: the lead of {name}",
             said,
-            "judgments",
+            "items asked about" if silent else "judgments",
             shown,
-            note=note,
+            note=f"{note}{silent}".strip(),
             above=f"{name} ahead",
             below=f"{other} ahead",
             stop=lead.points[-1] if met else None,
-        )
-    ]
+        ),
+    )
 
 
-def _verdicts(result: Result) -> list[Bar]:
+def _silent(result: Result, name: str) -> str:
+    """Return which items count against the lead of `name` though neither won them; empty without any."""
+    silent, votes = result.counts.abstentions, sorted(result.wins.values(), reverse=True)
+    if not silent:
+        return ""
+    return (
+        f" The votes are {votes[0]:,} to {votes[1]:,}; {count(silent, 'item')} without a verdict "
+        f"{'counts' if silent == 1 else 'count'} against {name} here, as for the risk."
+    )
+
+
+def _verdicts(result: Result) -> tuple[Bar, ...]:
     """Return wins, ties and losses, the leader's first."""
     first, second = result.setup.systems
     own = result.leader or second
@@ -102,13 +115,13 @@ def _verdicts(result: Result) -> list[Bar]:
         (visible(other), lost, "lost"),
         *((("no verdict", silent, "none"),) if silent else ()),
     )
-    return [Bar("What the judge said", said, parts)] if result.judged else []
+    return (Bar("What the judge said", said, parts),) if result.judged else ()
 
 
-def _gap(result: Result) -> list[Scale]:
+def _gap(result: Result) -> tuple[Scale, ...]:
     """Return the gap with its interval, if the judged items stand for others."""
     if result.gap is None or result.gap_biased:
-        return []
+        return ()
     low, high = result.gap_interval or (result.gap, result.gap)
     name = visible(result.leader or result.setup.systems[0])
     said = f"Gap for {name}: {result.gap:.2f}, between {low:.2f} and {high:.2f}"
@@ -116,8 +129,11 @@ def _gap(result: Result) -> list[Scale]:
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is a little too large."
     )
-    return [
-        Scale(
-            "Gap", said, -1, 1, result.gap, result.gap_interval, ((0.0, "level"),), "{:+.2f}", note
-        )
-    ]
+    figures = f"{_signed(result.gap)} ({_signed(low)} to {_signed(high)})"
+    row = Row(name, figures, result.gap, result.gap_interval)
+    marks = ((0.0, "level"), (-1.0, _signed(-1)), (1.0, _signed(1)))
+    return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)
+
+
+def _signed(gap: float) -> str:
+    return f"{gap:+.2f}".replace("-", MINUS)

@@ -12,10 +12,11 @@ from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.pictures import board
+from judgeloop.questions.compare.plain import wrongly
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_section
-from judgeloop.report.page import Page, Section
+from judgeloop.report.groups import group_table
+from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.sentences import (
     DRAWN_WHOLE,
     HEADING_RISK,
@@ -53,21 +54,23 @@ def page(result: Result) -> Page:
     )
 
 
-def _groups(result: Result) -> tuple[Section, ...]:
+def _groups(result: Result) -> tuple[Section | Table, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
-        return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+        return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     risk = result.setup.risk_threshold
+    more = count(result.further, "further judgment")
+    without = "went to open groups; the winner, votes and gap above are without them"
+    further = f"{more} {without}. " if result.recorded is None else ""
     means = (
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
-        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
-        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
-        "the risk of the groups."
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "
+        "risk of the groups. With about as many more items of a group, an answer has an even chance."
     )
     return (
-        *group_section(result.groups, f"By group, for {second}"),
+        *group_table(result.groups, f"By group, for {second}"),
         Section("What the risk of the groups means", (("", means),)),
     )
 
@@ -236,18 +239,6 @@ def _other_way(result: Result) -> str:
     return ""
 
 
-def _wrongly(result: Result) -> tuple[str, str]:
-    """Return what an answer about a gap does, given or given now, and where that is wrong."""
-    first, second = map(visible, result.setup.systems)
-    gap = points(result.options.min_gap or result.options.not_worse or 0.0)
-    if result.options.not_worse is None:
-        loser = second if result.leader == result.setup.systems[0] else first
-        return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
-    if result.winner is not None:
-        return f"failing {second}", "it is not worse"
-    return f"passing {second}", f"it is worse by {gap} or more"
-
-
 def _risk(result: Result) -> str:
     """Return the stated risk and its kind; empty if it says nothing."""
     if result.recorded is not None:
@@ -278,7 +269,7 @@ def _risk_about_gap(result: Result) -> str:
     """Return the stated risk of an answer about a gap, or of giving one now, and what it is of."""
     if result.better and result.options.not_worse is None:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
-    answer, where_wrong = _wrongly(result)
+    answer, where_wrong = wrongly(result)
     if not result.open:
         shown = show_risk(result.risk)
         return f"Stated risk: {shown} (guaranteed), of {answer} where {where_wrong}."

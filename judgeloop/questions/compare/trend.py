@@ -3,6 +3,7 @@
 Reads results, returns figures, a table and a picture. Judges nothing anew and reads no ledger.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,10 +13,11 @@ from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
-from judgeloop.report.pictures import Chart, Line
+from judgeloop.report.pictures import Row, Scale
 from judgeloop.report.words import count
 
 DRIFT_RISK = 0.05
+MOST_SHOWN = 30  # runs in a picture
 FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
@@ -163,8 +165,7 @@ def page_of(trend: Trend) -> Page:
             visible(one.systems[1]),
             one.run,
             f"{one.judged:,}",
-            "" if one.gap is None else f"{one.gap:+.2f}",
-            "" if one.interval is None else "{:+.2f} to {:+.2f}".format(*one.interval),
+            *_figures(one),
             "yes" if one.fresh else "no",
         )
         for one in trend.points
@@ -186,24 +187,43 @@ def _names(trend: Trend) -> list[str]:
     return found
 
 
-def picture(trend: Trend) -> Chart:
-    """Return the gaps with their intervals, in points of a hundred, by the number of the run."""
+def picture(trend: Trend) -> Scale:
+    """Return the gap of each run with its interval, beside its night or date, the oldest first."""
     first, second = _names(trend)
-    known = [(n, one) for n, one in enumerate(trend.points, start=1) if one.gap is not None]
-    gaps = tuple((float(n), 100 * (one.gap or 0.0)) for n, one in known)
-    bounds = [(float(n), *one.interval) for n, one in known if one.interval]
-    lower, upper = (tuple((x, 100 * y[side]) for x, *y in bounds) for side in (0, 1))
-    return Chart(
-        f"The gap of {second} by run",
-        f"The gap of {second} over {first} in {count(len(gaps), 'run')}, the oldest first.",
-        "runs, the oldest first",
-        (
-            Line(f"{gaps[-1][1]:+.0f} %" if gaps else "", "lead", gaps or ((0.0, 0.0),)),
-            *(Line("", "bound", side) for side in (lower, upper) if side),
-        ),
-        note=said(trend),
-        above=f"{second} ahead",
-        below=f"{first} ahead",
-        band=(lower, upper) if bounds else None,
-        unit=" %",
+    known = [one for one in trend.points if one.gap is not None]
+    shown = known[-MOST_SHOWN:]
+    ends = [abs(end) for one in shown for end in (one.gap or 0.0, *(one.interval or ()))]
+    most = math.ceil(10 * max([0.1, *ends])) / 10
+    which = f" The latest {len(shown)} of {len(known)}." if len(shown) < len(known) else ""
+    pale = (
+        " Pale: a run that the test of drift does not count."
+        if not all(one.fresh for one in shown)
+        else ""
     )
+    return Scale(
+        f"The gap of {second} by run",
+        f"The gap of {second} over {first} in {count(len(shown), 'run')}, the oldest first.",
+        -most,
+        most,
+        tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
+        ((0.0, "level"), (-most, f"{first} ahead"), (most, f"{second} ahead")),
+        note=f"{said(trend)}{which}{pale}",
+    )
+
+
+def _row(one: Point, *, many: bool) -> Row:
+    """Return a run; its second system is named where there are many."""
+    gap, interval = _figures(one)
+    name = f"{one.name}, {one.systems[1]}" if many else one.name
+    figures = f"{gap} ({interval})" if interval else gap
+    return Row(visible(name), figures, one.gap, one.interval, "lead" if one.fresh else "other")
+
+
+def _figures(one: Point) -> tuple[str, str]:
+    """Return the gap and its interval as they are shown; empty where they are not known."""
+    gap = "" if one.gap is None else _signed(one.gap)
+    return gap, "" if one.interval is None else " to ".join(map(_signed, one.interval))
+
+
+def _signed(gap: float) -> str:
+    return f"{round(gap, 2) + 0.0:+.2f}"

@@ -3,32 +3,57 @@
 Puts words beside the numbers of an `Estimated`. Decides nothing and draws nothing (`report/svg.py`).
 """
 
+from judgeloop.core.outcomes import StopKind
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report.cards import costs, once, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board
-from judgeloop.report.pictures import Scale
+from judgeloop.report.pictures import Row, Scale
+from judgeloop.report.sentences import DRAWN_WHOLE, plainly
+from judgeloop.report.words import one_in
 
 
 def board(result: Estimated) -> Board:
     """Return what a page in a browser shows beside the text."""
     cards = (costs(result), trust(result))
-    return Board("How good is this system?", tuple(_score(result)), cards, once(result))
+    return Board(
+        "How good is this system?",
+        plainly(result, _wrong(result)),
+        (_score(result),),
+        cards,
+        once(result),
+    )
 
 
-def _score(result: Estimated) -> list[Scale]:
+def _wrong(result: Estimated) -> str:
+    """Return how likely the interval is wrong, in words that need no statistics."""
+    if result.mean is None:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return DRAWN_WHOLE
+    if result.interval is None:
+        return "How far the score may be off is not known."
+    kind = "at most" if result.setup.guarantee else "about"
+    return f"A range like this misses the score of all items {kind} {one_in(result.setup.risk_threshold)} times."
+
+
+def _score(result: Estimated) -> tuple[Scale, ...]:
     """Return the mean with its interval, and the score that is required."""
     if result.mean is None:
-        return []
+        return ()
     name, required = visible(result.setup.systems[0]), result.options.required_score
     said = f"Mean score of {name}: {result.mean:.3f} out of 1"
     note = "The error of this mean is unknown."
     if result.interval is not None:
         low, high = result.interval
         said += f", between {low:.3f} and {high:.3f}"
-        note = f"The interval misses the mean of all items with a probability of at most {result.setup.risk_threshold:g}."
-        note = note if result.setup.guarantee else note.replace("at most", "about")
-    ends = ((0.0, "0"), (1.0, "1"))
-    marks = ends if required is None else ((required, "required"), *ends)
-    title = f"Mean score of {name}"
-    return [Scale(title, said, 0, 1, result.mean, result.interval, marks, "{:.3f}", note)]
+        misses = (
+            f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
+        )
+        note = f"The interval misses the mean of all items with a probability of {misses}."
+    figures = f"{result.mean:.3f}"
+    if result.interval is not None:
+        figures += " ({:.3f} to {:.3f})".format(*result.interval)
+    bound = None if required is None else (required, "required")
+    row = Row(name, figures, result.mean, result.interval)
+    return (Scale("Mean score", said, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),)

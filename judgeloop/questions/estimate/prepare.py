@@ -152,8 +152,7 @@ def _check_settings(config: EstimateConfig) -> None:
             "states are of the prompts; use `represent=lexical` or `represent=minilm`"
         )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
-    chosen = replace(row, takes=row.takes | settled | {"layer"})
-    check_idle_settings(config, [chosen], selectors_of(QUESTION))
+    check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
     if config.history != AUTO and config.proxy != BY_HISTORY:
         raise InputError(
             f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that "

@@ -76,6 +76,20 @@ def epsilons(value: object) -> object:
     return first, second
 
 
+WeakJudges = Annotated[
+    int, Ge(1), run_setting("Number of weak judges (word-sequence models).", SELECTION)
+]
+Epsilon = Annotated[
+    Epsilons | None,
+    Parse(epsilons, EPSILONS),
+    run_setting(
+        "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
+        SELECTION,
+        metavar="E1,E2",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
@@ -107,20 +121,8 @@ class SelectConfig(ContestSettings):
         one_of(SELECTORS),
         run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
     ] = SELECTORS[0]
-    weak_judges: Annotated[
-        int,
-        Ge(1),
-        run_setting("Number of weak judges (word-sequence models).", SELECTION),
-    ] = 10
-    epsilon: Annotated[
-        Epsilons | None,
-        Parse(epsilons, EPSILONS),
-        run_setting(
-            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-            SELECTION,
-            metavar="E1,E2",
-        ),
-    ] = None
+    weak_judges: WeakJudges = 10
+    epsilon: Epsilon = None
     rule: Annotated[
         str,
         one_of(RULES),

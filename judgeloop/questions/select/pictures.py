@@ -1,24 +1,37 @@
-"""The evidence of a search for the best as pictures: the bounds of all systems as they narrow.
+"""The evidence of a search for the best as pictures: bounds as they narrow, and where they end.
 
 `course_of` follows the verdicts once, where a run ends; `board` puts words beside the numbers of a
 `Selected`. Decides nothing and draws nothing (`report/svg.py`).
 """
 
 import math
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
 
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
+from judgeloop.methods.stopping.reasons import points as show_points
+from judgeloop.methods.stopping.reasons import show_gap
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board, Table
-from judgeloop.report.pictures import Chart, Line, Point
-from judgeloop.report.words import count
+from judgeloop.report.pictures import Chart, Line, Point, Role, Row, Scale
+from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, on_items, plainly
+from judgeloop.report.words import count, one_in
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
+RIVALS: tuple[Role, ...] = (
+    "first",
+    "second",
+    "third",
+)  # those longest in question, each in its colour
+UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
+MARGIN = 2.0  # per cent above and below what is shown
+MOST_BARS = 12
+TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
 
 
@@ -48,7 +61,10 @@ def course_of(
             ends[system] = len(lower) + 1 if may or system == leader else ends[system]
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
-    lines = [_line(*one) for one in zip(names, uppers, ends, strict=True)]
+    lines = [
+        Line(name, "other", tuple(points[: end + 1]))
+        for name, points, end in zip(names, uppers, ends, strict=True)
+    ]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
 
@@ -63,57 +79,159 @@ def _looks(labels: Sequence[Label]) -> list[list[Label]]:
     return looks
 
 
-def _line(name: str, points: list[Point], end: int) -> Line:
-    """Return a line up to its end, without a name that would stand on the line of 100 %."""
-    hidden = end < len(points) and points[end][1] == PER_CENT
-    return Line("" if hidden else name, "other", tuple(points[: end + 1]))
-
-
 def board(result: Selected) -> Board:
     """Return what a page in a browser shows beside the text."""
     return Board(
         "Which of many systems is the best?",
-        tuple(_bounds(result)),
+        plainly(
+            result,
+            _wrong(result),
+            f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}",
+            on(result),
+        ),
+        ((*_narrowed(result), *_behind(result)), _intervals(result)),
         (costs(result), trust(result), *systems(result)),
         once(result),
     )
 
 
-def _bounds(result: Selected) -> list[Chart]:
-    """Return the bounds of all systems as they narrow, if there are any."""
+def on(result: Selected) -> str:
+    """Return which items the decision is about: those that did not choose the baseline."""
+    chosen_on = 0 if result.setup.sampled else result.options.chosen_on or 0
+    return on_items(result.about, result.items, chosen_on)
+
+
+def _wrong(result: Selected) -> str:
+    """Return how likely the decision is wrong, in words that need no statistics."""
+    often = one_in(result.setup.risk_threshold)
+    if not result.judged:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return DRAWN_WHOLE
+    if result.setup.guarantee is None:
+        return "How often such a name is wrong is not known."
+    if result.winner is None:
+        return NOT_NAMED.format(often)
+    better = "is better by more than that" if result.gap else "is the best"
+    return f"The chance that this is wrong, and another one {better}, is at most {often}."
+
+
+def _narrowed(result: Selected) -> tuple[Chart, ...]:
+    """Return the bounds of the systems that matter as they narrow, if there are any."""
     if not result.course:
-        return []
+        return ()
     *others, lower, upper = result.course
-    leader = visible(upper.name)
+    own, gap = upper.name == result.options.baseline, result.options.min_gap
+    leader, still = visible(upper.name), max(0, len(result.near_best or ()) - 1)
     low, high = lower.points[-1][1], upper.points[-1][1]
-    still = max(0, len(result.near_best or ()) - 1)
+    where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
     said = (
-        f"The win rate of {leader} is between {low:.0f} and {high:.0f} % at the end. Of "
-        f"{count(len(others), 'other system')}, {still:,} may still be the best."
+        f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, {still:,} "
+        "may still be the best."
     )
-    note = (
-        f"Blue: the win rate of {leader} against {visible(result.options.baseline)} lies in the band. Lines: the "
-        "highest win rate of each other system, until the system is ruled out: by its bound, or beside the "
-        "leader on the same items."
-    )
-    lines = tuple(Line(visible(one.name), one.role, one.points) for one in result.course)
-    return [
+    lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
+    if not own:
+        lines.append(Line("", "lead", lower.points))
+    if gap:
+        lines.append(Line("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
+    return (
         Chart(
-            "How the bounds of all systems narrowed",
+            "How the bounds narrowed",
             said,
             "judgments",
-            lines,
-            note=note,
-            band=(lower.points, upper.points),
+            tuple(lines),
+            note=_reading(leader, visible(result.options.baseline), gap),
+            band=None if own else (lower.points, upper.points),
             unit=" %",
-        )
-    ]
+            view=_view([line for line in lines if line.role != "other"]),
+        ),
+    )
+
+
+def _rivals(others: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines of other systems; those longest in question have a name and a colour."""
+    order = sorted(others, key=lambda line: line.points[-1], reverse=True)
+    for line, role in zip_longest(order, RIVALS[: len(order)]):
+        yield Line(visible(line.name) if role else "", role or "other", line.points)
+
+
+def _reading(leader: str, baseline: str, gap: float | None) -> str:
+    """Return how the lines are to be read."""
+    blue = (
+        f"{leader}, the baseline, which all others are compared with"
+        if leader == baseline
+        else f"the win rate of {leader} against {baseline} lies in the band"
+    )
+    below = (
+        f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}."
+        if gap
+        else "A system is ruled out once its line is below blue, or once it is behind on the same items."
+    )
+    return (
+        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below} A line ends "
+        "where its system is ruled out."
+    )
+
+
+def _view(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the lowest and the highest win rate worth showing: what bounds say once some is judged."""
+    begin = UNSURE * max(line.points[-1][0] for line in lines)
+    ys = [y for line in lines for x, y in (*line.points, (begin, line.points[-1][1])) if x >= begin]
+    return max(0.0, min(ys) - MARGIN), min(PER_CENT, max(ys) + MARGIN)
+
+
+def _intervals(result: Selected) -> tuple[Scale, ...]:
+    """Return the bounds of the systems at the end, the named one first, the others by win rate."""
+    known = [row for row in _in_order(result) if row.at_most is not None]
+    if not known:
+        return ()
+    shown, baseline = known[:MOST_BARS], visible(result.options.baseline)
+    rows = tuple(_interval(row, result) for row in shown)
+    left = len(known) - len(shown)
+    more = f" {count(left, 'more system')} in the table below." if left else ""
+    note = (
+        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
+        f"{result.setup.risk_threshold:g}.{more}"
+    )
+    marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
+    said = "; ".join(f"{row.name}: {row.said}" for row in rows)
+    return (Scale("Where the win rates lie", said, 0, PER_CENT, rows, marks, note=note),)
+
+
+def _interval(row: SystemRow, result: Selected) -> Row:
+    low, high = PER_CENT * (row.at_least or 0.0), PER_CENT * (row.at_most or 0.0)
+    own = row.system == result.options.baseline
+    said = "50 %, the baseline" if own else f"{low:.1f} to {high:.1f} %"
+    role: Role = "lead" if row.system == (result.winner or result.leader) else "other"
+    value = None if row.win_rate is None else PER_CENT * row.win_rate
+    return Row(visible(row.system), said, value, (low, high), role)
+
+
+def _behind(result: Selected) -> tuple[Scale, ...]:
+    """Return by how much the best may be ahead of the system named, if it may be and that is known."""
+    named, gap, asked = result.winner or result.leader, result.gap, result.options.min_gap
+    if named is None or not gap or not result.course:
+        return ()
+    most = math.ceil(TWICE * max(LEAST, gap, asked or 0.0)) / 10
+    row = Row(show_gap(gap), "", gap, (0.0, gap))
+    marks = ((0.0, "0"), (most, show_points(most)))
+    return (
+        Scale(
+            f"Could another be better than {visible(named)}?",
+            f"{visible(named)}: {show_gap(gap)}.",
+            0,
+            most,
+            (row,),
+            marks,
+            (asked, "asked for") if asked else None,
+            "The gap: the share of all items that the other would win from it less the share lost, in points.",
+        ),
+    )
 
 
 def standings(result: Selected) -> Table:
     """Return the standings: the winner, then by win rate, and last what is not judged."""
-    every = sorted(result.standings, key=lambda row: _place(row, result))
-    rows = [_cells(row, result) for row in every]
+    rows = [_cells(row, result) for row in _in_order(result)]
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
@@ -130,10 +248,16 @@ def _heading(result: Selected) -> str:
     return heading
 
 
-def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
-    """Return what a row of the standings is sorted by."""
-    rate = -math.inf if row.win_rate is None else row.win_rate
-    return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
+def _in_order(result: Selected) -> list[SystemRow]:
+    """Return the standings: the winner first, then by win rate."""
+
+    def place(row: SystemRow) -> tuple[bool, float]:
+        rate = -math.inf if row.win_rate is None else row.win_rate
+        return row.system != result.winner, -(
+            TIE if row.system == result.options.baseline else rate
+        )
+
+    return sorted(result.standings, key=place)
 
 
 def _cells(row: SystemRow, result: Selected) -> dict[str, str]:

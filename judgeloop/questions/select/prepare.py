@@ -10,9 +10,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Draws
 from judgeloop.methods.estimators.win_rates import scouted_items
-from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.questions.select.plan import may_stay_open, no_winner
 from judgeloop.report.words import count
@@ -67,9 +67,8 @@ def prepare(
         InputError: a setting or a file is wrong; nothing was spent.
     """
     config = within_ceiling(config, environment)
-    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
-    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
+    check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
     inputs = read_inputs(config, environment, offline=offline)
     pool = inputs.pool
     against = config.against(pool.systems)

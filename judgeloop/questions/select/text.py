@@ -7,7 +7,7 @@ from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
-from judgeloop.questions.select.pictures import board, standings
+from judgeloop.questions.select.pictures import board, on, standings
 from judgeloop.questions.select.result import Selected
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
@@ -20,7 +20,6 @@ from judgeloop.report.sentences import (
     judged_by,
     money,
     notes,
-    on_items,
     promise,
     required_first,
     rows,
@@ -59,7 +58,7 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    among = f"{len(result.setup.systems):,} systems {_on(result)}"
+    among = f"{len(result.setup.systems):,} systems {on(result)}"
     if result.winner is None:
         return f"No winner yet among {among}: {ended(result)}."
     name = visible(result.winner)
@@ -68,14 +67,6 @@ def _decision(result: Selected) -> str:
     if result.gap:
         return f"{name}: {show_gap(result.gap)}, of {among}."
     return f"{name} is the best of {among}{_level_with(result)}."
-
-
-def _on(result: Selected) -> str:
-    """Return which items the decision is about: those that did not choose the baseline."""
-    every = on_items(result.about, result.items)
-    if not result.options.chosen_on or result.setup.sampled:
-        return every
-    return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
 
 
 def _level_with(result: Selected) -> str:

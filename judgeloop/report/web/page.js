@@ -12,6 +12,7 @@ const about = shown.textContent;
 const numbers = new Map(items.map((item, number) => [item, number]));
 const selects = [choice("group", "Group"), choice("system", "System")];
 const AT_ONCE = 200; // items that are shown at a time, so that a search answers at once
+const MOST_MARKED = 0.5; // of the words: with more, marks show nothing
 let most = AT_ONCE;
 let kind = "all";
 let texts = null; // of each item, in lower case
@@ -90,6 +91,14 @@ function mark(item) {
   const words = parts.map((part) => part.filter((_, at) => at % 2 === 0));
   const own = differing(...words);
   if (own === null) return;
+  const all = words[0].length + words[1].length;
+  if (own[0].size + own[1].size > MOST_MARKED * all) {
+    const note = document.createElement("p");
+    note.className = "note";
+    note.textContent = "The two texts differ throughout, so that no words are marked.";
+    both[0].closest(".two").after(note);
+    return;
+  }
   both.forEach((one, side) => {
     one.replaceChildren();
     for (let at = 0; at < parts[side].length; at++) {

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import make_rule
+from support.tallies import tally_of
 
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats import spending as spending_module
+from judgeloop.methods.stats.predictive import items_to_decide
 from judgeloop.methods.stats.spending import Spending, first_crossing
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -45,44 +46,34 @@ def test_without_ties_the_chance_of_crossing_is_exactly_what_is_spent():
     everything = orders(4, 0)
     spending = Spending(8, 8, LEVELS)
     sides = np.array([first_crossing(order, spending) for order in everything])
-    spent = spending._after(np.ones(8, dtype=bool).tobytes()).spent
-    assert (sides != 0).mean(axis=0) == pytest.approx(spent)
+    *_, last = spending._steps(np.ones(8, dtype=bool))
+    assert (sides != 0).mean(axis=0) == pytest.approx(last.spent)
 
 
 @settings(max_examples=40)
 @given(pattern=st.lists(st.booleans(), min_size=1, max_size=30), more=st.integers(0, 40))
 def test_no_more_is_spent_than_the_schedule_allows(pattern, more):
     spending = Spending(len(pattern) + more, len(pattern), LEVELS)
-    for drawn in range(1, len(pattern) + 1):
-        step = spending._after(np.array(pattern[:drawn]).tobytes())
+    for drawn, step in enumerate(spending._steps(np.array(pattern)), 1):
         assert (step.spent <= LEVELS * np.sqrt(drawn / len(pattern)) + 1e-12).all()
         assert step.spent + step.alive.sum(axis=1) == pytest.approx(np.ones(len(LEVELS)))
 
 
 def test_a_boundary_is_the_same_whether_it_is_worked_out_at_once_or_draw_by_draw():
     pattern = np.random.default_rng(0).random(60) < 0.6
-    at_once, by_draw = Spending(300, 60, LEVELS), Spending(300, 60, LEVELS)
+    spending = Spending(300, 60, LEVELS)
+    at_once = spending.barriers(pattern).tolist()
     for drawn in range(1, 61):
-        by_draw.barriers(pattern[:drawn])
-    assert by_draw.barriers(pattern).tolist() == at_once.barriers(pattern).tolist()
+        assert spending.barriers(pattern[:drawn]).tolist() == at_once[:drawn]
 
 
 def test_a_high_limit_needs_no_more_room_than_a_walk_strays():
     spending = Spending(10**6, 10_000, np.array([0.2]))
-    step = spending._after(np.ones(400, dtype=bool).tobytes())
+    step = spending.start()
+    for drawn in range(400):
+        step = spending.after(step, drawn, decisive=True)
     assert step.alive.shape[1] < 1000
     assert step.spent + step.alive.sum(axis=1) == pytest.approx(1)
-
-
-def test_a_long_run_remembers_little_and_works_out_the_rest_again(monkeypatch):
-    pattern = np.random.default_rng(1).random(120) < 0.5
-    plenty = Spending(400, 120, LEVELS)
-    expected = {drawn: plenty.barriers(pattern[:drawn]).tolist() for drawn in (60, 119, 120)}
-    monkeypatch.setattr(spending_module, "MOST_REMEMBERED", 20_000)
-    scarce = Spending(400, 120, LEVELS)
-    for drawn in (120, 60, 119, 120):
-        assert scarce.barriers(pattern[:drawn]).tolist() == expected[drawn]
-    assert len(scarce._steps) < 20 < len(plenty._steps)
 
 
 def test_a_lead_that_no_balanced_population_can_give_is_certain():
@@ -141,6 +132,22 @@ def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
     assert rule.risk(growing) > 0.1
     assert rule.risk(growing) == pytest.approx(rule.risk(known))
     assert rule.items_to_decide(growing) == rule.items_to_decide(known)
+
+
+@pytest.mark.parametrize("ties", [0, 0.3, 0.7])
+@pytest.mark.parametrize("items", [25, 26, 27, 51, 100, 333, 805])
+def test_a_run_that_no_lead_could_end_any_more_foretells_by_the_last_that_could(items, ties):
+    """At a lead of one deviation, a boundary of c deviations takes c² - 1 times the items more."""
+    decisive = round((1 - ties) * items)
+    first = round((decisive + decisive**0.5) / 2)
+    verdicts = [1] * first + [-1] * (decisive - first) + [0] * (items - decisive)
+    np.random.default_rng(0).shuffle(verdicts)
+    even = Sequential(0.1, UNLIMITED, items).items_to_decide(tally_of(verdicts, items)).even
+    lead = (2 * first - decisive) / decisive**0.5
+    boundary = lead * (1 + even / items) ** 0.5
+    assert 1.5 < boundary < 2.4
+    if decisive > 10:
+        assert 0.5 < even / items_to_decide(items, lead, 2.0).even < 2
 
 
 def follow(tally, preference):

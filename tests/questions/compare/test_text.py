@@ -11,6 +11,7 @@ from support.results import SPEND, make_result, undecided
 from judgeloop.core.outcomes import (
     Control,
     ControlTally,
+    Generated,
     Population,
     Spend,
     StopKind,
@@ -21,7 +22,7 @@ from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import render, render_short
-from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP
+from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP, generating
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
@@ -67,6 +68,13 @@ def codes(notes):
             ),
         ),
         (
+            undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
+            (
+                "No winner yet between small and large on these 100 items: nothing answers: is the server "
+                "running."
+            ),
+        ),
+        (
             make_result(required_winner="small"),
             "FAILED: small was required, and large is better than small on these 100 items.",
         ),
@@ -89,6 +97,23 @@ def codes(notes):
 )
 def test_the_headline_is_the_decision_and_says_what_it_is_about(result, decision):
     assert result.page.headline == decision
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"lost": 1}, "(1 lost for that; without these items, its rivals have 1 win fewer)"),
+        ({"spared": 2}, "(left out; were they lost, its rivals would have 2 wins more)"),
+    ],
+)
+def test_what_failures_of_a_system_would_change_is_said(ends, said):
+    gave = Generated(
+        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=2, cut=0, empty=0, models=(), usd=0.0,
+        usd_of_all=None, output_tokens=0, seconds_median=None, seconds_p95=None, **ends,
+    )  # fmt: skip
+    result = make_result()
+    ((_, row),) = generating(replace(result, counts=replace(result.counts, generated=(gave,))))
+    assert row == f"large: 4 outputs now for $0.00; 2 without an output {said}"
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,19 @@
-"""How to do it again: what was typed stands in the report, and no secret does."""
+"""How to do it again: what was typed or called stands in the report, with its date, and no secret does."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
+from csv import DictReader
 from pathlib import Path
 
 import pytest
 from support.commandline import judgeloop
 
-from judgeloop.cli.typed import masked
+from judgeloop import compare
 from judgeloop.questions.question import QUESTIONS
+from judgeloop.run.again import masked
 from judgeloop.settings.setting import declared, key
 
 KEY = "planted-Key0123456789-abcdefgh"
@@ -86,3 +89,49 @@ def test_the_settings_file_says_whose_texts_a_report_shows(incidents, which, som
     opened = html.count('<details class="item')
     assert opened == {"all": 43, "lost": lost, "none": 0}[which]
     assert 0 < lost < won
+
+
+@pytest.mark.parametrize("which", ["lost", "none"])
+def test_a_report_of_a_past_run_shows_no_more_texts_than_the_environment_allows(
+    incidents, monkeypatch, which
+):
+    judgeloop(*pair(incidents), "-o", "all.html")
+    assert '<p class="text output"' in Path("all.html").read_text()
+    monkeypatch.setenv("JUDGELOOP_REPORT_TEXTS", which)
+    judgeloop("runs", "show", "-o", "now.html", "-o", "now.csv")
+    html, csv = Path("now.html").read_text(), Path("now.csv").read_text()
+    assert html.count('<details class="item') == (
+        html.count('chip lost">') if which == "lost" else 0
+    )
+    prompts = [row["prompt"] for row in DictReader(csv.splitlines())]
+    assert len(list(filter(None, prompts))) == html.count('<details class="item')
+    reasons = [row["reason"] for row in DictReader(csv.splitlines())]
+    assert len(list(filter(None, reasons))) == html.count('<details class="item')
+
+
+def test_a_report_of_a_past_run_has_the_settings_and_the_date_of_that_run(incidents, monkeypatch):
+    monkeypatch.setenv("JUDGELOOP_REPORT_TEXTS", "none")
+    judgeloop(*pair(incidents), "-o", "then.html")
+    monkeypatch.delenv("JUDGELOOP_REPORT_TEXTS")
+    monkeypatch.setattr(
+        "judgeloop.run.again.datetime", None
+    )  # there is no time but that of the run
+    judgeloop("runs", "show", "-o", "later.html")
+    assert Path("later.html").read_text() == Path("then.html").read_text()
+    assert re.search(
+        r"better\? · \d\d \w+ \d{4}, \d\d:\d\d UTC</p>", Path("later.html").read_text()
+    )
+
+
+def test_a_call_in_python_says_how_it_is_made_again_and_its_files_with_hashes(incidents):
+    first, second = incidents / "lead.jsonl", str(incidents / "central.jsonl")
+    judged = {"items": incidents / "items.jsonl", "judge": "metric:rouge2", "max_judgments": 5}
+    result = compare(first, second, **judged, environment={"MY_KEY": "lead.jsonl"}, progress=print)
+    rows = dict(result.page.board.again.rows)
+    items = str(judged["items"])
+    assert rows["command"] == (
+        f"judgeloop.compare('{first}', '{second}', items='{items}', judge='metric:rouge2', max_judgments=5)"
+    ).replace("lead.jsonl", "[masked key]")
+    assert rows[items] == f"sha256 {hashlib.sha256(judged['items'].read_bytes()).hexdigest()}"
+    judgeloop("runs", "show", "-o", "again.html")
+    assert "judgeloop.compare(" in Path("again.html").read_text()

@@ -1,0 +1,75 @@
+"""Takes the screenshots of reports that stand in the pages, as docs/pictures/*.png.
+
+    python docs/make_screens.py
+
+Needs Debian's `chromium` and `chromium-driver`, and ImageMagick's `convert`, which makes the files small. It runs
+the example in `examples/incidents`; nothing is paid. Look at the pictures before you commit them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.browser import Browser, browser, settled  # noqa: E402 - the tests are no package
+
+EXAMPLE = ROOT / "examples" / "incidents"
+JUDGED = ("--items", "items.jsonl", "--judge", "metric:rouge2")
+RATED = (
+    "--items",
+    "items.jsonl",
+    "--judge",
+    "python:examples.judges.content:passes",
+    "--allow-plugins",
+)
+SYSTEMS = sorted(str(path.relative_to(EXAMPLE)) for path in (EXAMPLE / "systems").glob("*.jsonl"))
+# The name of a picture; the command whose page it shows; the size of the window.
+SCREENS = {
+    "report": (("compare", "lead.jsonl", "central.jsonl", *JUDGED), (1160, 880)),
+    "select": (("select", *SYSTEMS, *JUDGED), (1160, 940)),
+    "estimate": (("estimate", "central.jsonl", *RATED, "--max-judgments", "60"), (1160, 540)),
+    "night": (("suite", "nightly.toml", "--night", "2026-11-24"), (1160, 420)),
+}
+PHONE = (390, 844)
+OPEN = "const one = document.querySelector('.item[data-kind=lost]'); one.open = true; one.scrollIntoView();"
+COLOURS = "64"
+
+
+def main() -> None:
+    """Make the pages, look at them, and write the pictures."""
+    with tempfile.TemporaryDirectory() as folder, browser() as one:
+        for name, (command, size) in SCREENS.items():
+            page = Path(folder, f"{name}.html")
+            _run(*command, "--ledger", str(Path(folder, "ledger.sqlite")), "-o", str(page))
+            _take(one, page, name, size)
+        _take(one, Path(folder, "report.html"), "report-phone", PHONE, OPEN)
+
+
+def _run(*command: str) -> None:
+    """Run a command on the example; the pairs of a night may fail their gate."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "judgeloop", *command, "--quiet"]
+    subprocess.run(words, cwd=EXAMPLE, env=environment, check=False, stdout=subprocess.DEVNULL)
+
+
+def _take(one: Browser, page: Path, name: str, size: tuple[int, int], script: str = "") -> None:
+    file = ROOT / "docs" / "pictures" / f"{name}.png"
+    one.look(size=size)
+    one.open(page)
+    one.run(f"document.documentElement.style.scrollbarWidth = 'none'; {script}")
+    settled()
+    one.picture(file)
+    convert = shutil.which("convert") or "convert"
+    subprocess.run([convert, file, "+dither", "-colors", COLOURS, f"png8:{file}"], check=True)
+    print(file.relative_to(ROOT), file.stat().st_size)
+
+
+if __name__ == "__main__":
+    main()

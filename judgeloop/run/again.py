@@ -1,0 +1,89 @@
+"""How to do a run again: what was typed or called, which files were read, and when. Secrets are masked.
+
+Reads the environment and the files of a run. Writes nothing.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from judgeloop.providers.redaction import MASK, redact
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Section
+from judgeloop.report.run_result import RunResult
+from judgeloop.run.prepared import Prepared
+
+R = TypeVar("R", bound=RunResult)
+
+# A variable with such a name may hold a secret, as may the user and the query of an address.
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
+# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures.
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
+    r"|(?<![\w/.])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
+)
+BLOCK = 1 << 20
+
+
+def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
+    """Return a result whose page has the `call`, masked, the files with hashes, and the date."""
+    board, config = result.page.board, ready.config
+    files = [path for path in config.files_read() if path != config.ledger and path.is_file()]
+    read = tuple((visible(str(path)), f"sha256 {_digest(path)}") for path in files)
+    known = board.again.rows if board.again else ()
+    again = Section("How to do it again", (("command", visible(call)), *known, *read))
+    board = replace(board, again=again, written=_date(result.counts.decided_at))
+    return replace(result, page=replace(result.page, board=board))
+
+
+def _date(decided_at: str) -> str:
+    """Return when a result was decided, by default now, in words that every reader takes alike."""
+    when = datetime.fromisoformat(decided_at) if decided_at else datetime.now(UTC)
+    return when.strftime("%d %B %Y, %H:%M UTC")
+
+
+def called(function: str, places: Iterable[object], names: Mapping[str, object]) -> str:
+    """Return a call in Python as it was written; what has no short form is `…`.
+
+    >>> called("judgeloop.compare", ["a.jsonl", [{"id": 1}]], {"judge": print, "risk": 0.05})
+    "judgeloop.compare('a.jsonl', …, judge=print, risk=0.05)"
+    """
+    named = (f"{name}={_written(value)}" for name, value in names.items())
+    return f"{function}({', '.join([*map(_written, places), *named])})"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Path):
+        return repr(str(value))
+    if isinstance(value, tuple | list) and all(
+        isinstance(one, str | Path | float | int) for one in value
+    ):
+        return f"[{', '.join(map(_written, value))}]"
+    if value is None or isinstance(value, str | float | int):
+        return repr(value)
+    return getattr(value, "__name__", "…") if callable(value) else "…"
+
+
+def masked(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text without the values of secret variables, parts of addresses, and likely keys.
+
+    >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
+    '--judge-base-url https://[masked key]@host/v1?[masked key]'
+    """
+    for name, value in environment.items():
+        if value and _SECRET.search(name):
+            text = redact(text, value)
+    return _KEY_LIKE.sub(MASK, _IN_ADDRESS.sub(MASK, text))
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found.update(block)
+    return found.hexdigest()
