@@ -7,11 +7,11 @@ join. This module reads no files (see `formats/rows.py`).
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
@@ -305,17 +305,37 @@ def _left_out(
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
     counts = [f"{len(everywhere):,} matched"]
-    for name, found in zip(names, answers, strict=True):
-        alone = sorted(set(found) - everywhere)
-        counts.append(f"{len(alone):,} only in {name}{_examples(catalogue, alone)}")
+    counts += _apart(catalogue, dict(zip(names, map(set, answers), strict=True)), everywhere)
     nowhere = sorted(set(catalogue.entries) - anywhere)
     if nowhere:
         counts.append(f"{len(nowhere):,} only in the items file{_examples(catalogue, nowhere)}")
-    counts.extend(
+    strange = [
         f"{len(names):,} rows of {path} that are not in the items file"
         for path, names in catalogue.strangers.items()
+    ]
+    return ", ".join([*counts, *_first(strange), *_first(failed)])
+
+
+def _first(counts: list[str]) -> list[str]:
+    """Return the counts of the first files, and of how many more there are some."""
+    more = len(counts) - MOST_NAMED
+    return counts[:MOST_NAMED] + ([f"and likewise in {more:,} more"] if more > 0 else [])
+
+
+def _apart(catalogue: _Catalogue, found: Mapping[str, set[int]], everywhere: set[int]) -> list[str]:
+    """Return what each file has alone; of many files what those lack that lack most."""
+    if len(found) <= MOST_NAMED:
+        alone = {name: sorted(keys - everywhere) for name, keys in found.items()}
+        return [
+            f"{len(keys):,} only in {name}{_examples(catalogue, keys)}"
+            for name, keys in alone.items()
+        ]
+    anywhere = set.union(*found.values())
+    lack = {name: sorted(anywhere - keys) for name, keys in found.items() if anywhere - keys}
+    most = sorted(lack, key=lambda name: -len(lack[name]))
+    return _first(
+        [f"{len(lack[name]):,} not in {name}{_examples(catalogue, lack[name])}" for name in most]
     )
-    return ", ".join([*counts, *failed])
 
 
 def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:

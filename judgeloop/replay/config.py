@@ -20,7 +20,7 @@ from judgeloop.questions.estimate.config import (
     Confidence,
     ConfidenceBy,
 )
-from judgeloop.questions.select.config import Epsilon, WeakJudges
+from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
@@ -278,6 +278,7 @@ class ReplaySelectConfig(ReplaySettings):
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
+    min_gap: MinGap = None
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 

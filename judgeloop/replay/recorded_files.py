@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError, some
 from judgeloop.core.records import Item
 from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
@@ -20,7 +20,6 @@ from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.replay.config import ReplaySettings
 
-SHOWN = 3  # systems named in a message
 Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
 
 
@@ -52,7 +51,7 @@ class Recorded:
         """
         kept = [at for at, texts in enumerate(zip(*self.outputs, strict=True)) if None not in texts]
         if not kept:
-            raise InputError(f"no item has an output of all of {_some(self.systems)}")
+            raise InputError(f"no item has an output of all of {some(sorted(self.systems))}")
         return replace(
             self,
             items=tuple(self.items[at] for at in kept),
@@ -97,14 +96,14 @@ def read_recorded(
         both = [name for name in systems if name in given]
         if len(both) < config.FEWEST <= len(systems):
             raise InputError(
-                f"`vectors`: {vectors} names {_some(given)}, and the verdicts {_some(systems)}; the "
+                f"`vectors`: {vectors} names {some(sorted(given))}, and the verdicts {some(sorted(systems)) or 'none'}; the "
                 f"vectors of {config.FEWEST} systems with verdicts are needed"
             )
         systems = both
     if len(systems) < config.FEWEST:
         raise InputError(
             f"{config.verdicts}: expected scores of at least {config.FEWEST} of the systems, found "
-            f"{_some(systems)}"
+            f"{some(sorted(systems)) or 'none'}"
         )
     if outputs:
         known, texts = read_texts(config.outputs, config.items, systems)
@@ -206,9 +205,3 @@ def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
             f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}",
         )
     return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))
-
-
-def _some(names: Collection[str]) -> str:
-    """Return the first names, and the number of the others."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (", ".join(sorted(names)[:SHOWN]) or "none") + more

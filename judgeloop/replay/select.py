@@ -50,7 +50,8 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
     """Return all rows of one realisation; they do not depend on the other realisations.
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
-    over the whole pool; None if the run named no winner. `calls` and `queries` are their numbers at
+    over the whole pool; None if the run named no winner; and `too_far` whether that is more than the gap
+    of the settings allows. `calls` and `queries` are their numbers at
     the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
     rng = np.random.default_rng([config.seed, realisation])
@@ -65,11 +66,13 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
     for name in config.selectors:
         draws = np.random.default_rng([config.seed, realisation, 1])  # the same for all selectors
         outcome = replay(_session(field, items, name, config, draws), oracle)
+        lost = None if outcome.winner is None else float(gaps[outcome.winner])
         rows.append(
             {
                 "realisation": realisation,
                 "selector": name,
-                "winner_gap": None if outcome.winner is None else float(gaps[outcome.winner]),
+                "winner_gap": lost,
+                "too_far": lost is not None and 2 * lost > (config.min_gap or 0.0) + ROUNDING,
                 "calls": outcome.asked,
                 "queries": outcome.estimate.tally.queries,
                 "level_since": None if outcome.belief is None else outcome.belief.level_since,
@@ -88,9 +91,9 @@ def _session(
 ) -> Session[Standings]:
     systems = len(field.systems)
     row, most = selector_row(QUESTION, name), systems * len(items)
-    dropping = Need.RISK in row.needs
+    dropping, gap = Need.RISK in row.needs, config.min_gap or 0.0
     rule: StoppingRule[Standings] = next(
-        rule.make(Ingredients(config.risk, len(items), most))
+        rule.make(Ingredients(config.risk, len(items), most, gap=gap))
         for rule in rules_of(QUESTION)
         if rule.guaranteed is dropping
     )
@@ -100,11 +103,12 @@ def _session(
         config.risk if dropping else None,
         None if field.opinions is None else field.opinions[:, items],
         config.epsilon,
+        gap=gap,
     )
     return Session(
         items=len(items),
         selector=row.make(given),
-        estimator=WinRates(systems, field.baseline, config.risk if dropping else None),
+        estimator=WinRates(systems, field.baseline, config.risk if dropping else None, gap=gap),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
@@ -122,8 +126,8 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
-    query; with bounds, the systems with the most hope. There is a step wherever the share or the gap
-    changes.
+    query; with bounds, the systems with the most hope, and the winner at the end. There is a step wherever
+    the share or the gap changes.
     """
     tally = outcome.estimate.tally
     asked, points = _along(outcome, len(gaps))
@@ -139,6 +143,8 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
         )
     hopes[:, tally.baseline] = TIE
     leading = hopes == hopes.max(axis=1, keepdims=True)
+    if tally.levels is not None and outcome.winner is not None:
+        leading[-1] = np.arange(len(gaps)) == outcome.winner
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
     calls, queries = asked.sum(axis=1), asked.max(axis=1)

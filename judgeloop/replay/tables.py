@@ -149,7 +149,7 @@ def races(rows: Sequence[Row]) -> list[Row]:
     group = [row for row in rows if row["selector"] == "race"]
     if not group:
         return []
-    wrong = [row["winner_gap"] is not None and row["winner_gap"] > ROUNDING for row in group]
+    wrong = [row["too_far"] for row in group]
     calls = np.array([row["calls"] for row in group])
     return [
         {

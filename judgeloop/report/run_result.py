@@ -77,7 +77,7 @@ class RunResult(Part):
     - `job`: the question: compare, select or estimate
     - `headline`: the decision in words
     - `winner`: null if undecided
-    - `leader`: the system that would be named now; null if several are level
+    - `leader`: the system that would be named now; null if several are level, or nothing is proved
     - `risk`: the stated risk of naming the leader; null if no risk is stated
     - `stop_reason`: why the run stopped, as a name
     - `stop_sentence`: why the run stopped, in words

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
+from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
 from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
@@ -389,6 +389,6 @@ def check_winner(config: RunSettings, pool: Pool) -> None:
     required = required_winner(config, pool.systems)
     if required is not None and required not in pool.systems:
         raise InputError(
-            f"`require_winner`: expected one of {', '.join(pool.systems)}, found {required!r}"
+            f"`require_winner`: expected one of {some(pool.systems)}, found {required!r}"
             f"{did_you_mean(stem(Path(required)), pool.systems)}"
         )

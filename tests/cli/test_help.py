@@ -101,10 +101,10 @@ def test_reading_no_settings_has_its_own_spelling():
 def test_the_name_of_a_file_in_place_of_a_systems_leads_to_it(pair, incidents):
     _, *two = pair
     third = incidents / "systems" / "longest.jsonl"
-    named = [*two, "--names", "lead,central,longest", "--baseline", "lead.jsonl"]
+    named = [*two, "--names", "lead,central,longest", "--baseline", "lea.jsonl"]
     done = judgeloop("select", third, *named)
     assert done.exit_code == 2
-    assert "found 'lead.jsonl' (did you mean lead?)" in done.stderr
+    assert "found 'lea.jsonl' (did you mean lead?)" in done.stderr
     required = ["--names", "lead,central", "--require-winner", Path("folder") / "central.jsonl"]
     done = judgeloop(*pair, *required)
     assert done.exit_code == 2

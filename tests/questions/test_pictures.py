@@ -139,12 +139,9 @@ def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_pat
     rows = {row.system: row for row in result.standings}
     assert upper.name == result.leader
     for line in (*others, upper):
-        assert line.points[-1][1] >= 100 * rows[line.name].at_most - 1e-9, (
-            "it ends where it is ruled out"
-        )
+        # The race divides its risk over the bounds, so that they are wider than those shown alone.
+        assert line.points[-1][1] >= 100 * rows[line.name].at_most - 1e-9
         assert (np.diff([y for _, y in line.points]) <= 1e-9).all()
-    # The race divides its risk over the bounds, so that the leader's is below the one shown by itself.
-    assert upper.points[-1][1] == pytest.approx(100 * rows[result.leader].at_most)
     assert 0 < lower.points[-1][1] <= 100 * rows[result.leader].at_least
     (table,) = result.page.tables
     assert {row[0].removesuffix(" (baseline)") for row in table.rows} == set(rows)

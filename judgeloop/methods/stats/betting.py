@@ -49,17 +49,23 @@ def risk_of(most: float) -> float:
 
 
 def risk_by_bets(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
 ) -> float:
     """Compute the risk, by betting, of the claim that the mean of all `items` is above `mean`.
 
     `scores` are in the order drawn, shape (draws,).
     """
-    return risk_of(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 1.0
+    return risk_of(log_wealth_path(scores, items, mean, stakes)[-1]) if len(scores) else 1.0
 
 
 def log_wealth_path(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
 ) -> NDArray[np.float64]:
     """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
@@ -87,7 +93,7 @@ def log_wealth_path(
     )
     paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
     top = paths.max(axis=1)
-    mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
+    mixed = top + np.log(np.exp(paths - top[:, None]) @ stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
@@ -125,7 +131,12 @@ class Bettor:
         return risk_of(math.inf if self.sure or certain else self.peak)
 
 
-def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
+def bound(
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    risk: float,
+    stakes: NDArray[np.float64] = STAKES,
+) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 
     The probability that the bound is ever wrong, at any of the looks at the scores, is at most
@@ -135,7 +146,7 @@ def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: floa
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if risk_by_bets(scores, items, middle) <= risk:
+        if risk_by_bets(scores, items, middle, stakes) <= risk:
             low = middle
         else:
             high = middle

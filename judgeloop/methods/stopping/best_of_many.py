@@ -27,7 +27,7 @@ class BestRule(StoppingRule[Standings], Protocol):
 @final
 @dataclass(frozen=True)
 class Separated:
-    """Names the leader once no other system can be more than `gap` better.
+    """Names a system once no other can be more than `gap` better: the one with the least gap.
 
     `gap` is a share won less a share lost. The proof is that of `Levels` in `methods/stats/levels.py`.
     """
@@ -64,7 +64,7 @@ class Separated:
         return 0.0 if bool((levels.judged >= levels.items).all()) else self.threshold
 
     def is_met(self, tally: Standings) -> bool:
-        """Whether no other system can be more than `gap` better than the leader."""
+        """Whether a system is known than which no other can be more than `gap` better."""
         return tally.levels is not None and tally.levels.within(self.gap)
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
@@ -76,7 +76,7 @@ class Separated:
         """Return bounds for how much better than the leader the best is; None without bounds."""
         if tally.levels is None or tally.leader is None:
             return None
-        return 0.0, tally.levels.gap
+        return 0.0, tally.levels.gap_of(tally.leader)
 
     def reason_to_stop(self, tally: Standings) -> StopReason | None:
         """Return that no system can be much better than the leader; None if one can."""

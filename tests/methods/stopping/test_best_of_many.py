@@ -31,7 +31,7 @@ def test_it_is_met_once_no_other_system_can_be_better():
     assert met == sorted(met)
     assert met[-1]
     assert not met[0]
-    assert [one.levels.gap <= 1e-6 for one in standings] == met
+    assert [one.levels.gap_of(1) <= 1e-6 for one in standings] == met
 
 
 def test_within_the_gap_a_leader_is_named_that_may_not_be_the_best():
