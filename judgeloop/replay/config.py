@@ -21,6 +21,7 @@ from judgeloop.questions.estimate.config import (
     ConfidenceBy,
 )
 from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
+from judgeloop.replay.cluster import scheduler
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
@@ -116,6 +117,17 @@ class ReplaySettings(Configuration):
     jobs: Annotated[
         int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
     ] = -1
+    engine: Annotated[
+        str | None,
+        Parse(scheduler),
+        Setting(
+            "Dask cluster on whose workers to run, in place of `jobs` processes here.",
+            OUTPUT,
+            Part.PACE,
+            Caller,
+            metavar="dask://HOST:PORT",
+        ),
+    ] = None
     resume: Annotated[
         bool,
         Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
@@ -128,7 +140,7 @@ class ReplaySettings(Configuration):
 
     FEWEST: ClassVar[int] = 2  # systems
     # Settings that may differ when a replay is resumed: they do not change finished rows.
-    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
+    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "engine", "resume", "cache_dir"})
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""

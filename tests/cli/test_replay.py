@@ -177,7 +177,7 @@ def vectors(tmp_path):
 @pytest.mark.parametrize(
     ("names", "shape", "said"),
     [
-        (["other"], (1, ITEMS, 2), "vectors.npz names other, and the verdicts s0, s1, s2 and 1 more"),
+        (["other"], (1, ITEMS, 2), "vectors.npz names other, and the verdicts s0, s1, s2, s3"),
         (["s0", "s1"], (2, ITEMS + 1, 3), f"expected embeddings of the shape (2, {ITEMS}, …)"),
     ],
 )  # fmt: skip

@@ -191,7 +191,7 @@ PLANTED = [
     Planted(
         "the budget of the ledger is forgotten",
         BUDGETS,
-        "left_p = max(0, row.limit_p - _drawn_p(connection, row, since))",
+        "left_p = max(0, row.limit_p - _drawn_p(connection, row))",
         "left_p = 10**18",
     ),
     Planted(
@@ -215,7 +215,7 @@ PLANTED = [
     Planted(
         "a run's charge is not corrected",
         BOOKING,
-        "    charges.charge(connection, row, cost_p - row.charged_p)",
+        "    charges.charge(connection, row, charged_p - row.charged_p)",
         "    pass",
     ),
     Planted(
@@ -240,11 +240,11 @@ PLANTED = [
     Planted(
         "results are told before they are on disk",
         SQLITE,
-        '        connection.execute("COMMIT")',
+        '        connection.execute("COMMIT")\n    except BaseException as error:',
         "        for tell in results:\n"
         "            tell()\n"
         "        results.clear()\n"
-        '        connection.execute("COMMIT")',
+        '        connection.execute("COMMIT")\n    except BaseException as error:',
     ),
     Planted(
         "a failed write is told as a success",
