@@ -26,10 +26,10 @@ import httpx
 import numpy as np
 import openai
 
+from judgeloop.core.choices import Order
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Call, Item
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.chat_model import ChatJudge, form_of

@@ -22,7 +22,7 @@ from gap_coverage import TABLES
 from numpy.typing import NDArray
 from score_tables import score_table
 
-from judgeloop.core.outcomes import Population
+from judgeloop.core.choices import Population
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.history.past import signs
 from judgeloop.methods.stats.betting import log_wealth_path

@@ -24,7 +24,8 @@ SELECTOR = '''
 
 from dataclasses import dataclass
 
-from judgeloop.core.records import Choice, Draws, Step
+from judgeloop.core.records import Choice, Step
+from judgeloop.core.choices import Draws
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING
 
-from judgeloop.core.records import Usage
+if TYPE_CHECKING:  # `--help` must not wait for it
+    from judgeloop.core.records import Usage
 
 PRICE_FILE = ".toml"  # what the name of a file of prices ends with
 PICO_PER_DOLLAR = 10**12

@@ -303,20 +303,6 @@ class StopKind(enum.StrEnum):
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 
 
-class Population(enum.StrEnum):
-    """The items that a decision is about."""
-
-    THESE_ITEMS = "items"  # the items of the set, judged or not; nothing beyond them
-    ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
-
-
-class Groups(enum.StrEnum):
-    """What is done with the groups of items, each tested by itself."""
-
-    REPORT = "report"
-    REQUIRE = "require"  # in none may the second system be shown to be worse
-
-
 def every_one(items: int) -> str:
     """Return all items of a set, for a sentence in the singular.
 

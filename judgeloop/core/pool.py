@@ -3,7 +3,6 @@
 `formats/join.py` builds a pool from files.
 """
 
-import enum
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +11,6 @@ from judgeloop.core.records import Item, Query
 
 # The number of items that stands for a population without end, from which the pool was drawn.
 UNLIMITED = 10**12
-
-
-class Shown(enum.StrEnum):
-    """Of which judged items a report shows prompt, outputs and reason."""
-
-    ALL = "all"
-    LOST = "lost"  # those that the candidate lost
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

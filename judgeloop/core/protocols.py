@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from judgeloop.core import records
-from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
-
-if TYPE_CHECKING:  # `--help` must not wait for it
+if TYPE_CHECKING:  # `--help` must not wait for them
     import numpy as np
+
+    from judgeloop.core import records
+    from judgeloop.core.choices import Draws
+    from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 
 S = TypeVar("S")
-T = TypeVar("T", bound=Counted)
-T_contra = TypeVar("T_contra", bound=Counted, contravariant=True)
+T = TypeVar("T", bound="Counted")
+T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 
 
 class Selector(Protocol[S]):
@@ -33,7 +34,7 @@ class Selector(Protocol[S]):
         """The selector's name as typed on the command line."""
 
     @property
-    def draws(self) -> records.Draws:
+    def draws(self) -> Draws:
         """How the selector chooses: picks, or draws with known or with equal propensities."""
 
     def init(self, items: int, rng: np.random.Generator) -> S:

@@ -7,7 +7,6 @@ finds is in `outcomes.py`.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -224,14 +223,6 @@ class JudgeIdentity:
     def name(self) -> str:
         """The judge's name as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
         return f"{self.provider}{self.mark}{self.model}" if self.model else self.provider
-
-
-class Draws(enum.IntEnum):
-    """How a selector makes its choices, from the least to the most useful for statistics."""
-
-    PICKED = 0  # without propensities: deterministic, so samples are biased
-    KNOWN = 1  # at random, each choice with a known propensity
-    EVEN = 2  # at random, all items not drawn yet with the same propensity
 
 
 Key = tuple[int, ...]  # a position and the system rated, or the two systems compared, on it

@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
-from judgeloop.core.pool import Shown
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL

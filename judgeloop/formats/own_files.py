@@ -7,13 +7,14 @@ the files hold.
 
 import contextlib
 import os
-import secrets
 import stat
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError, JudgeloopError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 HOME = Path(".judgeloop")  # holds the ledger and the cache by default
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
@@ -38,7 +39,7 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         JudgeloopError: the file cannot be written.
     """
-    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name[:LONGEST]}.{os.urandom(8).hex()}")
     try:
         # A new file, at a name that nobody can foresee, and not what a link there points to.
         new = os.open(
@@ -59,7 +60,7 @@ def check_writable(path: Path) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name[:LONGEST]}.{os.urandom(8).hex()}")
     try:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         draft.unlink()
@@ -103,11 +104,13 @@ def check_place(path: Path) -> None:
             )
 
 
-def shipped(folder: str) -> Traversable:
+def shipped(folder: str) -> "Traversable":
     """Return the shipped folder `folder`, such as `prompts`.
 
     In an installed package it is inside the package, under a name with an underscore; in a checkout
     it is beside it.
     """
+    from importlib.resources import files  # 7 ms, which `--help` need not wait for
+
     installed = files("judgeloop") / f"_{folder}"
     return installed if installed.is_dir() else Path(__file__).parent.parent.parent / folder

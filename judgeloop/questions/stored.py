@@ -11,9 +11,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import KeptResult
-from judgeloop.core.pool import Pool, Shown
+from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_ledger, open_reader

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Draws, Label, Verdict
+from judgeloop.core.records import TIE, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import Past, past_of_scores, prospects_of, signs

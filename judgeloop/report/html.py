@@ -20,7 +20,7 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
-from judgeloop.core.pool import Shown
+from judgeloop.core.choices import Shown
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
 from judgeloop.report.labels import LabelRow, Texts

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
-from judgeloop.core.pool import Pool, Shown
+from judgeloop.core.choices import Shown
+from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
 from judgeloop.report.escaping import csv_cell
 

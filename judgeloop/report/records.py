@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import ControlTally, Finished, Generated, Population
+from judgeloop.core.choices import Population
+from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa

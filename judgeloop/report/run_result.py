@@ -8,6 +8,7 @@ then. Writes no file.
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
+from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import (
     EXIT_INTERRUPTED,
     EXIT_JUDGE,
@@ -16,9 +17,8 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Population, Spend, StopKind
+from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
-from judgeloop.core.pool import Shown
 from judgeloop.report.escaping import visible
 from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook

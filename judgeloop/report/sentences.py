@@ -7,15 +7,9 @@ own `text.py` states its decision.
 from decimal import Decimal
 from itertools import zip_longest
 
+from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd, to_pico
-from judgeloop.core.outcomes import (
-    Control,
-    ControlTally,
-    Generated,
-    Population,
-    Spend,
-    StopKind,
-)
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section

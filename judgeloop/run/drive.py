@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.choices import Order
 from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ControlTally, Finished, Spend
 from judgeloop.core.pool import Pool
@@ -30,7 +31,7 @@ from judgeloop.engine.asks import Ask, asks_for
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order, settles
+from judgeloop.engine.presentation import settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms

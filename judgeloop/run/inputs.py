@@ -11,8 +11,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from judgeloop.core.choices import Population
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
-from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query

@@ -11,12 +11,12 @@ import pytest
 from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine.accounts import AHEAD
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption

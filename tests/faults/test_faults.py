@@ -15,11 +15,11 @@ from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms

@@ -17,9 +17,9 @@ from support.outputs import two_files
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
+from judgeloop.core.choices import Order
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms

@@ -8,7 +8,8 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.naming import page_as_flags
-from judgeloop.core.outcomes import Control, ControlTally, Population, StopKind, StopReason, Tally
+from judgeloop.core.choices import Population
+from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, Table, render
 

@@ -17,8 +17,8 @@ from support.tables import ROWS
 from support.text import unwrapped
 
 import judgeloop
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Shown
 from judgeloop.questions.select.text import page
 from judgeloop.report.page import Board
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from judgeloop.core.records import Draws
+from judgeloop.core.choices import Draws
 
 # Names of variants: of DiffUse (`stats/diffuse_variants.py`, `stats/dendrogram.py`), the paper's
 # first, which replays measure; and of stratified draws (`stratified.py`).

@@ -9,9 +9,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.core.outcomes import Groups, Population
+from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Draws
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (

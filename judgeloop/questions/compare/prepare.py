@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.core.choices import Draws, Order
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Draws
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from judgeloop.core.choices import Groups
 from judgeloop.core.errors import EXIT_OTHER_WON
-from judgeloop.core.outcomes import ANSWERS, Finished, Groups, StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item

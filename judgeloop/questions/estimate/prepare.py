@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.core.choices import Draws, Population
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
-from judgeloop.core.outcomes import Population
 from judgeloop.core.protocols import Judge, Selector
-from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import RatingsForecast, find_ratings

@@ -6,9 +6,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Draws
 from judgeloop.methods.estimators.win_rates import scouted_items
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stopping.best_of_many import BestRule

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
+from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import (
     Control,
     ControlTally,
     Generated,
-    Population,
     Spend,
     StopKind,
     StopReason,
