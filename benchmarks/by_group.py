@@ -12,6 +12,7 @@ question, and the rest as `ByGroup` asks.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from scipy.stats import beta
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.by_group import SHAPE, ByGroup
 
@@ -49,7 +50,7 @@ def p_values(groups: Preferences, *, sampled: bool) -> NDArray[np.float64]:
     """Return the p-values of both sides after the last item, shape (groups, 2)."""
     if not sampled:
         return np.array(
-            [[log_wealth(side * one, len(one)).risk for side in (1, -1)] for one in groups]
+            [[risk_by_bets(side * one, len(one)) for side in (1, -1)] for one in groups]
         )
     parts = np.array_split(groups, max(1, len(groups) // CHUNK))
     return np.concatenate([_by_boundaries(part) for part in parts])
@@ -58,7 +59,7 @@ def p_values(groups: Preferences, *, sampled: bool) -> NDArray[np.float64]:
 def _by_boundaries(groups: Preferences) -> NDArray[np.float64]:
     spending = Spending(UNLIMITED, groups.shape[1], 2 * LEVELS, SHAPE)
     sums = np.cumsum(groups, axis=1, dtype=np.int64)
-    crossed = np.abs(sums)[..., None] >= spending.barriers_of_each(groups != 0)
+    crossed = np.abs(sums)[..., None] >= spending.barriers(groups != 0)
     first = np.take_along_axis(sums, crossed.argmax(axis=1), axis=1)
     side = np.where(crossed.any(axis=1), np.sign(first), 0)  # shape (groups, levels)
     named = np.stack([side > 0, side < 0], axis=1)
@@ -82,19 +83,33 @@ def planted(items: int, rng: np.random.Generator, *, sampled: bool, exact: bool)
     """Return after how many judgments in all a planted loss is found; None if it is not."""
     shares = (LOSS, *[LEVEL] * (GROUPS - 1))
     every = np.concatenate([groups_of(one, 1, items, rng, sampled=not exact)[0] for one in shares])
+    for judged, tests in in_batches(every, items, rng, sampled=sampled):
+        if (0, 1) in tests.rejected():
+            return judged
+    return None
+
+
+def in_batches(
+    every: NDArray[np.int8], items: int, rng: np.random.Generator, *, sampled: bool
+) -> Iterator[tuple[int, ByGroup[int]]]:
+    """Yield the number of judgments and the tests after each batch: a third of all items, then as asked."""
     order = [Choice(int(position), None) for position in rng.permutation(len(every))]
     tests = ByGroup(np.repeat(np.arange(GROUPS), items).tolist(), RISK, sampled=sampled)
     labels: list[Label] = []
-    asked: tuple[Choice, ...] = tuple(order[:FIRST])
+    asked: tuple[Choice, ...] = tuple(order[: min(FIRST, len(every) // GROUPS)])
     while asked:
         known = {choice.position for choice in asked}
         order = [choice for choice in order if choice.position not in known]
         labels += [Label(one, Verdict((1 + int(every[one.position])) / 2)) for one in asked]
         tests.follow(labels)
-        if (0, 1) in tests.rejected():
-            return len(labels)
+        yield len(labels), tests
         asked = tests.ask(order)
-    return None
+
+
+def named_in_the_end(rng: np.random.Generator, *, sampled: bool, items: int = 24) -> bool:
+    """Return whether any of so small level groups is named, as `ByGroup` asks about them."""
+    every = np.concatenate(groups_of(LEVEL, GROUPS, items, rng, sampled=sampled))
+    return any(tests.rejected() for _, tests in in_batches(every, items, rng, sampled=sampled))
 
 
 def main() -> None:

@@ -97,7 +97,8 @@ def fresh_run(
         items=len(known),
         selector=decisive(foreseen and foreseen.at(known)),
         estimator=Preferences(),
-        rule=rule
+        rule=rule,
+        check=None
         if data.give_up is None
         else GivingUp(rule, data.give_up, data.limits.max_judgments),
         limits=data.limits,

@@ -22,6 +22,7 @@ import json
 import math
 import random
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,11 @@ from pathlib import Path
 from judgeloop.core.outcomes import Control, ControlTally
 from judgeloop.core.records import Item, JudgeIdentity, Query
 from judgeloop.engine.controls import NAME, control_queries, is_short
-from judgeloop.methods.stats.controls import chances, counted
+from judgeloop.methods.stats.controls import counted
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from support.control_chances import chances
 
 MODELS = ("gpt4_1106_preview", "claude-2", "vicuna-7b", "text_davinci_001")
 FEWEST = 60  # calls of a recorded judge on a set

@@ -22,8 +22,8 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.majority import TieAware
-from judgeloop.methods.stopping.rule import CountingRule, PairRule
+from judgeloop.methods.stopping.majority import CountingRule, TieAware
+from judgeloop.methods.stopping.rule import Rule
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)
@@ -117,7 +117,7 @@ def _ended(seen: Walks, stops: Flags, over: Flags | None) -> tuple[Counts, Flags
 def given_up(
     drawn: Drawn,
     stops: Flags,
-    rules: Iterable[tuple[PairRule, Counts]],
+    rules: Iterable[tuple[Rule, Counts]],
     chance: float,
     limits: Limits,
 ) -> Flags:

@@ -46,7 +46,7 @@ from judgeloop.history.past import Past
 from judgeloop.methods.stats.decisiveness import exponent
 from judgeloop.replay.compare import Contest, Earlier, Recordings, run_pair
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.recorded_files import output_lengths, recorded_outputs
+from judgeloop.replay.recorded_files import output_lengths, read_texts
 from judgeloop.replay.tables import by_rule
 from judgeloop.represent.embed import embed_lexical
 
@@ -236,9 +236,12 @@ def meanings(folder: Path, recordings: Recordings) -> Meanings:
     prompts = {located.row.id: located.row.prompt for located in read_items(path).rows}
     items = sorted(prompts)
     assert recordings.scores.shape[1] == len(items), "every item has verdicts"
+    known, texts = read_texts(folder / "outputs", path, recordings.systems)
     words = {
-        (system, item): frozenset(text.lower().split())
-        for system, item, text in recorded_outputs(folder / "outputs", path, recordings.systems)
+        (system, item.id): frozenset(text.lower().split())
+        for system, own in texts.items()
+        for item, text in zip(known, own, strict=True)
+        if text is not None
     }
     vectors = embed_lexical([prompts[item] for item in items], 0)
     clusters = KMeans(CLUSTERS, n_init=3, random_state=0).fit(vectors).labels_

@@ -24,7 +24,7 @@ from score_tables import score_table
 from what_each_question_costs import RISK, pairs_of
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import interval_of_bounds, log_wealth
+from judgeloop.methods.stats.betting import interval_of_bounds, risk_by_bets
 from judgeloop.methods.stats.mean_intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.sequential import Sequential
@@ -54,8 +54,7 @@ def ends(drawn: Preferences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def missed(preferences: Preferences, gap: float) -> bool:
     """Return whether a bound is wrong: bets against the true gap have reached 1/risk."""
     return any(
-        log_wealth(side * preferences, UNLIMITED, side * gap + 1e-9).risk <= RISK
-        for side in (1, -1)
+        risk_by_bets(side * preferences, UNLIMITED, side * gap + 1e-9) <= RISK for side in (1, -1)
     )
 
 
@@ -64,7 +63,7 @@ def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
     judged, sides = ends(drawn)
     runs = [one[:number] for one, number in zip(drawn, judged, strict=True)]
     zero = [
-        log_wealth(np.sign(side) * one, UNLIMITED).risk > RISK
+        risk_by_bets(np.sign(side) * one, UNLIMITED) > RISK
         for one, side in zip(runs, sides, strict=True)
         if side
     ]

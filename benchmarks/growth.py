@@ -25,17 +25,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from judgeloop.core.ledger import End
-from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.booking import ingredients_of, run_row
-from judgeloop.ledger.connection import connect
-from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
+from judgeloop.core.records import JudgeIdentity
+from judgeloop.core.verdict_key import KeyedJudge, as_text, digest
+from judgeloop.ledger.charges import charge_run, run_row, summed
+from judgeloop.ledger.rows import (
+    NUMBER,
+    TABLES,
+    AttemptRow,
+    SumRow,
+    TextRow,
+    VerdictRow,
+    insert,
+    next_number,
+    statement_of,
+)
+from judgeloop.ledger.sqlite import SqliteConnection, connect
 
+JUDGE = JudgeIdentity("metric", "exact", {"tie_margin": "0.0"}, mark=":")
 OUTPUTS = np.array(["yes", "no", "perhaps"])  # the reference is "yes": a metric sees many ties
 PAST_ITEMS = 5000
 WHEN = "2026-01-01T00:00:00.000+00:00"
@@ -122,50 +133,98 @@ def with_history(folder: Path) -> Figure:
 def write_ledger(path: Path, verdicts: int) -> None:
     """Write a ledger of comparisons in both orders, of a baseline with one system after another.
 
-    Each system is a run.
+    Each system is a run. The notes of attempts are left out: what is measured does not read them.
     """
-    calls = enumerate(past_calls(verdicts), 1)
-    for candidate, of_run in groupby(calls, lambda numbered: numbered[1][0]):
-        with closing(connect(path)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")
+    with closing(connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        written = Written(connection)
+        for candidate, of_run in groupby(past_calls(verdicts), lambda call: call.candidate):
             connection.execute("BEGIN")
-            run = f"{candidate:016x}"
-            run_row(connection, run)
-            for number, (_, call, score) in of_run:
-                attempt = attempt_of(number, run, call)
-                insert(connection, attempt)
-                ingredients = ingredients_of(connection, attempt)
-                row = VerdictRow(number, number, 10**6, score, attempt.key, "why", ingredients)
-                insert(connection, row)
+            written.run(f"{candidate:016x}", list(of_run))
             connection.execute("COMMIT")
 
 
-def past_calls(verdicts: int) -> Iterator[tuple[int, Call, float]]:
-    """Yield so many calls about a baseline and further systems, with each system's number."""
+class PastCall(NamedTuple):
+    """A call of the past: of a baseline and a candidate, on an item, in one order."""
+
+    candidate: int
+    at: int
+    turned: bool
+    score: float
+
+
+def past_calls(verdicts: int) -> Iterator[PastCall]:
+    """Yield so many calls about a baseline and further systems."""
     items = min(PAST_ITEMS, verdicts // 8)
     rng = np.random.default_rng(0)
-    for number in range(verdicts // 2):
+    scores = rng.choice([0.0, 0.5, 1.0], p=[0.3, 0.35, 0.35], size=verdicts // 2).tolist()
+    for number, score in enumerate(scores):
         candidate, at = divmod(number, items)
-        item = Item(f"i{at}", f"prompt {at}", "yes")
-        shown = ("base", f"system{candidate}"), (f"text {at}", f"text {at} of {candidate}")
-        score = float(rng.choice([0.0, 0.5, 1.0], p=[0.3, 0.35, 0.35]))
-        yield candidate, Call(item, *shown), score
-        yield candidate, Call(item, shown[0][::-1], shown[1][::-1]), 1 - score
+        yield PastCall(candidate, at, turned=False, score=score)
+        yield PastCall(candidate, at, turned=True, score=1 - score)
 
 
-def attempt_of(number: int, run: str, call: Call) -> AttemptRow:
-    """Return a settled attempt at `call` by the judge of the new comparison."""
-    judge = JudgeIdentity("metric", "exact", {"tie_margin": "0.0"}, mark=":")
-    ingredients = KeyIngredients.of(judge, call, blind=True)
-    note = {"ingredients": ingredients.to_note(), "systems": list(call.systems), "price": ""}
+class Written:
+    """Writes rows in batches, with numbers for the texts that they name."""
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self._texts: dict[str, int] = {}
+        self._new: list[TextRow] = []
+        self._attempts = 0
+
+    def run(self, run: str, calls: Sequence[PastCall]) -> None:
+        """Write the calls of a run, and what they were charged."""
+        run_row(self._connection, run)
+        judge = KeyedJudge.of(JUDGE)
+        attempts, verdicts = [], []
+        for call in calls:
+            self._attempts += 1
+            number, key = self._attempts, f"{self._attempts:064x}"
+            item, other = f"i{call.at}", f"system{call.candidate}"
+            shown = [("base", f"text {call.at}"), (other, f"text {call.at} of {call.candidate}")]
+            (first, one), (second, two) = shown[::-1] if call.turned else shown
+            place = item, digest(f"prompt {call.at}"), digest("yes")
+            named = run, judge, place, first, second, digest(one), digest(two)
+            numbers = np.array([self._number(as_text(text)) for text in named], NUMBER)
+            attempts.append(attempt_of(number, run, key, item))
+            verdicts.append(
+                VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes())
+            )
+        self._insert(self._new)
+        self._new = []
+        self._insert(attempts)
+        self._insert(verdicts)
+        for row in summed(attempts).values():
+            insert(self._connection, row._replace(seq=next_number(self._connection, SumRow)))
+        charge_run(self._connection, run, 10**6 * len(attempts))
+
+    def _number(self, text: str) -> int:
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = len(self._texts) + 1
+            self._new.append(TextRow(known, text))
+        return known
+
+    def _insert(self, rows: Sequence[Any]) -> None:
+        kind = type(rows[0])
+        seals = self._connection.sealer.seals(TABLES[kind], [tuple(row) for row in rows])
+        statement, _ = statement_of(kind, None, (*rows[0], b""))
+        self._connection.executemany(
+            statement, ((*row, seal) for row, seal in zip(rows, seals, strict=True))
+        )
+
+
+def attempt_of(number: int, run: str, key: str, item: str) -> AttemptRow:
+    """Return a settled attempt by the judge of the new comparison."""
     return AttemptRow(
         id=number,
         run=run,
         opener="opener",
-        key=f"{number:064x}",
-        item_id=call.item.id,
-        judge=judge.name,
-        note=json.dumps(note),
+        key=key,
+        item_id=item,
+        judge=JUDGE.name,
+        note="{}",
         state="settled",
         ended=End.VERDICT.value,
         reserved_p=10**6,

@@ -42,7 +42,7 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.base import BaseJudge
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.sequential import Sequential
@@ -104,6 +104,7 @@ class LiveSystem:
     pair: Pair
     asked: list[int] = field(default_factory=list)
     priced = lasts = True
+    label = typed = "recorded"
     limit_is_default = False
     timeout_s, at_once = 60.0, None
     longest_bytes = likely_bytes = 4_000
@@ -209,7 +210,7 @@ def run(pair: Pair, limit: int, seed: int, *, these: bool) -> Run:
 async def _driven(
     session: Session[Tally], pool: Pool, judge: RecordedVerdicts, systems: list[LiveSystem]
 ) -> Finished[Tally]:
-    ledger: Any = SqliteLedger(":memory:")
+    ledger: Any = open_ledger(":memory:")
     try:
         by_name = {one.name: one for one in systems}
         return await drive(session, pool, judge, ledger, Terms("run"), systems=by_name)
@@ -307,7 +308,7 @@ def show(
     live = dollars["**live**"]
     for name, (made, asked, erred, none) in told.items():
         cells = " | ".join(
-            f"${usd:.2f}" + ("" if name == "**live**" else f" (-{1 - own / usd:.0%})")
+            f"${usd:.2f}" + ("" if name == "**live**" else f" ({own / usd - 1:+.0%})")
             for usd, own in zip(dollars[name], live, strict=True)
         )
         print(f"| {name} | {made:,.0f} | {asked:,.0f} | {erred:.1%} | {none:.0%} | {cells} |")
@@ -327,6 +328,8 @@ def show_by_gap(pairs: Sequence[Pair], ran: Sequence[Run], usd: Sequence[dict[st
     whole = sum(each["live"] for each in usd)
     for low, high in pairwise(GAPS):
         places = np.flatnonzero((gaps >= low) & (gaps < high))
+        if not len(places):
+            continue
         cost = {way: sum(usd[at][way] for at in places) for way in usd[0]}
         saved = [1 - cost["live"] / cost[f"all, {way}"] for way in ("both orders", "then compare")]
         judged = np.mean([ran[at].judged for at in places])

@@ -1,13 +1,15 @@
 r"""How many calls a search for the best takes to its end, and how often it errs, on recorded verdicts.
 
     python benchmarks/race.py DATA [--runs 20] [--only calls,few,baseline] [--jobs 1]
-    python benchmarks/race.py DATA --only least --runs 20000
+    python benchmarks/race.py --only least --runs 20000
+    python benchmarks/race.py DATA --picture FILE
 
 DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
 doubt which system is the best; the baseline of the verdicts is not a candidate but where `few` and
 `baseline` say so. `least` needs no data: it draws the pools in which a guarantee is hardest to keep, with
-one best system and all others just too far behind. `like` searches for the best of items like these.
+one best system and all others just too far behind. `beside` tries comparisons in pairs beside the levels
+of many systems. `like` searches for the best of items like these, and `like-few` does it in both ways.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +28,16 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from judgeloop.core.records import TIE, Label, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
+from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.stats import levels
+from judgeloop.methods.stopping.best_of_many import Separated
+from judgeloop.questions.select.pictures import course_of
 from judgeloop.replay.recorded_files import read_scores
+from judgeloop.report.pictures import Chart
+from judgeloop.report.svg import Drawing
 
 Floats = NDArray[np.float64]
 GAPS = (0.0, 0.02, 0.05, 0.1)
@@ -35,6 +46,21 @@ POOLS = (400, 805)
 FIELDS = {"gpt4": "text_davinci_003", "gpt4turbo": "gpt4_1106_preview"}
 GAMED = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 FAR_AHEAD = "FuseChat"
+# Of the least favourable pools: systems, items, win rate of the best, ties, and whether they are alike.
+LEAST = [
+    (2, 40, 0.6, 0.0, False),
+    (2, 40, 0.95, 0.0, False),
+    (6, 40, 0.6, 0.3, False),
+    (10, 40, 0.8, 0.0, False),
+    (6, 40, 0.3, 0.0, False),
+    (6, 40, 0.6, 0.3, True),
+    (10, 40, 0.8, 0.0, True),
+    (30, 40, 0.3, 0.0, False),
+    (30, 40, 0.8, 0.0, False),
+    (30, 40, 0.8, 0.0, True),
+]
+NO_PAIRS = 2  # systems, up to which there are never pairs
+SYNTHETIC_TIES = 0.2
 SEED = 11
 ROUNDING = 1e-9
 
@@ -123,6 +149,11 @@ def field(data: Path, name: str) -> tuple[list[str], Floats]:
     return systems, np.where(scores == TIE, TIE, (scores > TIE).astype(float))
 
 
+def without_far_ahead(systems: list[str], scores: Floats) -> Floats:
+    """Return the scores of all systems but the one that is far ahead of GPT-4-turbo's others."""
+    return scores[[at for at, system in enumerate(systems) if FAR_AHEAD not in system]]
+
+
 def drawn(scores: Floats, systems: int, pool: int, runs: int) -> Iterator[Floats]:
     """Yield so many random fields of systems and items, with the baseline as the last system."""
     for run in range(runs):
@@ -156,9 +187,9 @@ def calls_table(
     print(f"| verdicts | systems | pool | risk | gap | {HEAD} |\n|{'---|' * 10}")
     for name in names:
         systems, scores = field(data, name)
-        plain = [at for at, system in enumerate(systems) if FAR_AHEAD not in system]
+        plain = without_far_ahead(systems, scores)
         for many in MANY[name]:
-            among = scores if many > len(plain) or name == "gpt4" else scores[plain]
+            among = scores if many > len(plain) or name == "gpt4" else plain
             for pool in pools:
                 for risk in risks:
                     for gap in GAPS:
@@ -169,23 +200,65 @@ def calls_table(
                         print(line, flush=True)
 
 
+@contextmanager
+def pairs_up_to(systems: int, share: float = levels.PAIRS_SHARE) -> Iterator[None]:
+    """Compare in pairs, too, up to so many systems, at a share of the risk."""
+    usual = levels.FEW, levels.FEW_LIKE_THESE, levels.PAIRS_SHARE
+    levels.FEW, levels.FEW_LIKE_THESE, levels.PAIRS_SHARE = systems, systems, share
+    try:
+        yield
+    finally:
+        levels.FEW, levels.FEW_LIKE_THESE, levels.PAIRS_SHARE = usual
+
+
 def few_table(data: Path, runs: int, names: list[str]) -> None:
     """Print the calls with and without comparisons in pairs, by systems, the baseline among them."""
     print(f"| verdicts | systems | gap | pairs | {HEAD} |\n|{'---|' * 9}")
-    most = levels.FEW
     for name in names:
-        systems, scores = field(data, name)
-        plain = scores[[at for at, system in enumerate(systems) if FAR_AHEAD not in system]]
-        for many in (3, 4, 6, 8, 10):
-            for gap in (0.0, 0.05):
-                for pairs in (True, False):
-                    levels.FEW = many if pairs else 2
-                    found = [
-                        fixed(one, 0.1, gap, run)
-                        for run, one in enumerate(drawn(plain, many - 1, 400, runs))
-                    ]
-                    print(f"| {name} | {many} | {gap} | {pairs} | {cells(found)} |", flush=True)
-    levels.FEW = most
+        plain = without_far_ahead(*field(data, name))
+        for many, gap in itertools.product((3, 4, 6, 8, 10), (0.0, 0.05)):
+            for pairs in (True, False):
+                fields = enumerate(drawn(plain, many - 1, 400, runs))
+                with pairs_up_to(many if pairs else NO_PAIRS):
+                    found = [fixed(one, 0.1, gap, run) for run, one in fields]
+                print(f"| {name} | {many} | {gap} | {pairs} | {cells(found)} |", flush=True)
+
+
+def spread_out(systems: int, best: float, spread: float, runs: int) -> Iterator[Floats]:
+    """Yield pools of systems with win rates evenly from `best` down by `spread`, and a fifth ties."""
+    rates = np.linspace(best, best - spread, systems)[:, None]
+    for run in range(runs):
+        rng = np.random.default_rng([SEED, run])
+        scores = (rng.random((systems, 400)) < rates).astype(float)
+        scores[rng.random(scores.shape) < SYNTHETIC_TIES] = TIE
+        yield np.vstack([scores, np.full(400, TIE)])
+
+
+def beside_table(data: Path, runs: int) -> None:
+    """Print the mean calls of levels alone, and with pairs beside them at two shares of the risk.
+
+    The baseline is a candidate, as it takes part in the pairs.
+    """
+    gpt4, turbo = field(data, "gpt4")[1], field(data, "gpt4turbo")[1]
+    kinds: dict[str, Callable[[], Iterator[Floats]]] = {
+        "GPT-4-turbo, one far ahead of 36": lambda: drawn(turbo, 37, 400, runs),
+        "GPT-4, 18": lambda: drawn(gpt4, 18, 400, runs),
+        "GPT-4, 53": lambda: drawn(gpt4, 53, 400, runs),
+    }
+    for many, best, spread in itertools.product((6, 18), (0.6, 0.9), (0.1, 0.5)):
+        kinds[f"drawn, {many}, {best} to {best - spread:.1f}"] = partial(
+            spread_out, many, best, spread, runs
+        )
+    ways = ("levels alone", "pairs at half the risk", "at three quarters")
+    print(f"| systems | gap | {' | '.join(ways)} |\n|{'---|' * 5}")
+    for (kind, fields), gap in itertools.product(kinds.items(), (0.0, 0.05)):
+        means = []
+        for most, share in ((NO_PAIRS, 0.5), (99, 0.5), (99, 0.75)):
+            with pairs_up_to(most, share):
+                found = [fixed(one, 0.1, gap, run) for run, one in enumerate(fields())]
+            calls = [run.calls for run in found]
+            means.append(f"{np.mean(calls):,.0f} ± {np.std(calls) / np.sqrt(runs):.0f}")
+        print(f"| {kind} | {gap} | {' | '.join(means)} |", flush=True)
 
 
 def baseline_table(data: Path, runs: int, names: list[str]) -> None:
@@ -214,101 +287,108 @@ def baseline_table(data: Path, runs: int, names: list[str]) -> None:
 
 
 def picture(data: Path, place: Path) -> None:
-    """Draw the upper bounds of 53 systems by calls, in one race, and what the leader is sure to have."""
-    scores = next(drawn(field(data, "gpt4")[1], 53, 400, 1))
-    race = Racing(54, 53, 0.1)
-    state, calls = race.init(400, np.random.default_rng(0)), 0
-    paths: list[list[tuple[int, float]]] = [[] for _ in range(54)]
-    sure = []
-    while not (state.levels and state.levels.within(0.0)):
-        step, state = race.ask(state, np.random.default_rng(0))
-        assert step is not None
-        labels = [
-            Label(choice, Verdict(float(scores[choice.systems[0], choice.position])))
-            for choice in step.choices
-        ]
-        state, calls = race.tell(state, labels), calls + len(labels)
-        assert state.levels is not None
-        sure.append((calls, state.levels.lower / 400))
-        for path, upper in zip(paths, state.levels.uppers / 400, strict=True):
-            if not path or path[-1][1] != upper:
-                path.append((calls, float(upper)))
-    lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 330" font-family="sans-serif" font-size="12">'
-    ]
-
-    def line(path: list[tuple[int, float]], look: str) -> None:
-        steps = [f"{50 + 570 * at / calls:.0f} {290 - 270 * share:.1f}" for at, share in path]
-        moves = "".join("H{}V{}".format(*step.split()) for step in steps[1:])
-        lines.append(f'<path d="M{steps[0]}{moves}H620" fill="none" {look}/>')
-
-    for path in paths[:53]:
-        line(path, 'stroke="#7a8aa0" stroke-width="0.7"')
-    line(paths[state.levels.leader or 0], 'stroke="#0a6" stroke-width="2"')
-    line(sure, 'stroke="#0a6" stroke-width="2" stroke-dasharray="4 3"')
-    lines += [
-        f'<text x="44" y="{294 - 270 * share:.0f}" text-anchor="end">{100 * share:.0f} %</text>'
-        for share in (0, 0.5, 1)
-    ]
-    lines.append(
-        f'<text x="50" y="308">0</text><text x="620" y="308" text-anchor="end">{calls:,} calls</text>'
+    """Draw the bounds of 53 systems in one race as a report draws them."""
+    names, scores = field(data, "gpt4")
+    scores = scores[:, np.random.default_rng([SEED, 0]).permutation(scores.shape[1])[:400]]
+    everybody = [*names, FIELDS["gpt4"]]
+    estimator = WinRates(len(everybody), len(names), 0.1)
+    session = Session(
+        items=400,
+        selector=Racing(len(everybody), len(names), 0.1),
+        estimator=estimator,
+        rule=Separated(0.1),
+        limits=Limits(1, scores.size, 1.0),
+        rng=np.random.default_rng(0),
     )
-    lines.append('<text x="50" y="324">upper bounds of the win rates; green: the system that is named, '
-                 "dashed: what the leader is sure to have</text></svg>")  # fmt: skip
-    place.write_text("\n".join(lines) + "\n")
+    end = replay(session, lambda one: Verdict(float(scores[one.systems[0], one.position])))
+    lines = course_of(end.labels, estimator, end.estimate.tally, everybody, 400)
+    said = f"How the bounds of {len(names)} systems narrowed"
+    chart = Chart(
+        said, said, "judgments", lines, band=(lines[-2].points, lines[-1].points), unit=" %"
+    )
+    place.write_text(f"{Drawing(chart)}\n")
 
 
-def least_favourable(systems: int, items: int, mean: float, ties: float, gap: float) -> Floats:
-    """Return one best system, and all others half a point more than the gap behind; not shuffled."""
+def least_favourable(
+    systems: int, items: int, mean: float, ties: float, gap: float, *, alike: bool = False
+) -> Floats:
+    """Return one best system, and all others half a point more than the gap behind; not shuffled.
+
+    With `alike`, the others have the scores of the best but for what they are behind.
+    """
     scores = np.zeros((systems, items))
     best = round(2 * items * mean)
-    for row, halves in zip(
-        scores, [best] + [best - int(gap * items) - 1] * (systems - 1), strict=True
-    ):
+    behind = int(gap * items) + 1
+    for row, halves in zip(scores, [best] + [best - behind] * (systems - 1), strict=True):
         tied = min(round(ties * items), halves, 2 * items - halves)
         tied += (halves - tied) % 2
         row[:tied], row[tied : tied + (halves - tied) // 2] = TIE, 1.0
+    if alike:
+        worse = np.repeat(scores[:1], systems - 1, axis=0)
+        for _ in range(behind):
+            at = worse.argmax(axis=1)
+            worse[np.arange(systems - 1), at] -= TIE
+        scores[1:] = worse
     return np.vstack([scores, np.full(items, TIE)])
 
 
+def of_a_sample(scores: Floats, many: int, pool: int, gap: float, run: int) -> Run:
+    """Search for the best of items like these: the pool is drawn with replacement."""
+    rng = np.random.default_rng([SEED, run])
+    chosen = rng.permutation(len(scores))[:many]
+    items = rng.integers(scores.shape[1], size=pool)
+    one = np.vstack([scores[np.ix_(chosen, items)], np.full(pool, TIE)])
+    totals = pool * np.append(scores[chosen].mean(axis=1), TIE)
+    race = Racing(many + 1, many, 0.1, gap, sampled=True)
+    return search(lambda item, system, _: float(one[system, item]), race, totals, pool, run)
+
+
 def like_table(data: Path, runs: int, names: list[str], pools: list[int]) -> None:
-    """Print the calls of searches about items like these: the pools are drawn with replacement."""
+    """Print the calls of searches about items like these."""
     print(f"| verdicts | systems | pool | gap | {HEAD} | open |\n|{'---|' * 10}")
     for name in names:
         _, scores = field(data, name)
         for many, pool, gap in itertools.product(MANY[name], pools, (*GAPS, 0.2)):
-            found = []
-            for run in range(runs):
-                rng = np.random.default_rng([SEED, run])
-                chosen = rng.permutation(len(scores))[:many]
-                items = rng.integers(scores.shape[1], size=pool)
-                one = np.vstack([scores[np.ix_(chosen, items)], np.full(pool, TIE)])
-                levels_of = pool * np.append(scores[chosen].mean(axis=1), TIE)
-                race = Racing(many + 1, many, 0.1, gap, sampled=True)
-                found.append(
-                    search(lambda item, system, _, s=one: float(s[system, item]), race, levels_of, pool, run)
-                )  # fmt: skip
+            found = [of_a_sample(scores, many, pool, gap, run) for run in range(runs)]
             left = 100 * np.mean([run.open for run in found])
-            print(
-                f"| {name} | {many} | {pool} | {gap} | {cells(found)} | {left:.0f} % |", flush=True
-            )
+            cell = f"{name} | {many} | {pool} | {gap}"
+            print(f"| {cell} | {cells(found)} | {left:.0f} % |", flush=True)
+
+
+def like_few_table(data: Path, runs: int) -> None:
+    """Print the calls in pairs and by levels for items like these, the baseline among the systems."""
+    print("| systems | gap | in pairs | by levels |\n|---|---|---|---|")
+    _, scores = field(data, "gpt4")
+    for many, gap in itertools.product((4, 8, 12, 14, 18), (0.1, 0.2)):
+        ways = []
+        for most in (many, NO_PAIRS):
+            with pairs_up_to(most):
+                found = [of_a_sample(scores, many - 1, 805, gap, run) for run in range(runs)]
+            calls = [run.calls for run in found]
+            left = 100 * np.mean([run.open for run in found])
+            error = np.std(calls) / np.sqrt(runs)
+            ways.append(f"{np.mean(calls):,.0f} ± {error:.0f} ({left:.0f} % open)")
+        print(f"| {many} | {gap} | {' | '.join(ways)} |", flush=True)
+
+
+def least_run(kind: tuple[Any, ...], risk: float, gap: float, run: int) -> Run:
+    """Search in one least favourable pool; where the systems are alike, their items move together."""
+    *shape, alike = kind
+    below = shape[2] < TIE  # the baseline, with its win rate of a half, is then no candidate
+    pool, rng = least_favourable(*shape, gap, alike=alike), np.random.default_rng([SEED, run])
+    moved = pool[:, rng.permutation(pool.shape[1])] if alike else rng.permuted(pool, axis=1)
+    return fixed(moved, risk, gap, run, alone=below)
 
 
 def least_table(runs: int, risks: list[float], jobs: int) -> None:
     """Print how often one is named that is too far behind, in the least favourable pools."""
-    print(
-        "| systems | items | mean | ties | gap | risk | too far behind |\n|---|---|---|---|---|---|---|"
-    )
-    kinds = [(2, 40, 0.6, 0.0), (2, 40, 0.95, 0.0), (6, 40, 0.6, 0.3), (10, 40, 0.8, 0.0)]
-    for systems, items, mean, ties in kinds:
-        for gap in (0.0, 0.1):
-            for risk in risks:
-                rng = np.random.default_rng(SEED)
-                pool = least_favourable(systems, items, mean, ties, gap)
-                tasks = ((rng.permuted(pool, axis=1), risk, gap, run) for run in range(runs))
-                bad = sum(run.bad for run in all_at_once(tasks, jobs))
-                cell = f"{systems} | {items} | {mean} | {ties} | {gap} | {risk}"
-                print(f"| {cell} | {bad / runs:.4f} |", flush=True)
+    print(f"| systems | items | mean | ties | alike | gap | risk | too far behind |\n|{'---|' * 8}")
+    for kind, gap, risk in itertools.product(LEAST, (0.0, 0.1), risks):
+        found = Parallel(n_jobs=jobs)(
+            delayed(least_run)(kind, risk, gap, run) for run in range(runs)
+        )
+        cell = " | ".join(map(str, (*kind, gap, risk)))
+        print(f"| {cell} | {np.mean([run.bad for run in found]):.4f} |", flush=True)
 
 
 def main() -> None:
@@ -316,7 +396,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--only", default="calls,few,baseline")
     parser.add_argument("--verdicts", default="gpt4,gpt4turbo")
@@ -326,22 +406,26 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    names, tables = given.verdicts.split(","), given.only.split(",")
+    names, data, runs, jobs = given.verdicts.split(","), given.data, given.runs, given.jobs
     if given.systems:
         MANY.update(dict.fromkeys(MANY, tuple(map(int, given.systems.split(",")))))
     pools, risks = list(map(int, given.pools.split(","))), list(map(float, given.risks.split(",")))
-    if "calls" in tables:
-        calls_table(given.data, given.runs, names, pools, risks, jobs=given.jobs)
-    if "like" in tables:
-        like_table(given.data, given.runs, names, pools)
-    if "few" in tables:
-        few_table(given.data, given.runs, names)
-    if "baseline" in tables:
-        baseline_table(given.data, given.runs, names)
+    tables: dict[str, Callable[[], None]] = {
+        "calls": lambda: calls_table(data, runs, names, pools, risks, jobs=jobs),
+        "like": lambda: like_table(data, runs, names, pools),
+        "like-few": lambda: like_few_table(data, runs),
+        "few": lambda: few_table(data, runs, names),
+        "beside": lambda: beside_table(data, runs),
+        "baseline": lambda: baseline_table(data, runs, names),
+        "least": lambda: least_table(runs, risks, jobs),
+    }
+    wanted = [] if given.picture else given.only.split(",")
+    if data is None and (wanted != ["least"] or given.picture):
+        parser.error("DATA is needed for all tables but `--only least`")
+    for name in wanted:
+        tables[name]()
     if given.picture:
-        picture(given.data, given.picture)
-    if "least" in tables:
-        least_table(given.runs, risks, given.jobs)
+        picture(data, given.picture)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,29 @@ is asked.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import lru_cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from by_group import level
+from by_group import GROUPS, LEVELS, level, named_in_the_end
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
-from what_each_question_costs import simulated
 
-from judgeloop.core.outcomes import Control
+from judgeloop.core.outcomes import Control, Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth
-from judgeloop.methods.stats.controls import MOST, chances, counted
-from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
+from judgeloop.methods.stats.betting import risk_by_bets
+from judgeloop.methods.stats.controls import MOST, counted
+from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
 from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.sequential import Sequential
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from support.control_chances import chances
 
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
 LIKE, THESE, BOTH = (
@@ -39,7 +46,10 @@ LIKE, THESE, BOTH = (
 )
 TIES = (0.0, 0.3, 0.7)
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
+SMALL = 60  # judgments, where a stated risk is computed for each wrong answer
+LOW = (0.05, 0.08)  # stated risks below the one that is asked for
 Draws = NDArray[np.int8]  # shape (runs, draws)
+Ints = NDArray[np.int64]
 
 
 class Row(NamedTuple):
@@ -125,7 +135,7 @@ def _now(preferences: Draws, spending: Spending) -> float:
 
 def ever(preferences: Draws, items: int, mean: float = 0.0, risk: float = RISK) -> int:
     """Return in how many runs bets that the mean is above `mean` ever reach 1/risk."""
-    return sum(log_wealth(one, items, mean).risk <= risk for one in preferences)
+    return sum(risk_by_bets(one, items, mean) <= risk for one in preferences)
 
 
 def anytime(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -170,25 +180,141 @@ def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             yield Row("`estimate --interval anytime`", about, said, RISK, found, runs)
 
 
+ASKED = (
+    ("`--min-gap 0.1`: a name", within(GAP), 0),
+    ("`--not-worse 0.1`: passes", not_worse(GAP), 0),
+    ("`--not-worse 0.1`: fails", not_worse(GAP), 1),
+)
+
+
+def answers(table: Table, preferences: Draws) -> tuple[Ints, Ints]:
+    """Return the side that gives its answer first in each run, -1 for none, and after how many judgments."""
+    drawn = preferences[:, : table.limit]
+    leads, decisive = np.cumsum(drawn, axis=1, dtype=np.int64), np.cumsum(drawn != 0, axis=1)
+    n = np.arange(1, table.limit + 1)
+    own, other = (
+        sign * leads >= table.leads[side, n, decisive] for side, sign in enumerate((1, -1))
+    )
+    ends = own | other
+    at = ends.argmax(axis=1)
+    gave = np.where(np.take_along_axis(own, at[:, None], axis=1)[:, 0], 0, 1)
+    return np.where(ends.any(axis=1), gave, -1), np.where(ends.any(axis=1), at + 1, table.limit)
+
+
+def wrong_most(
+    zone: Zone, side: int, runs: int, rng: np.random.Generator, limit: int = LIMIT
+) -> Iterator[tuple[str, str, Table, Draws]]:
+    """Yield populations in which the answer of a side is just wrong: about what, the words, table and runs."""
+    for items in (None, 200, 805) if limit == LIMIT else (None, limit):
+        table = calibrated(zone, RISK, limit, items)
+        for ties in TIES:
+            won, lost = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
+            preferences = drawn(rng, runs, (won, lost) if side == 0 else (lost, won), items)
+            said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (
+                f", {items} items" if items else ""
+            )
+            yield THESE if items else LIKE, said, table, preferences
+
+
 def by_table(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """The answers about a gap, each at the gap where it is just wrong."""
-    asked = (
-        ("`--min-gap 0.1`: a name", within(GAP), 0),
-        ("`--not-worse 0.1`: passes", not_worse(GAP), 0),
-        ("`--not-worse 0.1`: fails", not_worse(GAP), 1),
-    )
-    for claim, zone, side in asked:
-        for items in (None, 200, 805):
-            table = calibrated(zone, RISK, LIMIT, items)
+    for claim, zone, side in ASKED:
+        for about, said, table, preferences in wrong_most(zone, side, runs, rng):
+            found = int((answers(table, preferences)[0] == side).sum())
+            yield Row(claim, about, said, RISK, found, runs)
+
+
+def stated(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Such answers, of 60 judgments, and names by `sequential`, given wrongly at a low stated risk."""
+    for claim, zone, side in (
+        ("`--min-gap 0.2`: a name", within(2 * GAP), 0),
+        ("`--not-worse 0.2`: passes", not_worse(2 * GAP), 0),
+        ("`--not-worse 0.2`: fails", not_worse(2 * GAP), 1),
+    ):
+        for about, said, table, preferences in wrong_most(zone, side, runs, rng, SMALL):
+            risk = lru_cache(None)(partial(table.stated, side))
+            given, at = answers(table, preferences)
+            own = np.where(side, -1, 1) * preferences
+            risks = [
+                risk(int(n), int((one[:n] != 0).sum()), int(one[:n].sum(dtype=np.int64)))
+                for one, n in zip(own[given == side], at[given == side], strict=True)
+            ]
+            for most in LOW:
+                found = int((np.array(risks) <= most).sum())
+                yield Row(f"{claim}, stated risk at most {most:g}", about, said, most, found, runs)
+    for about, items in ((LIKE, None), (THESE, 200), (BOTH, 200)):
+        for ties in TIES:
+            rule = Sequential(RISK, each(about, items), LIMIT)
+            preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), items)
+            risks = [rule.risk(_tally(one)) for one in _named(preferences, rule)]
+            for most in LOW:
+                claim = f"`sequential`: better, stated risk at most {most:g}"
+                found = int((np.array(risks) <= most).sum())
+                yield Row(claim, about, f"level, {ties:.0%} ties", most, found, runs)
+
+
+def _named(preferences: Draws, rule: Sequential) -> Iterator[Draws]:
+    """Yield the judgments of each run that names the first system, up to that."""
+    for part in np.array_split(preferences, max(1, len(preferences) // CHUNK)):
+        met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
+        for one, first in zip(
+            part[met.any(axis=1)], met.argmax(axis=1)[met.any(axis=1)], strict=True
+        ):
+            if one[: first + 1].sum(dtype=np.int64) > 0:
+                yield one[: first + 1]
+
+
+def _tally(preferences: Draws) -> Tally:
+    counts = [int((preferences == one).sum()) for one in (1, -1, 0)]
+    return Tally(LIMIT, (counts[0], counts[1]), counts[2], preferences=tuple(preferences.tolist()))
+
+
+def stronger(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """What is said beyond an answer, where it is just wrong: "better", and "worse by more than the gap"."""
+    for claim, zone in (
+        ("`--min-gap 0.1`: better", within(GAP)),
+        ("`--not-worse 0.1`: better", not_worse(GAP)),
+    ):
+        for items in (None, 200):
+            table, rule = (
+                calibrated(zone, RISK, LIMIT, items),
+                Sequential(RISK, items or UNLIMITED, LIMIT),
+            )
             for ties in TIES:
-                won, lost = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
-                found = sum(
-                    simulated(rng, table.leads, (won, lost, ties), side, items) for _ in range(runs)
-                )
-                said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (
-                    f", {items} items" if items else ""
-                )
+                preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), items)
+                given, at = answers(table, preferences)
+                found = 0
+                for part, n in zip(
+                    _parts(preferences[given == 0]), _parts(at[given == 0]), strict=True
+                ):
+                    met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
+                    leads = np.cumsum(part, axis=1, dtype=np.int64)
+                    found += int((_at(met, n) & (_at(leads, n) > 0)).sum())
+                said = f"level, {ties:.0%} ties" + (f", {items} items" if items else "")
                 yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
+    for items in (None, 200):
+        table = calibrated(not_worse(GAP), RISK, LIMIT, items)
+        for ties in TIES:
+            shares = ((1 - ties - GAP) / 2, (1 - ties + GAP) / 2)
+            preferences = drawn(rng, runs, shares, items)
+            given, at = answers(table, preferences)
+            found = sum(
+                risk_by_bets(-one[:n], items or UNLIMITED, GAP) <= RISK
+                for one, n in zip(preferences[given == 1], at[given == 1], strict=True)
+            )
+            said = f"a gap of {-GAP:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
+            claim = "`--not-worse 0.1`: worse by more than 10 points"
+            yield Row(claim, THESE if items else LIKE, said, RISK, found, runs)
+
+
+def _parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
+    return np.array_split(rows, max(1, len(rows) // CHUNK))
+
+
+def _at(rows: NDArray[Any], judgments: Ints) -> NDArray[Any]:
+    """Return the entry of each row after so many judgments."""
+    found: NDArray[Any] = np.take_along_axis(rows, judgments[:, None] - 1, axis=1)[:, 0]
+    return found
 
 
 def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -197,6 +323,37 @@ def groups(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         found = level(runs, rng, sampled=sampled)
         said = "3 level groups of 200 items, 30 % ties"
         yield Row("`--by-group`: any name", LIKE if sampled else THESE, said, RISK, found, runs)
+
+
+def allocated(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Level groups, of which the one that is nearest to a name is asked about next: any is given a name."""
+    for sampled in (True, False):
+        found = sum(named_in_the_end(rng, sampled=sampled) for _ in range(runs))
+        said = "3 level groups of 24 items, 30 % ties"
+        yield Row(
+            "`--by-group`, as it asks: any name",
+            LIKE if sampled else THESE,
+            said,
+            RISK,
+            found,
+            runs,
+        )
+
+
+def intervals(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Any of the bounds of three groups is ever wrong."""
+    for about, items in ((LIKE, None), (THESE, 200)):
+        for won, lost in MIXES:
+            wrong = np.zeros(runs, dtype=bool)
+            for _, sign in product(range(GROUPS), (1, -1)):
+                preferences = drawn(rng, runs, (won, lost), items)
+                null = sign * (won - lost) + 1e-9
+                wrong |= [
+                    risk_by_bets(sign * one, each(about, items), null) <= LEVELS[0]
+                    for one in preferences
+                ]
+            said = f"3 groups of 200, {won:.0%} won, {lost:.0%} lost"
+            yield Row("`--by-group`: any interval", about, said, RISK, int(wrong.sum()), runs)
 
 
 def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -213,16 +370,14 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             found = sum(counted(one).end is end for one in results.tolist())
             who = f"right in {right:.0%}, {tied:.0%} ties"
             yield Row(f"controls: a judge {said}", "the judge", who, 0.05, found, runs)
-    table = calibrated(not_worse(GAP), RISK, LIMIT, None)
+    table = calibrated(not_worse(GAP), RISK, LIMIT)
     for right in (0.65, 0.7, 0.8, 0.9):
         told, beside = 2 * right - 1, 3 * GAP + 0.01
         decisive = 0.7 * (1 - beside) + beside
         shares = ((decisive - beside * told) / 2, (decisive + beside * told) / 2, 1 - decisive)
         sound = chances(right).passed
-        found = sum(
-            simulated(rng, table.leads, shares, 0, None)
-            for _ in range(int(rng.binomial(runs, sound)))
-        )
+        passed = drawn(rng, int(rng.binomial(runs, sound)), shares[:2], None)
+        found = int((answers(table, passed)[0] == 0).sum())
         who = f"candidate beside the point in {beside:.0%}, judge right in {right:.0%}"
         yield Row("controls and `--not-worse 0.1` pass", LIKE, who, RISK, found, runs)
 
@@ -243,6 +398,7 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "sequential": sequential, "now": now, "anytime": anytime, "bounds": bounds, "scores": scores,
     "by-table": by_table, "groups": groups, "controls": controls, "once": once,
+    "stated": stated, "stronger": stronger, "intervals": intervals, "allocated": allocated,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.majority import TieAware
@@ -141,7 +141,7 @@ async def run(
     )
     template = shipped_template("pairwise.v1")
     options = JudgeOptions(template=template, base_url=thinker.url, price=PRICE, **settings)
-    judge, ledger = judge_from_spec(MODEL, options), SqliteLedger(ledger_file)
+    judge, ledger = judge_from_spec(MODEL, options), open_ledger(ledger_file)
     try:
         if isinstance(judge, Metered):
             judge.learn_lengths(await ledger.reply_lengths(judge.identity))

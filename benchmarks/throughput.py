@@ -26,15 +26,15 @@ import httpx
 import numpy as np
 import openai
 
+from judgeloop.core.choices import Order
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Call, Item
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.chat_model import ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.majority import TieAware
@@ -159,7 +159,7 @@ async def lean(url: str, pool: Pool, in_flight: int) -> None:
 async def whole(url: str, pool: Pool, in_flight: int) -> None:
     """Run judgeloop, with its ledger on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        ledger, judge = SqliteLedger(Path(folder) / "ledger.sqlite"), make_judge(url)
+        ledger, judge = open_ledger(Path(folder) / "ledger.sqlite"), make_judge(url)
         everything = Limits(len(pool), len(pool))
         session = Session(
             items=len(pool),

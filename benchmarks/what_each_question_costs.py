@@ -1,6 +1,6 @@
 """What each question about two systems costs on recorded verdicts, and how often it is wrong.
 
-    python benchmarks/what_each_question_costs.py DATA [--pairs 100] [--gap 0.1] [--limits 200 805]
+    python benchmarks/what_each_question_costs.py DATA [--pairs 300] [--gap 0.1] [--limits 200 805] [--about like-these]
 
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
 asked. At a risk of 0.1, four questions are asked about pairs of systems drawn at random: which is
@@ -8,13 +8,12 @@ better (`sequential`), which to choose up to a gap (`--min-gap`), whether the se
 (`--not-worse`), and whether there is no difference that matters (`--near-tie`). Those by table are
 computed exactly from each pair's shares; the others run over one random order of a pair's items.
 "Wrong" is the share of runs with an answer that all items contradict, and "behind" that of runs
-which name a system that is behind at all. Both populations: these items, and items like these.
+which name a system that is behind at all. `--about` takes one of the populations; both by default.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from gap_coverage import TABLES
 from numpy.typing import NDArray
 from score_tables import score_table
 
+from judgeloop.core.choices import Population
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.history.past import signs
 from judgeloop.methods.stats.betting import log_wealth_path
@@ -95,16 +95,17 @@ def near_tie(pair: NDArray[np.int8], limit: int, near: float, *, these: bool) ->
     return Row(at + 1, float(named[at] and not none), float(none), float(wrong), 0.0)
 
 
-def costs(data: Path, pairs: int, gap: float, limits: list[int]) -> None:
+def costs(data: Path, pairs: int, gap: float, limits: list[int], about: list[str]) -> None:
     """Print a line for each of the recorded verdicts, populations, limits and questions."""
     head = f"{'judged':>8}{'first':>8}{'second':>8}{'open':>7}{'wrong':>8}{'behind':>8}"
-    print(f"{pairs} pairs, risk {RISK}, a gap of {gap:g}\n{'verdicts':<24}{'about':<7}{'limit':>6}  question    {head}")  # fmt: skip
+    print(f"{pairs} pairs, risk {RISK}, a gap of {gap:g}\n{'verdicts':<24}{'about':<12}{'limit':>6}  question    {head}")  # fmt: skip
     for name, (file, tie, _) in TABLES.items():
         found = pairs_of(score_table(data / file).scores, tie, pairs)
         rng = np.random.default_rng(7)
         shuffled = [rng.permutation(pair) for pair in found]
         most = max(map(len, found))
-        for these in (True, False):
+        for population in about:
+            these = population == Population.THESE_ITEMS
             items = most if these else None
             for limit in sorted({min(limit, most) for limit in limits}):
                 asked = {
@@ -116,31 +117,9 @@ def costs(data: Path, pairs: int, gap: float, limits: list[int]) -> None:
                 for question, rows in asked.items():
                     m = Row(*np.mean(rows, axis=0))
                     figures = f"{m.judged:>8.0f}{m.first:>8.1%}{m.second:>8.1%}{1 - m.first - m.second:>7.1%}{m.wrong:>8.2%}{m.behind:>8.1%}"  # fmt: skip
-                    about = "these" if these else "like"
-                    print(f"{name:<24}{about:<7}{limit:>6}  {question:<12}{figures}", flush=True)
-
-
-def simulated(
-    rng: np.random.Generator,
-    leads: NDArray[np.int64],
-    shares: tuple[float, float, float],
-    side: int,
-    items: int | None,
-) -> bool:
-    """Return whether one run, seen from this side, gives this side's answer first."""
-    limit = leads.shape[1] - 1
-    if items is None:
-        drawn = rng.choice([1, -1, 0], size=limit, p=shares)
-    else:
-        wins = round(shares[0] * items)
-        behind = math.ceil((shares[1] - shares[0]) * items - EDGE)
-        losses = min(items - wins, wins + behind)
-        population = np.repeat([1, -1, 0], [wins, losses, items - wins - losses])
-        drawn = rng.permutation(population)[:limit]
-    lead, m, n = drawn.cumsum(), (drawn != 0).cumsum(), np.arange(1, limit + 1)
-    own, other = lead >= leads[side, n, m], -lead >= leads[1 - side, n, m]
-    ends = own | other
-    return bool(ends.any() and own[ends.argmax()])
+                    print(
+                        f"{name:<24}{population:<12}{limit:>6}  {question:<12}{figures}", flush=True
+                    )
 
 
 def main() -> None:
@@ -149,11 +128,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
-    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--gap", type=float, default=0.1)
     parser.add_argument("--limits", type=int, nargs="+", default=[200, 805])
+    parser.add_argument("--about", nargs="+", choices=list(Population), default=list(Population))
     given = parser.parse_args()
-    costs(given.data, given.pairs, given.gap, given.limits)
+    costs(given.data, given.pairs, given.gap, given.limits, given.about)
 
 
 if __name__ == "__main__":

@@ -23,11 +23,12 @@ from typing import Any
 import click
 import make_environment
 import make_results
+import make_schema
+import make_starter
 
 import judgeloop
 import judgeloop.parts
 from judgeloop.cli.commands import COMMANDS
-from judgeloop.cli.init import schema_text
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Source, declared
@@ -58,7 +59,8 @@ def made() -> dict[Path, str]:
         reference / "results.md": make_results.page(),
         reference / "result.schema.json": make_results.schema(),
         reference / "api.md": api(),
-        reference / "judgeloop.schema.json": schema_text(),
+        reference / "judgeloop.schema.json": make_schema.schema(),
+        reference / "judgeloop.toml": make_starter.starter(),
         DOCS.parent / ".env.example": make_environment.example(),
         DOCS / "pictures" / "demo.svg": demo(),
     }

@@ -27,18 +27,13 @@ if TYPE_CHECKING:
     from judgeloop.engine.state import Progress as Progress
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
-    from judgeloop.questions.compare.config import CompareConfig as CompareConfig
     from judgeloop.questions.compare.result import Result as Result
-    from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.questions.estimate.result import Estimated as Estimated
-    from judgeloop.questions.select.config import SelectConfig as SelectConfig
     from judgeloop.questions.select.result import Selected as Selected
     from judgeloop.run.dry_run import DryRun as DryRun
 
 _HOMES = {
-    "CompareConfig": "questions.compare.config",
     "DryRun": "run.dry_run",
-    "EstimateConfig": "questions.estimate.config",
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
@@ -48,7 +43,6 @@ _HOMES = {
     "Progress": "engine.state",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
-    "SelectConfig": "questions.select.config",
     "Selected": "questions.select.result",
     "assert_better": "api.questions",
     "assert_not_worse": "api.questions",

@@ -4,6 +4,7 @@ These names are public, and docs/how-to/parts.md shows how they fit together. No
 here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
 """
 
+from judgeloop.core.choices import Draws as Draws
 from judgeloop.core.ledger import Ledger as Ledger
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Finished as Finished
@@ -19,7 +20,6 @@ from judgeloop.core.protocols import StoppingRule as StoppingRule
 from judgeloop.core.records import Abstention as Abstention
 from judgeloop.core.records import Call as Call
 from judgeloop.core.records import Choice as Choice
-from judgeloop.core.records import Draws as Draws
 from judgeloop.core.records import Item as Item
 from judgeloop.core.records import JudgeIdentity as JudgeIdentity
 from judgeloop.core.records import Label as Label
@@ -43,6 +43,5 @@ from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates
 from judgeloop.methods.selectors.random import Random as Random
 from judgeloop.methods.stopping.anytime import Anytime as Anytime
-from judgeloop.methods.stopping.rule import CountingRule as CountingRule
 from judgeloop.methods.stopping.rule import Rule as Rule
 from judgeloop.methods.stopping.sequential import Sequential as Sequential

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,16 @@ def chat_server():
     server.close()
 
 
+@pytest.fixture
+def own_modules(monkeypatch):
+    """Modules that a test writes, named own_…, are imported from the working folder, and forgotten."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]
+
+
 @pytest.fixture(scope="session")
 def recorded_data():
     """The folder of recorded verdicts, which is not part of the project."""
@@ -96,6 +107,25 @@ def recorded_data():
     if not folder.is_dir():
         pytest.skip("the recorded data is not here (JUDGELOOP_TEST_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL server of this process's own."""
+    from support.postgres import WHY_NOT, binary, running
+
+    if binary("initdb") is None:
+        pytest.skip(WHY_NOT)
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(params=["file", "server"])
+def address(request, tmp_path):
+    """The address of a new ledger in each store."""
+    if request.param == "file":
+        return tmp_path / "deep" / "ledger.sqlite"
+    return request.getfixturevalue("postgres").ledger()
 
 
 @pytest.fixture(scope="session")

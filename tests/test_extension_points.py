@@ -24,7 +24,8 @@ SELECTOR = '''
 
 from dataclasses import dataclass
 
-from judgeloop.core.records import Choice, Draws, Step
+from judgeloop.core.records import Choice, Step
+from judgeloop.core.choices import Draws
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class Copy:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    for name in ("judgeloop", "prompts"):
+    for name in ("judgeloop", "prompts", "docs/reference"):
         # With the compiled files, which save each command of the copy a second; not those that
         # another process is just writing.
         skipped = shutil.ignore_patterns("*.pyc.*")
@@ -260,8 +261,8 @@ def test_a_selector_is_its_file_and_one_row(
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
     assert (live["selector"], live["rule"]) == ("last-first", "tie-aware")
-    labels = (Path(".judgeloop/runs") / live["run"] / "labels.jsonl").read_text().splitlines()
-    assert json.loads(labels[0])["item_id"] == "incident-239"
+    copy.run("runs", "show", live["run"], "-o", "items.csv")
+    assert Path("items.csv").read_text().splitlines()[1].startswith("incident-239,")
 
     table = tmp_path / "table"
     copy.run(*recorded, "--selectors", "random,last-first", "--sizes", "4,8", "-o", table)
@@ -332,10 +333,19 @@ OF_SETTINGS = (
 )
 
 
-def test_a_setting_is_one_annotated_field_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
+def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
     copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
+    copy.insert("api/arguments.py", "    max_flips: ", "    colour: str | None\n")
     assert "--colour" in copy.run("compare", "--help-all")
-    assert '"colour"' in copy.run("init", "--schema")
+    schema = "import make_schema; print(make_schema.schema())"
+    path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))
+    made = subprocess.run(
+        [sys.executable, "-c", schema],
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
+        capture_output=True,
+    )
+    assert b'"colour"' in made.stdout
 
     program = tmp_path / "program.py"
     program.write_text(

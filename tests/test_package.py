@@ -61,14 +61,35 @@ def below(folder, *suffixes):
     }
 
 
-def test_the_wheel_holds_the_package_the_prompts_the_example_and_no_more(wheel):
+def test_the_wheel_holds_the_package_what_it_copies_or_reads_and_no_more(wheel):
     prompts = {f"judgeloop/_{name}" for name in below("prompts", ".md")}
     example = {
         f"judgeloop/_examples/incidents/{name}.jsonl" for name in ("items", "lead", "central")
     }
+    settings = {
+        f"judgeloop/_docs/reference/judgeloop.{ending}" for ending in ("toml", "schema.json")
+    }
     package = below("judgeloop", ".py", ".typed", ".html", ".css", ".js")
     inside = {name for name in wheel if ".dist-info/" not in name}
-    assert inside == package | prompts | example
+    assert inside == package | prompts | example | settings
+
+
+def test_the_wheel_alone_writes_a_settings_file_and_its_schema(built, tmp_path):
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "wheel")
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "judgeloop", *arguments],
+            cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "wheel")}, check=True, capture_output=True,
+        ).stdout  # fmt: skip
+
+    run("init")
+    reference = ROOT / "docs" / "reference"
+    made = (tmp_path / "judgeloop.toml").read_bytes()
+    assert made == (reference / "judgeloop.toml").read_bytes()
+    assert run("init", "--schema") == (reference / "judgeloop.schema.json").read_bytes()
 
 
 def test_the_licence_is_in_both_and_an_expression_in_the_metadata(wheel, sdist, metadata):
@@ -89,7 +110,8 @@ def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
     assert not any(line.startswith("diskcache") for line in base)
     extras = PROJECT["optional-dependencies"]
     assert [re.split(r"[<>=]", line)[0] for line in extras["cache"]] == ["diskcache"]
-    assert all("judgeloop[cache]" in extras[name] for name in ("embed", "test"))
+    assert "judgeloop[cache]" in extras["embed"]
+    assert "judgeloop[cache,cluster,team]" in extras["test"]
 
 
 def test_every_package_of_the_base_installation_was_audited():

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop import CompareConfig, Result, compare
+from judgeloop import Result, compare
 
 ITEMS = 500
 NIGHTS, WHOLE = 15, 9
@@ -114,15 +114,13 @@ def run(folder: Path, night: int, *, remember: bool) -> Result:
             else {"rule": "calibrated"}
         )
     return compare(
-        CompareConfig.of(
-            first=folder / "production.jsonl",
-            second=folder / f"night-{night}.jsonl",
-            judge=f"replay:{folder / 'verdicts.csv'}",
-            risk=RISK,
-            budget="10.00",
-            ledger=folder / ("remembering" if remember else "forgetting") / "ledger.sqlite",
-            **how,
-        )
+        folder / "production.jsonl",
+        folder / f"night-{night}.jsonl",
+        judge=f"replay:{folder / 'verdicts.csv'}",
+        risk=RISK,
+        budget="10.00",
+        ledger=folder / ("remembering" if remember else "forgetting") / "ledger.sqlite",
+        **how,
     )
 
 

@@ -37,8 +37,9 @@ Duration: TypeAlias = float | str
 OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
-# Settings whose effect is the command line's: it writes the files of a run.
-COMMAND_ONLY = ("run_dir", "output")
+
+# The defaults of the parameters that are no settings.
+NO_SETTINGS = {"environment": None, "progress": None, "version": None, "raise_on_failure": False}
 
 
 class CallArguments(TypedDict, total=False):
@@ -80,6 +81,8 @@ class RunArguments(CallArguments, total=False):
     items: Data | None
     allow_partial: bool | None
     map: str | Mapping[str, str] | None
+    system: str | Sequence[str] | None
+    missing: str | None
     names: Sequence[str] | None
     epoch: str | None
     max_item_bytes: int | None
@@ -88,12 +91,16 @@ class RunArguments(CallArguments, total=False):
     min_judgments: int | None
     max_judgments: int | None
     max_abstentions: float | None
+    about: str | None
+    controls: str | None
     fail_on_warning: bool | None
+    night: str | None
     deadline: Duration | None
     concurrency: int | None
     lookahead: int | None
     rpm: int | None
     tpm: int | None
+    report_texts: str | None
     cache_dir: File | None
 
 
@@ -103,7 +110,6 @@ class ContestArguments(RunArguments, total=False):
     require_winner: str | None
     order: OrderName | None
     vote: VoteName | None
-    controls: str | None
 
 
 class CompareArguments(ContestArguments, total=False):
@@ -150,23 +156,16 @@ class EstimateArguments(RunArguments, total=False):
 
 
 def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
-    """Return the signature of a call: data by position, all else by keyword with defaults.
-
-    A setting that `arguments` has no type for is shown with the type of its declaration.
-    """
+    """Return the signature of a call: data by position, all else by keyword with defaults."""
     fields = declared(config)
-    hints = dict(arguments.__annotations__)
-    for name, field in fields.items():
-        if not field.setting.argument and name not in COMMAND_ONLY:
-            hints.setdefault(name, getattr(field.type, "__name__", field.type))
     keywords = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_default(fields[name].default) if name in fields else None,
+            default=_default(fields[name].default) if name in fields else NO_SETTINGS[name],
             annotation=_shown(hint),
         )
-        for name, hint in hints.items()
+        for name, hint in arguments.__annotations__.items()
     ]
     places = [
         inspect.Parameter(

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
-from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
+from judgeloop.api.arguments import places_of, signature_of
 from judgeloop.api.in_memory import of_lists, settings_of
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
@@ -67,21 +67,14 @@ class Caller(Generic[R]):
     question: Question[Any, Any, R]
     arguments: type[Any]
 
-    def signed(self, function: F) -> F:
-        """Show a function's parameters one by one, as `inspect`, `help` and editors read them."""
-        returns = function.__annotations__["return"]
-        shown = signature_of(self.question.settings(), self.arguments, returns)
-        function.__signature__ = shown  # type: ignore[attr-defined]
-        return function
+    def answered(self, function: Callable[A, R]) -> Callable[A, R]:
+        """Return what `function` declares: it answers, with or without a running event loop."""
 
-    def answer(self, data: tuple[object, ...], arguments: dict[str, Any]) -> R:
-        """Answer the question, with or without a running event loop.
+        def call(*data: A.args, **arguments: A.kwargs) -> R:
+            ready, reporter = self._ready(data, arguments)
+            return run_here(lambda: self._run(ready, reporter))
 
-        Raises:
-            InputError: an argument is wrong; nothing was spent.
-        """
-        ready, reporter = self._ready(data, arguments)
-        return run_here(lambda: self._run(ready, reporter))
+        return self._declared(call, function)
 
     def awaited(self, function: Callable[A, R]) -> Callable[A, Coroutine[Any, Any, R]]:
         """Return the form of a function that is awaited."""
@@ -90,8 +83,7 @@ class Caller(Generic[R]):
             ready, reporter = await asyncio.to_thread(self._ready, data, arguments)
             return await self._run(ready, reporter)
 
-        call.__annotations__["return"] = function.__annotations__["return"]
-        return self._named(call, function, "async", AWAITED)
+        return self._declared(call, function, "_async", AWAITED)
 
     def dry_run(self, function: Callable[A, R]) -> Callable[A, DryRun]:
         """Return the form of a function that forecasts the run."""
@@ -101,13 +93,25 @@ class Caller(Generic[R]):
             plan, result = run_here(lambda: self._answering.forecast(ready))
             return DryRun.of(ready, plan, result)
 
-        return self._named(call, function, "dry_run", DRY)
+        return self._declared(call, function, "_dry_run", DRY, returns="DryRun")
 
-    def _named(self, call: F, function: Callable[..., Any], form: str, doc: str) -> F:
+    def _declared(
+        self,
+        call: F,
+        function: Callable[..., Any],
+        form: str = "",
+        doc: str = "",
+        returns: str = "",
+    ) -> F:
+        """Return `call` as `function` is declared, with its parameters shown one by one."""
         name = function.__name__
-        call.__name__ = call.__qualname__ = f"{name}_{form}"
-        call.__module__, call.__doc__ = function.__module__, doc.format(name=name)
-        return self.signed(call)
+        call.__name__ = call.__qualname__ = f"{name}{form}"
+        call.__module__ = function.__module__
+        call.__doc__ = doc.format(name=name) or function.__doc__
+        returned = returns or function.__annotations__["return"]
+        shown = signature_of(self.question.settings(), self.arguments, returned)
+        call.__signature__ = shown  # type: ignore[attr-defined]
+        return call
 
     @property
     def _answering(self) -> Answering[Any, Any, R]:
@@ -121,24 +125,18 @@ class Caller(Generic[R]):
         progress = settings.pop("progress", None)
         raises = settings.pop("raise_on_failure", False)
         call = called(f"judgeloop.{self.question.name}", data, settings)
-        config = settings.pop("config", next(iter(data), None))
-        if isinstance(config, self.question.settings()):
-            beside = _beside(config, data[1:], settings)
-            environment = environment if beside is None else beside  # may be empty, as in the demo
-        else:
-            config = self._collected(data, settings)
+        config = self._collected(data, settings)
         variables = os.environ if environment is None else environment
         reporter = _Reporter(progress, raises, masked(call, variables))
         return self._answering.prepare(config, variables, offline=offline), reporter
 
     def _collected(self, data: tuple[object, ...], settings: dict[str, Any]) -> Any:
         """Return the checked settings."""
-        for name in COMMAND_ONLY:
-            if name in settings:
-                raise InputError(
-                    f"`{name}`: only the command line writes a run's files; a result has to_dict() "
-                    "and to_frame()"
-                )
+        if "output" in settings:
+            raise InputError(
+                "`output`: only the command line writes files of a result; a result has to_dict() and "
+                "to_frame()"
+            )
         config = self.question.settings()
         version = settings.pop("version", None)
         values = of_lists(_by_name(places_of(config), data, settings), places_of(config))
@@ -153,23 +151,10 @@ class Caller(Generic[R]):
         result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
         shown: R = ready.with_texts(result)
         if ready.booked:
-            await asyncio.to_thread(keep, ready, shown, f"{shown}\n")
+            await asyncio.to_thread(keep, ready, shown)
         if reporter.raises and shown.failed:
             raise JudgeloopError(render_short(shown.page))
         return shown
-
-
-def _beside(
-    config: object, others: tuple[object, ...], settings: Mapping[str, Any]
-) -> Mapping[str, str] | None:
-    """Return the environment if it follows a configuration; refuse any setting beside it."""
-    environment = next(iter(others), None)
-    if settings or not isinstance(environment, Mapping | None):
-        raise InputError(
-            f"a {type(config).__name__} holds all settings; only `environment`, `progress` and "
-            "`raise_on_failure` may stand beside it"
-        )
-    return environment
 
 
 def _by_name(

@@ -1,43 +1,31 @@
 """The three questions as Python functions: `compare`, `select` and `estimate`.
 
-Each has a form that is awaited and a dry run, made by `calling.py`. `arguments.py` has the types of
-the parameters. What answers a question is imported when it is asked.
+They are declared here; `calling.py` makes what answers, and for each a form that is awaited and a dry
+run. `arguments.py` has the types of the parameters. What answers a question is imported when it is
+asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
-from judgeloop.engine.state import Progress
 from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
 from judgeloop.report.page import render_short
 from judgeloop.settings.run_settings import SECOND
 
 if TYPE_CHECKING:
     from judgeloop.api.arguments import Data, Several
-    from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.result import Result
-    from judgeloop.questions.estimate.config import EstimateConfig
     from judgeloop.questions.estimate.result import Estimated
-    from judgeloop.questions.select.config import SelectConfig
     from judgeloop.questions.select.result import Selected
 
 NOT_WORSE = 0.1  # a gap
 _COMPARE = Caller(COMPARE, CompareArguments)
 _SELECT = Caller(SELECT, SelectArguments)
 _ESTIMATE = Caller(ESTIMATE, EstimateArguments)
-
-
-@overload
-def compare(
-    config: CompareConfig,
-    environment: Mapping[str, str] | None = None,
-    *,
-    progress: Callable[[Progress[Any]], object] | None = None,
-) -> Result: ...
 
 
 @overload
@@ -54,7 +42,7 @@ def compare(
 ) -> Result: ...
 
 
-@_COMPARE.signed
+@_COMPARE.answered
 def compare(*data: Any, **settings: Any) -> Result:
     """Find out which of two systems is better, inside a running event loop or not.
 
@@ -62,32 +50,18 @@ def compare(*data: Any, **settings: Any) -> Result:
     answers, at the top of a module. Or `prompts`, `a` and `b` are lists of texts, or columns of a data
     frame: the systems A and B.
     `judge` is a judge's name, a function or several judges. The other parameters are the settings
-    of the command line, with `_` for `-`; a value of None counts as not given. A checked
-    configuration may be passed in place of all. Where an event loop runs, as in a notebook, the
-    call waits for a thread of its own.
+    of the command line, with `_` for `-`; a value of None counts as not given. Where an event
+    loop runs, as in a notebook, the call waits for a thread of its own.
 
     Raises:
         InputError: an argument or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return _COMPARE.answer(data, settings)
+    raise NotImplementedError  # `_COMPARE` answers
 
 
-@overload
-def select(
-    config: SelectConfig,
-    environment: Mapping[str, str] | None = None,
-    *,
-    progress: Callable[[Progress[Any]], object] | None = None,
-) -> Selected: ...
-
-
-@overload
-def select(outputs: Several, **settings: Unpack[SelectArguments]) -> Selected: ...
-
-
-@_SELECT.signed
-def select(*data: Any, **settings: Any) -> Selected:
+@_SELECT.answered
+def select(outputs: Several, **settings: Unpack[SelectArguments]) -> Selected:
     """Find the best of many systems, inside a running event loop or not.
 
     `outputs` holds each system's outputs, files or rows in memory: a list, or a dictionary by name.
@@ -97,24 +71,11 @@ def select(*data: Any, **settings: Any) -> Selected:
         InputError: an argument or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return _SELECT.answer(data, settings)
+    raise NotImplementedError  # `_SELECT` answers
 
 
-@overload
-def estimate(
-    config: EstimateConfig,
-    environment: Mapping[str, str] | None = None,
-    *,
-    progress: Callable[[Progress[Any]], object] | None = None,
-) -> Estimated: ...
-
-
-@overload
-def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated: ...
-
-
-@_ESTIMATE.signed
-def estimate(*data: Any, **settings: Any) -> Estimated:
+@_ESTIMATE.answered
+def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated:
     """Estimate one system's mean score, inside a running event loop or not.
 
     `outputs` holds the system's outputs: a file, or rows in memory. The other parameters are as in
@@ -124,7 +85,7 @@ def estimate(*data: Any, **settings: Any) -> Estimated:
         InputError: an argument or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return _ESTIMATE.answer(data, settings)
+    raise NotImplementedError  # `_ESTIMATE` answers
 
 
 def assert_better(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result:

@@ -30,7 +30,7 @@ from judgeloop.calibration.walks import (
     met_along,
     walks,
 )
-from judgeloop.core.records import Draws
+from judgeloop.core.choices import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Past
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of

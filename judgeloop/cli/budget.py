@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.panel_command import CONTEXT, settings_command
+from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
 
@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from judgeloop.core.ledger import Balance
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
-
-
-class Budgets(click.Group):
-    """A group that shows all budgets if no subcommand is given."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take options, or nothing, as those of `budget show`."""
-        first = args[0] if args else "-"
-        if (
-            first.startswith("-")
-            and first not in ctx.help_option_names
-            and not (ctx.resilient_parsing and not args)
-        ):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
 
 
 def budget() -> click.Command:
@@ -51,7 +36,7 @@ def budget() -> click.Command:
             "budget remove", _remove, "Remove a budget: it limits no run from now on."
         ),
     ]
-    return Budgets(
+    return DefaultGroup(
         "budget",
         commands=commands,
         help="Show, set or remove the budgets that the runs of a ledger share.",

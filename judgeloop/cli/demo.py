@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, paint, show
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.result import Result
 
 FILES = FIRST, SECOND, ITEMS = "lead.jsonl", "central.jsonl", "items.jsonl"
@@ -80,17 +79,25 @@ def _decide(*, keep: Path | None) -> None:
     """Run the comparison twice, until it is decided and on all items, and print both."""
     from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
+    from judgeloop.formats.own_files import HOME
     from judgeloop.report.page import render
 
     with explained(), _folder(keep) as folder:
-        config = _example(folder)
-        result = compare(config, {})
-        on_all = replace(config, min_judgments=result.items, max_judgments=result.items)
-        every = compare(on_all, {})
+        example = partial(
+            compare,
+            folder / FIRST,
+            folder / SECOND,
+            items=folder / ITEMS,
+            judge=JUDGE,
+            ledger=folder / HOME / "ledger.sqlite",
+            environment={},
+        )
+        result = example()
+        every = example(min_judgments=result.items, max_judgments=result.items)
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
         f"{render(page_as_flags(result.page), width=columns(), paint=paint)}\n",
-        _explained(result, every, config.risk),
+        _explained(result, every),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),
     ]
@@ -129,26 +136,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield folder
 
 
-def _example(folder: Path) -> CompareConfig:
-    """Return the settings of `SAME`, run in `folder`."""
-    from judgeloop.formats.own_files import HOME
-    from judgeloop.questions.compare.config import CompareConfig
-
-    return CompareConfig.of(
-        first=str(folder / FIRST),
-        second=str(folder / SECOND),
-        items=str(folder / ITEMS),
-        judge=JUDGE,
-        ledger=str(folder / HOME / "ledger.sqlite"),
-    )
-
-
-def _explained(result: Result, every: Result, risk: float) -> str:
+def _explained(result: Result, every: Result) -> str:
     """Return what the decision means, compared with the decision by all items."""
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
-        risk=risk,
+        risk=result.setup.risk_threshold,
         same="the same" if every.winner == result.winner else "the other",
         wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
         ties=every.ties,

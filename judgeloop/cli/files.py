@@ -1,4 +1,4 @@
-"""Writes the files of a run: its folder of labels and result, the `-o` files, and pictures.
+"""Writes the files of a result, those of `-o`.
 
 A file is written whole or not at all. `report/` and the questions' own `text.py` make the contents.
 """
@@ -6,7 +6,6 @@ A file is written whole or not at all. `report/` and the questions' own `text.py
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,12 @@ import click
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
-from judgeloop.formats.own_files import check_writable, make_folder, read_own, write_whole
+from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.junit import is_own, render_junit, render_unfinished
 from judgeloop.report.latex import render_latex
-from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
 JUNIT = ".xml"
-# In the folder of a run: its result as it was printed, and all its fields.
-RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 
 
 def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
@@ -49,7 +45,7 @@ FORMS: dict[str, Callable[[RunResult], str]] = {
 }
 
 
-def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
+def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
     """Refuse result files of which one cannot be written, or two are the same file.
 
     It is called before anything is spent.
@@ -67,7 +63,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
         real[path.resolve()] = path
 
 
-def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] = FORMS) -> None:
+def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str] = FORMS) -> None:
     """Refuse a file of another ending than `forms`, or one that cannot be written or is an input.
 
     It is called before anything is spent.
@@ -77,7 +73,7 @@ def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] =
             tests of another program's.
     """
     for other in inputs:
-        if path.resolve() == other.resolve():
+        if isinstance(other, Path) and path.resolve() == other.resolve():
             raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
     if path.suffix not in forms:
         raise InputError(f"-o {path}: expected a file ending in {', '.join(forms)}")
@@ -91,20 +87,6 @@ def check_output(path: Path, inputs: Iterable[Path] = (), forms: Iterable[str] =
             "remove it"
         )
     check_writable(path)
-
-
-def check_run_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be made; it is called before anything is spent.
-
-    Raises:
-        InputError: a part of its path is not a folder.
-    """
-    existing = next(
-        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
-    )
-    if not existing.is_dir():
-        raise InputError(f"`run_dir={folder}`: {existing} is no folder")
-    check_writable(existing / RESULT_JSON)
 
 
 def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
@@ -169,20 +151,3 @@ def _is_foreign(path: Path) -> bool:
     return (
         path.is_file() and not path.is_symlink() and path.stat().st_size > 0 and not _is_free(path)
     )
-
-
-def write_run(
-    folder: Path,
-    result: RunResult,
-    settings_files: Mapping[str, list[str]] | None = None,
-) -> None:
-    """Write a run's files.
-
-    `result.txt` is the result as printed, `result.json` has all fields, and `labels.jsonl` has a
-    line for each judged item in the order asked.
-    """
-    make_folder(folder)
-    rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
-    write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
-    write_whole(folder / RESULT_JSON, render_json(result, settings_files))
-    write_whole(folder / RESULT_TEXT, render(result.page, files=str(folder)) + "\n")

@@ -34,7 +34,6 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 
     from judgeloop.cli.convert import check_rows_file, write_rows
     from judgeloop.cli.files import json_text
-    from judgeloop.run.folder import folder_of, remember
     from judgeloop.run.generate import gathered, prepare
     from judgeloop.settings.generate_settings import GenerateConfig
 
@@ -49,9 +48,6 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
         )
         if not dry_run:
             write_rows(output, found.rows)
-        if found.spend is not None:
-            folder = folder_of(ready.config, ready.run_id)
-            remember(ready.config.ledger, folder, ready.run_id, found.spend.charged_p)
         place = "a dry run asks for nothing" if dry_run else output
         say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
         if json:
@@ -63,15 +59,15 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 def _run(ready: Generation, *, watched: bool) -> Gathered:
     import asyncio
 
-    from judgeloop.cli.progress import Watched, watching
-    from judgeloop.cli.questions import catch_signals, note_ledger
+    from judgeloop.cli.progress import watching
+    from judgeloop.cli.questions import catch_signals, warn_of_place
     from judgeloop.engine.state import Interruption
     from judgeloop.report.words import count
     from judgeloop.run.generate import run
 
     if ready.export_only:
         return asyncio.run(run(ready))
-    note_ledger(ready)
+    warn_of_place(ready.config.ledger)
     config, most = ready.config, ready.limits.max_judgments
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
 
@@ -80,7 +76,7 @@ def _run(ready: Generation, *, watched: bool) -> Gathered:
         catch_signals(interruption)
         if not watched:
             return await run(ready, interruption=interruption)
-        with watching(Watched(opening, most, config.budget_p, lambda *_: "")) as observe:
+        with watching(opening, most, config.budget_p, lambda *_: "") as observe:
             return await run(ready, interruption=interruption, observe=observe)
 
     return asyncio.run(driven())

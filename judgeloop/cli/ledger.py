@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -11,7 +11,9 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import (
+    CreateConfig,
     LedgerConfig,
+    LoadConfig,
     MergeConfig,
     PruneConfig,
     ReconcileConfig,
@@ -19,10 +21,11 @@ from judgeloop.diagnostics.config import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from judgeloop.core.ledger import Charged
     from judgeloop.diagnostics.reconcile import Reconciled
+    from judgeloop.ledger.merging import Merged
 
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
@@ -40,6 +43,19 @@ def ledger() -> click.Command:
         ["run"], metavar="RUN", required=True, help="The run's id, or its beginning."
     )
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    address = PanelArgument(
+        ["address"],
+        metavar="ADDRESS",
+        required=False,
+        help="A new file, or postgresql://USER@HOST/DATABASE. Default: --ledger.",
+    )
+    lines = PanelArgument(
+        ["file"],
+        metavar="FILE",
+        required=True,
+        type=click.File(encoding="utf-8"),
+        help="File of JSON lines; - for standard input.",
+    )
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
     )
@@ -61,7 +77,9 @@ def ledger() -> click.Command:
         ),
         _command(
             _create,
-            "Make a new ledger, with nothing in it.",
+            "Make a new ledger, with nothing in it.\n\nOn a server, as who owns the database. A team's runs then take a "
+            "role that may write, and its readers one that may not.",
+            address,
         ),
         _command(
             _verify,
@@ -78,6 +96,17 @@ def ledger() -> click.Command:
             "counts for no budget here. Merging twice changes nothing.\n\nExit codes: 0 all is merged, 1 verdicts differ "
             "and are not used, 2 usage.",
             sources,
+        ),
+        _command(
+            _dump,
+            "Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours.",
+        ),
+        _command(
+            _load,
+            "Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.\n\nLines have no checksums and "
+            "no signatures: what is loaded is believed. Loading twice changes nothing.\n\nExit codes: 0 all is loaded, "
+            "1 verdicts differ and are not used, 2 usage.",
+            lines,
         ),
         _command(
             _prune,
@@ -186,13 +215,13 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
         print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
 
 
-def _create(**given: Any) -> None:
+def _create(*, address: str | None, **given: Any) -> None:
     from judgeloop.ledger.opening import create_ledger
     from judgeloop.report.escaping import visible
 
     with explained():
-        config = LedgerConfig.of(**given)
-        create_ledger(config.ledger)
+        config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+        create_ledger(config.ledger, config.roles)
         print(f"the new ledger is {visible(str(config.ledger))}")
 
 
@@ -226,27 +255,52 @@ def _salvage(**given: Any) -> None:
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
     from pathlib import Path
 
-    from judgeloop.core.money import show_usd
     from judgeloop.ledger.merging import Believing, merge
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
 
     with explained():
         config = MergeConfig.of(**given)
         believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
         paths = [Path(source) for source in sources]
         every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
-        counted = "counted here" if config.own else "not counted here"
-        for found in every:
-            taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
-            spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
-            lines = [f"{found.source}: {' and '.join(taken)} taken; {spent}"]
-            if found.open:
-                lines.append(f"  left there: {count(found.open, 'open reservation')}")
-            lines += [f"  differs, and is not used: {said}" for said in found.disputed]
-            print("\n".join(map(visible, lines)))
+        _print_taken(every, own=config.own)
         if any(found.disputed for found in every):
             print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+            raise click.exceptions.Exit(EXIT_DAMAGED)
+
+
+def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
+    """Print what was taken from each source."""
+    from judgeloop.core.money import show_usd
+    from judgeloop.report.escaping import visible
+    from judgeloop.report.words import count
+
+    counted = "counted here" if own else "not counted here"
+    for found in every:
+        taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
+        spent = f"{count(found.attempts, 'attempt')}, {show_usd(found.spent_p)}, {counted}"
+        lines = [f"{found.source}: {' and '.join(taken)} taken; {spent}"]
+        if found.open:
+            lines.append(f"  left there: {count(found.open, 'open reservation')}")
+        lines += [f"  differs, and is not used: {said}" for said in found.disputed]
+        print("\n".join(map(visible, lines)))
+
+
+def _dump(**given: Any) -> None:
+    from judgeloop.ledger.dumping import dump
+
+    with explained():
+        for line in dump(LedgerConfig.of(**given).ledger):
+            print(line)
+
+
+def _load(*, file: TextIO, **given: Any) -> None:
+    from judgeloop.ledger.dumping import load
+
+    with explained():
+        config = LoadConfig.of(**given)
+        found = load(config.ledger, file, file.name, own=config.own)
+        _print_taken([found], own=config.own)
+        if found.disputed:
             raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
@@ -264,7 +318,8 @@ def _prune(**given: Any) -> None:
             f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
             f"{before} deleted; what was charged stays counted"
         )
-        print(f"{found.before_bytes:,} bytes before, {found.after_bytes:,} bytes after")
+        if found.sizes is not None:
+            print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
 
 
 def _reconcile(**given: Any) -> None:

@@ -38,7 +38,7 @@ def page_as_flags(page: Page) -> Page:
         headline=as_flags(page.headline),
         summary=tuple(map(as_flags, page.summary)),
         details=_rows_as_flags(page.details),
-        notes=tuple(map(_section_as_flags, page.notes)),
+        notes=tuple(map(_card_as_flags, page.notes)),
         board=replace(page.board, cards=tuple(map(_card_as_flags, page.board.cards))),
     )
 
@@ -46,11 +46,9 @@ def page_as_flags(page: Page) -> Page:
 def _card_as_flags(card: Section | Table) -> Section | Table:
     from judgeloop.report.page import Section
 
-    return _section_as_flags(card) if isinstance(card, Section) else card
-
-
-def _section_as_flags(section: Section) -> Section:
-    return replace(section, rows=_rows_as_flags(section.rows))
+    if not isinstance(card, Section):
+        return card
+    return replace(card, rows=_rows_as_flags(card.rows))
 
 
 def _rows_as_flags(rows: Rows) -> Rows:

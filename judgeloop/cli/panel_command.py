@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
 from itertools import pairwise
@@ -31,10 +31,6 @@ CONTEXT: Final = {
     "help_option_names": ["-h", "--help"],
     "max_content_width": 110,
     "allow_extra_args": True,  # refused here, with a hint
-}
-# What to type where a command was given more arguments than it takes.
-EXTRA_HINTS: dict[tuple[str, ...], str] = {
-    ("compare",): " Which of several systems is best: judgeloop select"
 }
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
@@ -63,27 +59,6 @@ CONFIG = Declared(
     ],
     None,
 )
-# What to type in place of an option that other tools have and whose spelling is not near.
-OPTION_HINTS = {
-    "alpha": "--risk",
-    "csv": "-o FILE.csv",
-    "html": "-o FILE.html",
-    "input-column": "--map prompt=COLUMN",
-    "junit": "-o FILE.xml",
-    "limit": "--max-judgments",
-    "margin": "--not-worse",
-    "max-cost": "--budget",
-    "max-samples": "--max-judgments",
-    "max-usd": "--budget",
-    "metric": "--judge metric:NAME",
-    "model": "--judge openai/MODEL, or another provider's",
-    "name": "--names",
-    "output-column": "--map output=COLUMN",
-    "parallel": "--concurrency",
-    "prices": "--judge-price FILE",
-    "timeout": "--deadline",
-    "workers": "--concurrency",
-}
 
 
 def settings_command(
@@ -103,6 +78,19 @@ def settings_command(
         help=text,
         context_settings=CONTEXT,
     )
+
+
+class DefaultGroup(click.Group):
+    """A group that runs a subcommand, `default`, if none is typed: its options are that one's."""
+
+    default = "show"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take options, or nothing, as those of the default; a shell is offered the subcommands."""
+        first = args[0] if args else "" if ctx.resilient_parsing else "-"
+        if first.startswith("-") and first not in ctx.help_option_names:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
 
 
 class PanelOption(click.Option):
@@ -187,16 +175,16 @@ class PanelCommand(click.Command):
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             option = error.option_name
-            hint = option_hint(option, {one for each in self.params for one in each.opts})
             if field := FIELDS[self.path].get(option.removeprefix("--")):
                 ctx.fail(
                     f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}."
                 )
-            if hint is None:
-                raise
-            ctx.fail(f"No such option: {option}. Did you mean {hint}?")
+            if option == f"--no-{CONFIG.key}":
+                ctx.fail(f"No such option: {option}. Did you mean --{CONFIG.key} none?")
+            raise
         if ctx.args:
-            ctx.fail(f"Got an argument too many: {ctx.args[0]!r}.{EXTRA_HINTS.get(self.path, '')}")
+            many = " The best of several: judgeloop select" if self.path == ("compare",) else ""
+            ctx.fail(f"Got an argument too many: {ctx.args[0]!r}.{many}")
         self._settle(ctx)
         return rest
 
@@ -248,17 +236,6 @@ class PanelCommand(click.Command):
         if left_out:
             formatter.write_paragraph()
             formatter.write_text(f"{left_out} more options: {ctx.command_path} --{key(ALL)}")
-
-
-def option_hint(option: str, known: Collection[str]) -> str | None:
-    """Return what to type in place of an unknown option, with options among `known`; else None.
-
-    >>> option_hint("--junit", ["-o", "--output"])
-    '-o FILE.xml'
-    """
-    hint = OPTION_HINTS.get(key(option.removeprefix("--")), "")
-    named = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", hint))
-    return hint if hint and named <= set(known) else None
 
 
 def completions(field: Declared, incomplete: str) -> list[CompletionItem]:

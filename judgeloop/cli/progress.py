@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
-from judgeloop.cli.streams import PLAIN_TERMINALS, Forgiving, logged, logs_json, say
+from judgeloop.cli.streams import PLAIN_TERMINALS, Guarded, logged, logs_json, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -31,21 +31,6 @@ WARM_UP_S = 2.0
 SPEED_OF_S = 60.0  # the speed is that of the last minute
 
 Clock = Callable[[], float]  # returns seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A run to watch.
-
-    `opening` says what is to be done. `most` is the most queries that the run may take, and
-    `budget_p` its budget in picodollars, None without one. `so_far` says who leads, given the
-    counts and the most characters of a name.
-    """
-
-    opening: str
-    most: int
-    budget_p: int | None
-    so_far: Callable[[Any, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +55,31 @@ class Seen:
 
 @contextmanager
 def watching(
-    run: Watched, stream: TextIO | None = None, now: Clock = time.monotonic
+    opening: str,
+    most: int,
+    budget_p: int | None,
+    so_far: Callable[[Any, int], str],
+    *,
+    stream: TextIO | None = None,
+    now: Clock = time.monotonic,
 ) -> Iterator[Callable[[Progress[Any]], None]]:
-    """Yield a function that shows the progress of a run."""
-    with closing(_shown_on(stream, now, run.opening)) as shown:
-        shown.show(Seen(0, run.most, spent_p=0, budget_p=run.budget_p))
+    """Yield a function that shows the progress of a run.
+
+    `opening` says what is to be done. `most` is the most queries that the run may take, and
+    `budget_p` its budget in picodollars, None without one. `so_far` says who leads, given the
+    counts and the most characters of a name.
+    """
+    with closing(_shown_on(stream, now, opening)) as shown:
+        shown.show(Seen(0, most, spent_p=0, budget_p=budget_p))
 
         def observe(progress: Progress[Any]) -> None:
             shown.show(
                 Seen(
                     progress.asked,
-                    run.most,
+                    most,
                     spent_p=progress.spent_p,
-                    budget_p=run.budget_p,
-                    leads=lambda longest: run.so_far(progress.tally, longest),
+                    budget_p=budget_p,
+                    leads=lambda longest: so_far(progress.tally, longest),
                     slowed_to=progress.slowed_to,
                     waited=progress.waited,
                 )
@@ -132,19 +128,19 @@ def explained() -> Iterator[None]:
 
 def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> _Bar | _Lines:
     """Return a bar for a terminal, lines for a log."""
-    forgiving = Forgiving(stream or sys.stderr)
-    if forgiving.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
-        return _Bar(forgiving, now)
+    guarded = Guarded(stream or sys.stderr, drops=True)
+    if guarded.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
+        return _Bar(guarded, now)
     if opening:
-        forgiving.write(f"{logged(opening, 'start')}\n")
-    return _Lines(forgiving, now)
+        guarded.write(f"{logged(opening, 'start')}\n")
+    return _Lines(guarded, now)
 
 
 @final
 class _Bar:
     """Redraws a bar on a single line, and clears it at the end."""
 
-    def __init__(self, stream: Forgiving, now: Clock) -> None:
+    def __init__(self, stream: Guarded, now: Clock) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, ProgressColumn, Task
         from rich.text import Text
@@ -192,7 +188,7 @@ class _Bar:
 class _Lines:
     """Prints a line at most every `SECONDS_BETWEEN_LINES`."""
 
-    def __init__(self, stream: Forgiving, now: Clock) -> None:
+    def __init__(self, stream: Guarded, now: Clock) -> None:
         self._stream = stream
         self._now = now
         self._due = now() + SECONDS_BETWEEN_LINES

@@ -9,9 +9,10 @@ from __future__ import annotations
 import enum
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import click
 
@@ -19,12 +20,12 @@ from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.questions.question import Question
+from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
-    from judgeloop.cli.progress import Watched
-    from judgeloop.engine.state import Interruption
+    from judgeloop.engine.state import Interruption, Observe
+    from judgeloop.ledger.opening import Address
     from judgeloop.report.run_result import RunResult
     from judgeloop.settings.sources import Read
 
@@ -50,7 +51,7 @@ def shown_as(
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
-    """Return what is printed of a result; `files` are its folder and the files of `-o`."""
+    """Return what is printed of a result; `files` are those of `-o`."""
     from judgeloop.cli.files import render_json
     from judgeloop.report.page import render, render_short
 
@@ -94,12 +95,12 @@ def _help(question: Question[Any, Any, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Generic[C, P, R]):
     """The callback of a question's command."""
 
-    question: Question[Any, Any, Any]
+    question: Question[C, P, R]
 
-    def shown(self, result: Any, read: Read) -> Any:
+    def shown(self, result: R, read: Read) -> R:
         """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = page_as_flags(result.page)
         labels = tuple(
@@ -110,13 +111,16 @@ class Asking:
             page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
         return replace(result, page=page, labels=labels)
 
-    def whole(self, ready: Any, result: Any, read: Read) -> Any:
-        """Return a result with flags for settings, what was typed, and the texts of its items."""
+    def whole(self, ready: P, result: R, read: Read) -> R:
+        """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.run.again import masked, repeatable
 
+        result = self.shown(result, read)
+        if ready.booked:
+            details = (*result.page.details, ("run", ready.run_id))
+            result = replace(result, page=replace(result.page, details=details))
         typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
-        result = repeatable(ready, self.shown(result, read), masked(typed, read.environment))
-        return ready.with_texts(result)
+        return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
     def invoked(
         self,
@@ -133,7 +137,7 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
-        from judgeloop.cli.files import render_json, unfinished
+        from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.cli.on_end import telling
         from judgeloop.ledger.opening import is_ledger
 
@@ -148,7 +152,7 @@ class Asking:
                 _check_dry_run()
                 output = ()
             config = self.question.settings().of(**given)
-            check_places(config, output)
+            check_outputs(output, config.files_read())
             new = not is_ledger(config.ledger)
             with kept_for_the_result():
                 answering = self.question.load()
@@ -167,31 +171,30 @@ class Asking:
             code = tell(render_json(result, read.files), result.exit_code)
             raise click.exceptions.Exit(code)
 
-    def _run(self, ready: Any, *, watched: bool) -> Any:
+    def _run(self, ready: P, *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
         import asyncio
 
-        from judgeloop.cli.progress import watching
         from judgeloop.engine.state import Interruption, unobserved
 
         run = self.question.load().run
         if ready.booked:
-            note_ledger(ready)
+            warn_of_place(ready.config.ledger)
 
-        async def driven() -> Any:
+        async def driven() -> R:
             interruption = Interruption()
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption, observe=unobserved)
-            with watching(self._watched(ready)) as observe:
+            with self._watching(ready) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         with kept_for_the_result():
             return asyncio.run(driven())
 
-    def _watched(self, ready: Any) -> Watched:
-        """Return what to say of a run while it goes on."""
-        from judgeloop.cli.progress import Watched
+    def _watching(self, ready: P) -> AbstractContextManager[Observe[Any]]:
+        """Return a context that says how a run goes on."""
+        from judgeloop.cli.progress import watching
         from judgeloop.core.money import show_usd
         from judgeloop.report.words import count, shortened
 
@@ -204,7 +207,7 @@ class Asking:
         between = " and " if len(systems) <= FEW else ", "
         asked = f"{between.join(named)}{f' and {more} more' if more else ''}"
         judges = " + ".join(judge.identity.name for judge in ready.judges)
-        return Watched(
+        return watching(
             f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
             f"at most {count(most, 'judgment')}{budget}",
@@ -213,36 +216,32 @@ class Asking:
             lambda tally, longest: so_far(tally, systems, longest),
         )
 
-    def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
+    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
         import asyncio
 
         from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun
 
         plan, result = asyncio.run(self.question.load().forecast(ready))
-        found = DryRun.of(ready, plan, self.shown(result, read))
+        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(
-        self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
-    ) -> None:
+    def _show(self, ready: P, result: R, read: Read, *, form: Form, output: Sequence[Path]) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs
-        from judgeloop.run.folder import folder_of
+        from judgeloop.questions.stored import keep
 
-        folder = folder_of(ready.config, ready.run_id)
-        files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, read.files, files))
+                show(shown_as(form, result, read.files, output))
         finally:  # also if nobody reads standard output
             if ready.booked:
-                record(ready, result, read)
+                keep(ready, result)
             write_outputs(output, result)
 
 
@@ -250,19 +249,6 @@ def _advised(reason: str) -> str:
     """Return why there is no verdict, with flags in the advice at its end; the reply stays as it is quoted."""
     quoted, mark, advice = reason.rpartition("; ")
     return f"{quoted}{mark}{as_flags(advice)}"
-
-
-def record(ready: Any, result: RunResult, read: Read) -> None:
-    """Write the files of a run's folder, and keep the result in its ledger."""
-    from judgeloop.cli.files import write_run
-    from judgeloop.questions.stored import keep
-    from judgeloop.report.page import render
-    from judgeloop.run.folder import folder_of, remember
-
-    config, folder = ready.config, folder_of(ready.config, ready.run_id)
-    write_run(folder, result, read.files)
-    remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
-    keep(ready, result, f"{render(result.page, files=str(folder))}\n")
 
 
 def _check_dry_run() -> None:
@@ -278,7 +264,7 @@ def _check_dry_run() -> None:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
 
 
-def _say_failure(result: Any) -> None:
+def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
     from judgeloop.report.sentences import cost, money
     from judgeloop.report.words import count
@@ -290,27 +276,12 @@ def _say_failure(result: Any) -> None:
         say(as_flags(note.message))
 
 
-def check_places(config: Any, output: Sequence[Path]) -> None:
-    """Refuse files that cannot be written, before anything is spent.
+def warn_of_place(ledger: Address) -> None:
+    """Say who else may write a ledger that is there, and where its locks may fail."""
+    from judgeloop.ledger.opening import is_ledger, place_of
 
-    Raises:
-        InputError: a file or folder cannot be written.
-    """
-    from judgeloop.cli.files import check_outputs, check_run_folder
-
-    check_outputs(output, config.files_read())
-    if config.run_dir is not None:
-        check_run_folder(config.run_dir)
-
-
-def note_ledger(ready: Any) -> None:
-    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.run.folder import folder_of, remember, sentences_about
-
-    ledger, folder = ready.config.ledger, folder_of(ready.config, ready.run_id)
-    for sentence in sentences_about(ledger, folder, ready.run_id):
+    for sentence in place_of(ledger)[1] if is_ledger(ledger) else ():
         say(visible(as_flags(sentence)))
-    remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

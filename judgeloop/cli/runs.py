@@ -5,28 +5,26 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
+from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
+from judgeloop.ledger.opening import Address
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
 PAIR = ("FIRST", "SECOND")
 
 
-class Runs(click.Group):
+class Runs(DefaultGroup):
     """A group that lists the runs if no subcommand is given, and shows a run if its id is."""
 
+    default = "list"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the beginning of a run's id as `runs show`, and options as those of `runs list`."""
-        if ctx.resilient_parsing and not args:
-            return super().parse_args(ctx, args)  # a shell is to be offered the subcommands
-        first = args[0] if args else "-"
-        if first not in self.commands and set(first) <= _ID:
+        """Take the beginning of a run's id as `runs show`."""
+        if args and args[0] not in self.commands and set(args[0]) <= _ID:
             args = ["show", *args]
-        elif first.startswith("-") and first not in ctx.help_option_names:
-            args = ["list", *args]
         return super().parse_args(ctx, args)
 
 
@@ -48,7 +46,7 @@ def runs() -> click.Command:
         "runs list",
         _list,
         "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result.",
+        "decision. A lost run ended without a result; an unjudged one has no judge.",
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
@@ -150,7 +148,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
         print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 
-def _of_pair(ledger: Path, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
+def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
     """Return the comparisons of a pair with their nights or days, the oldest first.
 
     Raises:

@@ -7,17 +7,18 @@ result that cannot be written has its own exit code.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
-from judgeloop.report.page import WIDTH
+from judgeloop.report.words import WIDTH
 
 if TYPE_CHECKING:
     from judgeloop.settings.sources import Read
@@ -34,7 +35,7 @@ def say(text: str, event: str = "message", **values: Any) -> None:
 
     `event` and `values` are those of `logged`.
     """
-    stream, line = Forgiving(sys.stderr), logged(text, event, **values)
+    stream, line = Guarded(sys.stderr, drops=True), logged(text, event, **values)
     if stream.isatty() and not logs_json():
         line = textwrap.fill(
             line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
@@ -117,7 +118,7 @@ def printed() -> Iterator[None]:
     import click
 
     stream = sys.stdout
-    output = None if stream is None else _Output(stream)
+    output = None if stream is None else Guarded(stream)
     sys.stdout = cast("TextIO | None", output)
     try:
         try:
@@ -139,30 +140,7 @@ def kept_for_the_result() -> redirect_stdout[TextIO]:
 
     A judge of the user's own may print, and a program reads the result from standard output.
     """
-    return redirect_stdout(cast("TextIO", Forgiving(sys.stderr)))
-
-
-@final
-class _Output:
-    """Standard output, whose errors are told apart from those of other files."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except OSError as error:
-            raise UnwrittenError(error) from None
-
-    def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except OSError as error:
-            raise UnwrittenError(error) from None
+    return redirect_stdout(cast("TextIO", Guarded(sys.stderr, drops=True)))
 
 
 def discard(stream: TextIO | None) -> None:
@@ -180,44 +158,39 @@ def discard(stream: TextIO | None) -> None:
 
 
 @final
-class Forgiving:
-    """A stream whose reader may go away; what cannot be written is dropped.
+class Guarded:
+    """A stream whose reader may go away.
 
-    A closed terminal or pipe must not end a run whose answers are on their way.
+    Errors of standard output are told apart from those of other files, by an `UnwrittenError`. What
+    cannot be written to one that `drops` is dropped: a closed terminal or pipe must not end a run
+    whose answers are on their way.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, *, drops: bool = False) -> None:
         """`stream` is None if the process was started without it."""
-        self._stream = stream
+        self._stream, self._drops = stream or io.StringIO(), drops
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write `text` at once, or drop it; return its length."""
-        if self._stream is not None:
-            try:
-                self._stream.write(text)
-                self._stream.flush()
-            except (OSError, ValueError):
-                discard(self._stream)
+        """Write `text`, at once if what cannot be written is dropped; return its length."""
+        self._try(self._stream.write, text)
+        if self._drops:
+            self.flush()
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: every text is written at once."""
+        """Write what is held back."""
+        self._try(self._stream.flush)
 
-    def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
-        return self._stream is not None and self._stream.isatty()
-
-    def fileno(self) -> int:
-        """Return the file descriptor.
-
-        Raises:
-            OSError: there is none.
-        """
-        if self._stream is None:
-            raise OSError("no file descriptor")
-        return self._stream.fileno()
-
-    @property
-    def encoding(self) -> str:
-        """The encoding, from which rich learns what a terminal can show."""
-        return getattr(self._stream, "encoding", None) or "utf-8"
+    def _try(self, act: Callable[..., object], *given: str) -> None:
+        try:
+            act(*given)
+        except OSError as error:
+            if not self._drops:
+                raise UnwrittenError(error) from None
+            discard(self._stream)
+        except ValueError:  # it is closed
+            if not self._drops:
+                raise

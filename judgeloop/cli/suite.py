@@ -18,6 +18,7 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
+from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -84,7 +85,6 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     Raises:
         InputError: a setting or the file is wrong, or there is no budget.
     """
-    from judgeloop.core.errors import InputError
     from judgeloop.run.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
@@ -160,14 +160,15 @@ def _line(end: Ended) -> Line:
 
 def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
     """Keep the result of each pair as its own command would; return them as they are shown, by pair."""
-    from judgeloop.cli.questions import Asking, record
+    from judgeloop.cli.questions import Asking
+    from judgeloop.questions.stored import keep
 
     found = {}
     for end in ends:
         if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ready, end.result, read)
-            if end.ready.booked:
-                record(end.ready, result, read)
+            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            if end.ran.booked:
+                keep(end.ran, result)
             found[end.pair.name] = result
     return found
 
@@ -177,12 +178,15 @@ def _write(
 ) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
     from judgeloop.cli.files import write_output
-    from judgeloop.formats.own_files import make_folder, write_whole
+    from judgeloop.formats.own_files import write_whole
     from judgeloop.report.markdown import render_markdown
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
-        make_folder(folder)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise JudgeloopError(f"{folder} cannot be made: {error}") from error
         for number, (name, result) in enumerate(results.items(), 1):
             links[name] = f"{folder.name}/{number:02}-{_slug(name)}.html"
             write_output(path.parent / links[name], result)

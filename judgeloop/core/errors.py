@@ -27,6 +27,7 @@ EXIT_JUDGE = 4  # the judge failed
 EXIT_OTHER_WON = 5  # or a required score was missed
 EXIT_INTERRUPTED = 130
 EXIT_OUTPUT_CLOSED = 141  # nobody reads standard output; 128 + SIGPIPE, as a shell reports it
+MOST_NAMED = 5  # systems or files that a sentence names
 
 
 class JudgeloopError(Exception):
@@ -129,6 +130,17 @@ class JudgeError(JudgeloopError):
         self.billed = billed
         self.wait_s = wait_s
         self.too_long = too_long
+
+
+def some(names: Iterable[str]) -> str:
+    """Return the first names, and the number of the others.
+
+    >>> some(["a", "b"]), some("abcdefgh")
+    ('a, b', 'a, b, c, d, e and 3 more')
+    """
+    first = list(names)
+    more = len(first) - MOST_NAMED
+    return ", ".join(first[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

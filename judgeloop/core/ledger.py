@@ -89,7 +89,9 @@ class RunNote:
     """What a run is, in names, and who worked on it last.
 
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
-    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none.
+    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. It was run
+    at `risk`, 1 if that promises nothing. `asked` has some of its questions about a baseline
+    (`history/asked.py`).
     """
 
     systems: tuple[str, ...] = ()
@@ -98,6 +100,8 @@ class RunNote:
     process: str = ""
     since: str = ""
     exit_code: int | None = None
+    risk: float = 1.0
+    asked: tuple[str, ...] = ()
 
     @property
     def names(self) -> str:
@@ -349,8 +353,8 @@ class Ledger(Protocol):
         sent.
         """
 
-    def only_run(self, run: str) -> AbstractContextManager[bool]:
-        """Lock `run` against other processes; yields False where there are no locks.
+    def only_run(self, run: str) -> AbstractContextManager[None]:
+        """Lock `run` against other processes.
 
         Raises:
             LedgerError: another process holds the lock.

@@ -11,9 +11,12 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING
 
-from judgeloop.core.records import Usage
+if TYPE_CHECKING:  # `--help` must not wait for it
+    from judgeloop.core.records import Usage
 
+PRICE_FILE = ".toml"  # what the name of a file of prices ends with
 PICO_PER_DOLLAR = 10**12
 TOKENS_PER_MTOK = 10**6
 # Decimal also reads "1_0", other scripts' digits and "NaN", which no price list or person means.
@@ -197,3 +200,8 @@ def show_usd(pico: int) -> str:
         return f"${amount:.2f}"
     leading_zeros = -amount.adjusted() - 1
     return f"${amount:.{max(2, leading_zeros + 2)}f}"
+
+
+def is_price_file(given: str) -> bool:
+    """Return whether a price as typed is the path of a file of prices."""
+    return given.endswith(PRICE_FILE)

@@ -95,6 +95,7 @@ class Spend(Part):
     """Money spent, in picodollars (`_p`), and numbers of attempts; its JSON is in dollars.
 
     - `now_p`: spent by this command
+    - `outputs_p`: the part of it for attempts at outputs of systems that answer live
     - `run_p`: spent by the run since it began, over all commands that continued it
     - `rehearsed_p`: recorded cost, which counts against the budget but is not paid
     - `unconfirmed_p`: the part of `run_p` for attempts without a reply, which are charged at their
@@ -112,12 +113,8 @@ class Spend(Part):
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
-    HIDDEN = frozenset(
-        {
-            *("now_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p", "cached_p"),
-            *("over_p", "next_p", "ledger_left_p", "paid_attempts", "known"),
-        }
-    )
+    HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
+    HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -142,6 +139,7 @@ class Spend(Part):
     next_p: int = 0
     replies_without_usage: int = 0
     ledger_left_p: int | None = None
+    outputs_p: int = 0
 
     @property
     def spent_usd(self) -> float | None:
@@ -303,20 +301,6 @@ class StopKind(enum.StrEnum):
 
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
-
-
-class Population(enum.StrEnum):
-    """The items that a decision is about."""
-
-    THESE_ITEMS = "items"  # the items of the set, judged or not; nothing beyond them
-    ITEMS_LIKE_THESE = "like-these"  # what the set is a random sample of
-
-
-class Groups(enum.StrEnum):
-    """What is done with the groups of items, each tested by itself."""
-
-    REPORT = "report"
-    REQUIRE = "require"  # in none may the second system be shown to be worse
 
 
 def every_one(items: int) -> str:

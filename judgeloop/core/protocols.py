@@ -4,19 +4,23 @@ Nothing is implemented here. The contract tests in `tests/contracts/` check the 
 selector and judge against these docstrings. The ledger's are in `ledger.py`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
+if TYPE_CHECKING:  # `--help` must not wait for them
+    import numpy as np
 
-from judgeloop.core import records
-from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
+    from judgeloop.core import records
+    from judgeloop.core.choices import Draws
+    from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 
 S = TypeVar("S")
-T = TypeVar("T", bound=Counted)
-T_contra = TypeVar("T_contra", bound=Counted, contravariant=True)
+T = TypeVar("T", bound="Counted")
+T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 
 
 class Selector(Protocol[S]):
@@ -30,7 +34,7 @@ class Selector(Protocol[S]):
         """The selector's name as typed on the command line."""
 
     @property
-    def draws(self) -> records.Draws:
+    def draws(self) -> Draws:
         """How the selector chooses: picks, or draws with known or with equal propensities."""
 
     def init(self, items: int, rng: np.random.Generator) -> S:
@@ -102,12 +106,6 @@ class StoppingRule(Protocol[T_contra]):
         query about one more item is never wasted. So queries run in parallel without overspending.
         """
 
-    def is_met(self, tally: T_contra) -> bool:
-        """Return whether the stated risk of the leader of `tally` is at or under the threshold."""
-
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule for another limit on the number of judgments."""
-
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
         """Return bounds for what the labels estimate over all items.
 
@@ -116,6 +114,16 @@ class StoppingRule(Protocol[T_contra]):
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
         """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
+
+
+class Check(Protocol[T_contra]):
+    """What may end a run undecided where its rule does not stop it."""
+
+    def looks(self, tally: T_contra, unknown: int = 0) -> bool:
+        """Return whether the run may end once `unknown` further items are asked about."""
+
+    def reason_to_stop(self, tally: T_contra) -> StopReason | None:
+        """Return why to stop; None to continue."""
 
 
 class Further(Protocol):
@@ -151,6 +159,10 @@ class Judge(Protocol):
     @property
     def priced(self) -> bool:
         """False if a call costs money and judgeloop does not know the price."""
+
+    @property
+    def booked(self) -> bool:
+        """False if all its verdicts are known beforehand: no ledger has to keep them."""
 
     @property
     def by_hand(self) -> bool:
@@ -191,6 +203,10 @@ class System(Protocol):
     @property
     def label(self) -> str:
         """What results call it, unless the user names it; in no key."""
+
+    @property
+    def typed(self) -> str:
+        """Its name as typed, by which the caller's settings name it."""
 
     @property
     def priced(self) -> bool:

@@ -7,7 +7,6 @@ finds is in `outcomes.py`.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -133,7 +132,7 @@ class Abstention:
     `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
     attempt sends another request, so that it does not count as asking the same again. `truncated`
     is True when the reply reached the limit of tokens, and `too_long` when the texts are too long to be
-    judged.
+    judged. `of_system` is True when a system gave no output, so that no judge could be asked.
     """
 
     reason: str
@@ -141,6 +140,7 @@ class Abstention:
     changed: bool = False
     truncated: bool = False
     too_long: bool = False
+    of_system: bool = False
 
 
 Answer = Verdict | Abstention
@@ -223,14 +223,6 @@ class JudgeIdentity:
     def name(self) -> str:
         """The judge's name as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
         return f"{self.provider}{self.mark}{self.model}" if self.model else self.provider
-
-
-class Draws(enum.IntEnum):
-    """How a selector makes its choices, from the least to the most useful for statistics."""
-
-    PICKED = 0  # without propensities: deterministic, so samples are biased
-    KNOWN = 1  # at random, each choice with a known propensity
-    EVEN = 2  # at random, all items not drawn yet with the same propensity
 
 
 Key = tuple[int, ...]  # a position and the system rated, or the two systems compared, on it

@@ -152,11 +152,6 @@ class KeyIngredients:
         return found
 
 
-def verdict_key(identity: JudgeIdentity, call: Call, *, blind: bool) -> str:
-    """Return the key under which the verdict on `call` is recorded, 64 hexadecimal digits."""
-    return KeyIngredients.of(identity, call, blind=blind).key
-
-
 def output_note(identity: JudgeIdentity, sent: object, run: str) -> dict[str, str]:
     """Return what the key of an output is made of, to hash and to record beside its attempt.
 

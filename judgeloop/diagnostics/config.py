@@ -7,12 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL
-from judgeloop.report.labels import Shown
 from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
 from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, REPORT_TEXTS, CallerOnly, Ledger
@@ -77,6 +77,38 @@ class RunsConfig(LedgerConfig):
             example="yesterday",
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateConfig(LedgerConfig):
+    """The settings of `ledger create`."""
+
+    writer: Annotated[
+        str | None,
+        Setting(
+            "Role of the server that may book in the new ledger, and change no budget.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="ROLE",
+        ),
+    ] = None
+    reader: Annotated[
+        str | None,
+        Setting(
+            "Role of the server that may read the new ledger.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+            metavar="ROLE",
+        ),
+    ] = None
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The roles that are given, by what they may do."""
+        given = {"writer": self.writer, "reader": self.reader}
+        return {kind: name for kind, name in given.items() if name}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +192,21 @@ class MergeConfig(Configuration):
                 f"`their_key_variable={self.their_key_variable}`: this variable is not set"
             )
         return environment[self.their_key_variable].encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadConfig(LedgerConfig):
+    """The settings of `ledger load`."""
+
+    own: Annotated[
+        bool,
+        Setting(
+            "Count what was spent elsewhere for the runs and budgets of this ledger.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

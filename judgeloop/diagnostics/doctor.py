@@ -8,7 +8,6 @@ Returns findings, and formats them as text. Prints nothing.
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
@@ -24,11 +23,12 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
-from judgeloop.ledger.opening import open_ledger, place_of
+from judgeloop.ledger.opening import Address, open_ledger, place_of
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import WIDTH, wrapped
+from judgeloop.report.page import wrapped
 from judgeloop.report.sentences import tokens
+from judgeloop.report.words import WIDTH
 from judgeloop.run.inputs import judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
@@ -260,9 +260,9 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 
 
-def _place(path: Path) -> Finding:
+def _place(address: Address) -> Finding:
     """Say what the ledger is kept by and on, and what is wrong with its place."""
-    said, warnings = place_of(path)
+    said, warnings = place_of(address)
     return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 

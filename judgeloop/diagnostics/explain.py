@@ -6,13 +6,12 @@ records, and formats them as text. Asks no judge and changes nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedAttempt
 from judgeloop.core.money import show_usd
 from judgeloop.diagnostics.past_runs import past_run
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 
@@ -43,7 +42,7 @@ class ItemCalls:
     others: tuple[RecordedAttempt, ...]
 
 
-def explain(ledger: Path, run: str, item_id: str) -> ItemCalls:
+def explain(ledger: Address, run: str, item_id: str) -> ItemCalls:
     """Return the attempts on an item of the run whose id begins with `run`, each explained.
 
     Raises:

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.pruning import day_before
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
@@ -28,6 +27,7 @@ class State(StrEnum):
     RUNNING = "running"  # a process of this machine works on it
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
+    UNJUDGED = "unjudged"  # it has no judge, and so no result
 
 
 # What is said of a run without a result.
@@ -35,6 +35,7 @@ WITHOUT = {
     State.RUNNING: "no result yet: {process} works on it",
     State.ENDED: "no result here: it was deleted from the ledger",
     State.LOST: "no result here: its process ended; rerun its command to go on",
+    State.UNJUDGED: "nothing is judged: outputs by `generate`, or a check by `doctor`",
 }
 
 
@@ -63,17 +64,19 @@ class PastRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as a record of JSON values; times are in UTC."""
+        noted = asdict(self.recorded.note)
+        del noted["asked"]  # hashes say nothing to who lists runs
         return {
             "id": self.id,
             "state": self.state.value,
-            **asdict(self.recorded.note),
+            **noted,
             "headline": self.headline,
             "began_at": self.recorded.began_at,
             "charged_usd": float(to_usd(self.recorded.charged_p)),
         }
 
 
-def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
+def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
     """Return the runs that were worked on at or after `since` (ISO 8601, UTC), the latest first.
 
     Raises:
@@ -90,8 +93,11 @@ def past_runs(ledger: Path, since: str = "") -> list[PastRun]:
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
-    without = State.RUNNING if run.id in working else State.LOST
-    return without if run.note.exit_code is None else State.ENDED
+    if run.note.exit_code is not None:
+        return State.ENDED
+    if run.id in working:
+        return State.RUNNING
+    return State.LOST if run.note.judges else State.UNJUDGED
 
 
 def local_day(text: str, today: date) -> str:
@@ -131,7 +137,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
     ]
 
 
-def past_run(ledger: Path, beginning: str) -> PastRun:
+def past_run(ledger: Address, beginning: str) -> PastRun:
     """Return the run whose id begins with `beginning`.
 
     Raises:
@@ -145,7 +151,7 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     return found[0]
 
 
-def with_result(ledger: Path, beginning: str | None) -> PastRun:
+def with_result(ledger: Address, beginning: str | None) -> PastRun:
     """Return the run whose id begins with `beginning`, by default the latest with a result.
 
     Raises:

@@ -192,8 +192,8 @@ class Accounts:
         """Book the cost and the answer of a reply; return what is recorded under its key."""
         by_the_round = self._computed and _is_free(ticket)
         book = self._settle_with_others if by_the_round else self._ledger.settle
-        verdict = await self.done(book(ticket, reply))
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
+        verdict = await self.done(book(ticket, reply))
         self._state.cached_p += reply.saved_p
         self._state.tokens += reply.usage or NO_TOKENS
         self._state.changes.notify()
@@ -223,6 +223,7 @@ class Accounts:
     def _count(self, ticket: Ticket, cost_p: int) -> None:
         if not ticket.rehearsed:
             self._state.spent_p += cost_p
+            self._state.outputs_p += ticket.output * cost_p
 
     async def finish(self) -> None:
         """Wait until the replies of calls that were cancelled are on their way to the ledger."""

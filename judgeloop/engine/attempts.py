@@ -381,8 +381,8 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     said = []
     if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
         said.append(
-            f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
-            f"case of {show_usd(ticket.cost_p)}"
+            f"a call cost {show_usd(reply.cost_p)}, more than the worst case of "
+            f"{show_usd(ticket.cost_p)}"
         )
     if reply.breach:
         said.append(f"the provider's bill contradicts the quote: {reply.breach}")

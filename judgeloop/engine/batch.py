@@ -238,7 +238,8 @@ class Batch:
             if isinstance(output, Output):
                 self._oracle.sources.learn(ask, output)
             elif isinstance(output, Abstention):
-                lacked = Abstention(f"{ask.system} gave no output: {output.reason}")
+                why = f"{ask.system} gave no output: {output.reason}"
+                lacked = Abstention(why, of_system=True)
         return lacked
 
     async def _judging(

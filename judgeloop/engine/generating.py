@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import final
 
 from judgeloop.core.ledger import Ledger, Reservation
@@ -73,26 +74,39 @@ class Sources:
         self._counted: set[str] = set()  # keys
         self._since = dict(terms.outputs_since)  # when the oldest output that counts was recorded
         self._left_out: dict[str, int] = {}  # how many were, as another model answers now
+        self._forgotten: dict[str, str] = {}  # failures: from when on outputs count, by key
 
     async def look_up(self, queries: Iterable[Query], ledger: Ledger) -> None:
         """Take from the ledger what it has of the missing outputs."""
         asks = {ask.key: ask for query in queries for ask in self.asks(query)}
         for name in self.systems:
-            own = {key for key, ask in asks.items() if ask.system == name} - self._known.keys()
+            own = {key for key, ask in asks.items() if ask.system == name}
+            own -= self._known.keys() | self._forgotten.keys()
             found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
             for key in found.keys() - self._known.keys():  # some were given meanwhile
                 self.learn(asks[key], found[key])
 
     def leave_out(self, name: str, before: str) -> None:
         """Forget the outputs of a system that were recorded before a time: another model gave them."""
-        old = [
-            ask.key
-            for (owner, _), ask in self._asks.items()
-            if owner == name and ask.key in self._known and self._known[ask.key].at < before
-        ]
+        old = [key for key, output in self._outputs(name) if output.at < before]
         self._since[name], self._left_out[name] = before, len(old)
         for key in old:
             del self._known[key]
+
+    def forget_failures(self) -> None:
+        """Forget on which items a system failed, if these are too many for its run to go on."""
+        for name in (name for name, system in self.systems.items() if not system.lasts):
+            own = self._outputs(name)
+            failed = {key: output.at for key, output in own if output.text is None}
+            if len(failed) > self._terms.max_failed * max(ABSTENTION_GRACE, len(own)):
+                self._forgotten |= {key: _after(at) for key, at in failed.items()}
+                for key in failed:
+                    del self._known[key]
+
+    def _outputs(self, name: str) -> list[tuple[str, Output]]:
+        """Return the known outputs of a system with their keys."""
+        keys = (ask.key for (owner, _), ask in self._asks.items() if owner == name)
+        return [(key, self._known[key]) for key in keys if key in self._known]
 
     def asks(self, query: Query) -> list[OutputAsk]:
         """Return the calls for the outputs that `query` lacks, known or not."""
@@ -157,7 +171,7 @@ class Sources:
             return None
         said = "; ".join(f"{name} gave no output: {reason}" for name, reason in why.items())
         if self._terms.missing_abstains:
-            return Abstention(said)
+            return Abstention(said, of_system=True)
         if len(why) == len(query.systems):
             return Verdict(TIE if len(why) > 1 else 0.0, reason=said)
         return Verdict(0.0 if query.systems[0] in why else 1.0, reason=said)
@@ -175,7 +189,7 @@ class Sources:
         """Return the reservation to make before `ask` is sent."""
         quote = self.quote(ask)
         note = {"ingredients": dict(ask.note), "price": quote.price}
-        since = self._since.get(ask.system, "")
+        since = self._forgotten.get(ask.key) or self._since.get(ask.system, "")
         item = ask.call.item.id
         return Reservation(ask.key, quote.cost_p, item, ask.system, note, output=True, since=since)
 
@@ -225,28 +239,32 @@ class Sources:
         for query in queries:
             for ask in self.asks(query):
                 self._count(ask)
-        for name, seen in self._seen.items():
-            of = max(ABSTENTION_GRACE, seen.asked)
-            if seen.failed > most_failed * of:
-                why = (
-                    f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
-                    f"{most_failed:.0%}; the last reason: {seen.why}"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-            if seen.moved:
-                why = (
-                    f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
-                    f"two models are not compared as those of one. Give `system={name}.version=TEXT` to "
-                    "begin anew"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-            if seen.cut > MOST_CUT * of and self.systems[name].limit_is_default:
-                why = (
-                    f"the default limit of tokens cut {seen.cut:,} of {seen.asked:,} outputs of "
-                    f"{name}; say how long they may be: `system={name}.max-tokens=NUMBER`"
-                )
-                return StopReason(StopKind.SYSTEM_FAILED, why)
-        return None
+        found = (self._wrong_with(name, most_failed) for name in self._seen)
+        why = next(filter(None, found), None)
+        return None if why is None else StopReason(StopKind.SYSTEM_FAILED, why)
+
+    def _wrong_with(self, name: str, most_failed: float) -> str:
+        """Return why the run cannot go on with a system; empty if it can."""
+        system, seen = self.systems[name], self._seen[name]
+        of = max(ABSTENTION_GRACE, seen.asked)
+        if seen.failed > most_failed * of:
+            anew = f"; once that is fixed, `system={system.typed}.version=TEXT` has it asked anew"
+            return (
+                f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
+                f"{most_failed:.0%}; the last reason: {seen.why}{anew if system.lasts else ''}"
+            )
+        if seen.moved:
+            return (
+                f"the server of {name} answered as {seen.model}, and then as {seen.moved}; outputs of "
+                f"two models are not compared as those of one. Give `system={system.typed}.version=TEXT` "
+                "to begin anew"
+            )
+        if seen.cut > MOST_CUT * of and system.limit_is_default:
+            return (
+                f"the default limit of tokens cut {seen.cut:,} of {seen.asked:,} outputs of "
+                f"{name}; say how long they may be: `system={system.typed}.max-tokens=NUMBER`"
+            )
+        return ""
 
     def _count(self, ask: OutputAsk) -> None:
         output, seen = self._known.get(ask.key), self._seen[ask.system]
@@ -277,11 +295,7 @@ class Sources:
         )
 
     def _figures(self, name: str, items: int, by_label: Mapping[str, int]) -> Generated:
-        own = [
-            (ask.key, self._known[ask.key])
-            for (owner, _), ask in self._asks.items()
-            if owner == name and ask.key in self._known
-        ]
+        own = self._outputs(name)
         outputs = [output for _, output in own]
         texts = [output.text for output in outputs if output.text is not None]
         fresh = [output for output in outputs if output.fresh]
@@ -332,6 +346,12 @@ def _longest(query: Query) -> str:
     """Return the system of the longest output; empty if the prompt is longer."""
     texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
     return max(texts, key=lambda one: len(one[0].encode()))[1]
+
+
+def _after(at: str) -> str:
+    """Return the next time that a ledger can record after `at` (ISO 8601)."""
+    later = datetime.fromisoformat(at) + timedelta(milliseconds=1)
+    return later.isoformat(timespec="milliseconds")
 
 
 def _usd(outputs: Sequence[Output]) -> float:

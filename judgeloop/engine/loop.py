@@ -15,7 +15,7 @@ from judgeloop.core.records import Answer
 from judgeloop.engine.batch import answers
 from judgeloop.engine.controls import made_of_first, shown
 from judgeloop.engine.oracle import NO_SYSTEMS, Oracle
-from judgeloop.engine.probing import check_models
+from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
@@ -32,9 +32,9 @@ UNFINISHED = {
     StopKind.DRY_RUN,
 }
 
-# After so many items it is looked whether a system fails too often, or is another one. The number
-# does not depend on concurrency.
-AT_ONCE = 64
+# After so many items it is looked whether a system fails too often, or is another one: 8, 16, 32, and
+# then 64 at a time. So a broken system is found early. The numbers do not depend on concurrency.
+FIRST, MOST = 8, 64
 
 
 async def drive(
@@ -76,6 +76,7 @@ async def drive(
             or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
+            outputs_p=state.outputs_p,
             tokens=state.tokens,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
@@ -92,12 +93,13 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
     while choices:
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         told: list[Answer] = []
-        for begin in range(0, len(queries), AT_ONCE if pool.live else len(queries)):
-            some = queries[begin:][: AT_ONCE if pool.live else None]
+        wrong, begin = None, 0
+        while begin == len(told) < len(queries) and not (wrong or state.reason):
+            most = min(MOST, FIRST + session.asked + begin) if pool.live else len(queries)
+            some = queries[begin : begin + most]
             told += await answers(oracle, some, before=begin)
             wrong = oracle.sources.wrong(some, state.terms.max_failed)
-            if wrong or state.reason or len(told) < begin + len(some):
-                break
+            begin += len(some)
         session.tell([] if wrong else told, halt=wrong or state.reason)
         state.folded(session.asked, session.tally, session.risk)
         state.tell()
@@ -109,7 +111,7 @@ async def _controls(
 ) -> tuple[ControlTally | None, ...]:
     """Test the judges; offline with what the ledger knows, which does not halt the run.
 
-    Before that it is looked which models answer for the live systems.
+    Before that it is looked which remembered outputs of the live systems count.
     """
     state, asking, systems = oracle.state, oracle, oracle.sources.systems
     terms, controls = state.terms, state.terms.controls
@@ -117,7 +119,7 @@ async def _controls(
     if pool.live:
         drawn = [choice.position for choice in session.ahead()]
         order = list(dict.fromkeys([*drawn, *range(len(pool))]))
-        await check_models(oracle, pool, order)
+        await check_outputs(oracle, pool, order)
     if terms.offline:
         asking = Oracle(oracle.judges, oracle.ledger, RunState(terms, None, unobserved), systems)
     if terms.controls_of is not None:

@@ -15,36 +15,13 @@ The answer of a single judge is returned as it is. For ratings of a panel only `
 the other votes count preferences, which a rating does not have.
 """
 
-import enum
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from judgeloop.core.choices import Order, Vote
 from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
-
-
-class Order(enum.StrEnum):
-    """How a comparison is shown to a judge."""
-
-    BOTH = "both"  # a call in each order, the second if it matters; a tie if they disagree
-    RANDOM = "random"  # one call; the order depends on the seed and the item's id
-    AUDITED = "audited"  # as RANDOM, and the other order of the first decisive items, to see flips
-    FIXED = "fixed"  # one call, in the order given
-
-    @property
-    def draws_order(self) -> bool:
-        """Whether the verdict is that of one order, drawn for each item."""
-        return self in {Order.RANDOM, Order.AUDITED}
-
-
-class Vote(enum.StrEnum):
-    """How a panel decides."""
-
-    MAJORITY = "majority"  # the preference of more than half of the verdicts, else a tie
-    MEAN = "mean"  # the mean of the scores
-    UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
@@ -115,6 +92,8 @@ def _coin(seed: int, *texts: str) -> bool:
 
 
 def _hashed(*parts: object) -> bytes:
+    import hashlib  # 4 ms, which `--help` need not wait for
+
     # A hash, not a generator: an item's order does not depend on which other items are judged.
     return hashlib.sha256(":".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
 

@@ -16,7 +16,6 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 
 UNREACHED_S = 8.0  # for so long nothing may answer at an address
 LONGEST_UNREACHED_S = 1.0  # between two attempts meanwhile
-_CONTROLLER = AsyncRetrying()  # tenacity's record of a call names one; it controls nothing here
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Retries:
         self._backoff = wait_random_exponential(
             multiplier=policy.first_wait_s, max=policy.longest_wait_s, min=policy.first_wait_s / 2
         )
-        self._counted = RetryCallState(_CONTROLLER, None, (), {})  # what `_backoff` reads
+        self._counted = RetryCallState(AsyncRetrying(), None, (), {})  # what `_backoff` reads
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
         """Return the seconds to wait before another attempt; None if there is no other.

@@ -31,10 +31,11 @@ from typing import Any, Generic, final
 
 import numpy as np
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
-from judgeloop.core.protocols import Believer, Estimator, Further, Selector, StoppingRule, T
-from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
+from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
+from judgeloop.core.records import Abstention, Answer, Choice, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
 Active = dict[int, tuple[Key, ...]]
@@ -78,11 +79,12 @@ class Session(Generic[T]):
         limits: Limits,
         rng: np.random.Generator,
         lookahead: int = 0,
+        check: Check[T] | None = None,
         further: Further | None = None,
     ) -> None:
         """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
 
-        `further` says what is asked after the decision; it needs uniform random draws, too.
+        `check` may end it where the rule does not. `further` says what is asked later, of uniform draws.
 
         Raises:
             InputError: the rule needs uniform random draws, and the selector does not make them.
@@ -97,7 +99,8 @@ class Session(Generic[T]):
         self._items = items
         self._selector = selector
         self._estimator = estimator
-        self._rule = rule
+        self.rule = rule
+        self._check = check
         self._limits = limits
         self._rng = rng
         self._lookahead = lookahead
@@ -107,7 +110,7 @@ class Session(Generic[T]):
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
         self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
-        self._abstained: list[str] = []  # the reasons of the abstentions among them
+        self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
         self._rounds = 0
         self._pending: list[Step] = []
@@ -157,7 +160,7 @@ class Session(Generic[T]):
     @property
     def estimate(self) -> Estimate[T]:
         """The estimate from the labels in the decision so far."""
-        return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
+        return Estimate(self._tally, self.rule.risk(self._tally), self.rule.interval(self._tally))
 
     @property
     def tally(self) -> T:
@@ -166,7 +169,7 @@ class Session(Generic[T]):
 
     def risk(self, tally: T) -> float:
         """Return the stated risk of naming the leader of `tally`; it can take time."""
-        return self._rule.risk(tally)
+        return self.rule.risk(tally)
 
     @property
     def asked(self) -> int:
@@ -182,7 +185,7 @@ class Session(Generic[T]):
         if self._stop is None:
             raise SessionError("the run is not over")
         estimate = self.estimate
-        decided = self._stop.kind in self._rule.decides_at
+        decided = self._stop.kind in self.rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
         return Outcome(
@@ -199,7 +202,7 @@ class Session(Generic[T]):
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
         """Return what is asked after the decision: of the choices not asked, in the order drawn."""
-        if stop.kind is StopKind.ABSTENTIONS:
+        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED}:
             return []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
@@ -209,9 +212,8 @@ class Session(Generic[T]):
 
     def _belief(self) -> Belief | None:
         """Return the selector's belief about which system is the best; None without one."""
-        if not isinstance(self._selector, Believer):
-            return None
-        return self._selector.belief(self._state)
+        selector = self._selector
+        return selector.belief(self._state) if isinstance(selector, Believer) else None
 
     def _plan(self) -> None:
         """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
@@ -247,7 +249,8 @@ class Session(Generic[T]):
         if not self._pending or queued.positions < self._limits.min_judgments:
             return False
         tally = self._tally if queued.only_adds else self._tally_of(queued.active)
-        return self._rule.can_be_met(tally, queued.unknown)
+        checked = self._check is not None and self._check.looks(tally, queued.unknown)
+        return checked or self.rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -275,7 +278,7 @@ class Session(Generic[T]):
         )
         for label in labels:
             if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
-                self._abstained.append(label.answer.reason)
+                self._abstained.append(label.answer)
             self._reached.add(label.choice.key)
 
     def _tally_of(self, active: Active) -> T:
@@ -294,12 +297,12 @@ class Session(Generic[T]):
         return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
 
     def _settled(self, at_least: int | None = None) -> StopReason | None:
-        """Return the rule's reason to stop; None with fewer than `at_least` judgments."""
+        """Return why the rule or the check stops; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
-        tally = self._tally
-        if min(len(self._active), tally.judged) < at_least:
+        if min(len(self._active), self._tally.judged) < at_least:
             return None
-        return self._rule.reason_to_stop(tally)
+        stop = self.rule.reason_to_stop(self._tally)
+        return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(
@@ -308,14 +311,15 @@ class Session(Generic[T]):
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
-        reached = len(self._reached)
-        allowed = self._limits.max_abstentions * max(reached, ABSTENTION_GRACE)
-        if len(self._abstained) <= allowed:
+        reached, lacking = len(self._reached), self._abstained
+        if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
+        of_systems = sum(one.of_system for one in lacking)
+        whose = "there is" if of_systems else "the judge gave"
         return StopReason(
-            StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(self._abstained):,} of {reached:,} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
+            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
+            f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last reason: {lacking[-1].reason}",
         )
 
 

@@ -134,7 +134,7 @@ class RunState(Generic[T]):
 
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
-    - `made`, `spent_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `made`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
@@ -153,7 +153,7 @@ class RunState(Generic[T]):
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed
         self.changes = Changes()
-        self.made = self.remembered = self.spent_p = self.cached_p = 0
+        self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.paces: list[Pace] = []
         self.waited = ""

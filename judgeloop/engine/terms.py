@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from judgeloop.core.choices import Order, Vote
 from judgeloop.core.records import Query
-from judgeloop.engine.presentation import Order, Vote
 from judgeloop.engine.retrying import RetryPolicy
 
 

@@ -7,11 +7,11 @@ join. This module reads no files (see `formats/rows.py`).
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import MOST_NAMED, DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import ID, PROMPT, candidates_of, found_text, remedy
@@ -34,6 +34,38 @@ class Joined:
     left_out: str
 
 
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """All items of the files, and each file's row on each item; None where it has none."""
+
+    items: tuple[Item, ...]
+    rows: tuple[tuple[OutputRow | None, ...], ...]
+
+
+def align(
+    outputs: Sequence[Outputs],
+    items: Sequence[Located[ItemRow]] | None = None,
+    items_path: Place | None = None,
+    *,
+    texts: bool = True,
+) -> Aligned:
+    """Align the rows of files on their items, of which each may lack some.
+
+    Without `texts` no judge reads them. Then prompts may be missing, or differ between two rows with
+    one id and the same reference: harnesses write the prompt as they sent it, with the chat template
+    of the model.
+
+    Raises:
+        DataError: as `join`.
+    """
+    catalogue, answers = _matched(outputs, items, items_path, texts=texts)
+    keys = catalogue.entries.keys()
+    return Aligned(
+        tuple(map(catalogue.item, keys)),
+        tuple(tuple(map(found.get, keys)) for found in answers),
+    )
+
+
 def join(
     outputs: Sequence[Outputs],
     items: Sequence[Located[ItemRow]] | None,
@@ -48,10 +80,7 @@ def join(
         InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
     names = name_apart([(file.system, file.path) for file in outputs])
-    catalogue = _Catalogue(closed=items is not None)
-    for located in items or ():
-        catalogue.define(items_path or "", located)
-    answers = [catalogue.match(file) for file in outputs]
+    catalogue, answers = _matched(outputs, items, items_path)
     left_out = _left_out(names, catalogue, answers, outputs)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
     if not matched:
@@ -69,7 +98,7 @@ def join(
         Pool(
             items=tuple(catalogue.item(key) for key in matched),
             systems=names,
-            outputs=tuple(tuple(found[key] for key in matched) for found in answers),
+            outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
         ),
         left_out,
     )
@@ -96,9 +125,10 @@ class _Entry:
 
 @dataclass
 class _Catalogue:
-    """The items by key; `closed` if an items file lists all items."""
+    """The items by key; `closed` if an items file lists all items, `texts` if anybody reads them."""
 
     closed: bool
+    texts: bool = True
     entries: dict[int, _Entry] = field(default_factory=dict)
     by_id: dict[str, int] = field(default_factory=dict)
     by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
@@ -119,8 +149,8 @@ class _Catalogue:
         self._learn(path, located, key)
         return key
 
-    def match(self, outputs: Outputs) -> dict[int, str]:
-        """Return the outputs of a file by key.
+    def match(self, outputs: Outputs) -> dict[int, OutputRow]:
+        """Return the rows of a file by key.
 
         A row about an unknown item adds the item; if the catalogue is closed, the row is counted in
         `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
@@ -128,7 +158,7 @@ class _Catalogue:
         """
         self.columns[outputs.path] = outputs.columns
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
-        found: dict[int, str] = {}
+        found: dict[int, OutputRow] = {}
         for located in outputs.rows:
             key = self._key(outputs.path, located, by_id=by_id)
             if key is None:
@@ -138,7 +168,7 @@ class _Catalogue:
             if key in found:
                 raise self._twice(outputs, located, key, by_id=by_id)
             self._learn(outputs.path, located, key, outputs.rows)
-            found[key] = located.row.output
+            found[key] = located.row
         return found
 
     def _twice(
@@ -156,7 +186,7 @@ class _Catalogue:
 
     def item(self, key: int) -> Item:
         entry = self.entries[key]
-        if entry.prompt is None:
+        if entry.prompt is None and self.texts:
             raise DataError(
                 entry.path,
                 f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt"
@@ -164,7 +194,8 @@ class _Catalogue:
                 line=entry.line,
                 unit=entry.unit,
             )
-        return Item(entry.id or id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
+        prompt = entry.prompt or ""
+        return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group)
 
     def _remedy(self, path: Place) -> str:
         """Return what mends rows without a prompt: the file of prompts, or the column that holds it."""
@@ -211,8 +242,9 @@ class _Catalogue:
         """
         entry, row = self.entries[key], located.row
         both = ("prompt", entry.prompt, row.prompt), ("reference", entry.reference, row.reference)
-        for name, mine, theirs in both:
-            if mine is not None and theirs is not None and mine != theirs:
+        same = not self.texts and any(mine == theirs is not None for _, mine, theirs in both)
+        for name, mine, theirs in both[: 2 if self.texts else 1]:
+            if mine is not None and theirs is not None and mine != theirs and not same:
                 raise located.wrong(
                     path,
                     f"the field {name!r} of the item {entry.name} differs from {entry.unit} {entry.line} "
@@ -237,6 +269,19 @@ class _Catalogue:
         return count
 
 
+def _matched(
+    outputs: Sequence[Outputs],
+    items: Sequence[Located[ItemRow]] | None,
+    items_path: Place | None,
+    *,
+    texts: bool = True,
+) -> tuple[_Catalogue, list[dict[int, OutputRow]]]:
+    catalogue = _Catalogue(closed=items is not None, texts=texts)
+    for located in items or ():
+        catalogue.define(items_path or "", located)
+    return catalogue, [catalogue.match(file) for file in outputs]
+
+
 def _form(catalogue: _Catalogue, matched: Sequence[int]) -> str:
     """Return a sentence on what was not matched only because of its Unicode normalization."""
     left = catalogue.entries.keys() - set(matched)
@@ -247,7 +292,7 @@ def _form(catalogue: _Catalogue, matched: Sequence[int]) -> str:
 def _left_out(
     names: Sequence[str],
     catalogue: _Catalogue,
-    answers: Sequence[dict[int, str]],
+    answers: Sequence[dict[int, OutputRow]],
     outputs: Sequence[Outputs],
 ) -> str:
     """Return the counts of a partial join, in words; empty if the join is complete."""
@@ -260,17 +305,37 @@ def _left_out(
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
     counts = [f"{len(everywhere):,} matched"]
-    for name, found in zip(names, answers, strict=True):
-        alone = sorted(set(found) - everywhere)
-        counts.append(f"{len(alone):,} only in {name}{_examples(catalogue, alone)}")
+    counts += _apart(catalogue, dict(zip(names, map(set, answers), strict=True)), everywhere)
     nowhere = sorted(set(catalogue.entries) - anywhere)
     if nowhere:
         counts.append(f"{len(nowhere):,} only in the items file{_examples(catalogue, nowhere)}")
-    counts.extend(
+    strange = [
         f"{len(names):,} rows of {path} that are not in the items file"
         for path, names in catalogue.strangers.items()
+    ]
+    return ", ".join([*counts, *_first(strange), *_first(failed)])
+
+
+def _first(counts: list[str]) -> list[str]:
+    """Return the counts of the first files, and of how many more there are some."""
+    more = len(counts) - MOST_NAMED
+    return counts[:MOST_NAMED] + ([f"and likewise in {more:,} more"] if more > 0 else [])
+
+
+def _apart(catalogue: _Catalogue, found: Mapping[str, set[int]], everywhere: set[int]) -> list[str]:
+    """Return what each file has alone; of many files what those lack that lack most."""
+    if len(found) <= MOST_NAMED:
+        alone = {name: sorted(keys - everywhere) for name, keys in found.items()}
+        return [
+            f"{len(keys):,} only in {name}{_examples(catalogue, keys)}"
+            for name, keys in alone.items()
+        ]
+    anywhere = set.union(*found.values())
+    lack = {name: sorted(anywhere - keys) for name, keys in found.items() if anywhere - keys}
+    most = sorted(lack, key=lambda name: -len(lack[name]))
+    return _first(
+        [f"{len(lack[name]):,} not in {name}{_examples(catalogue, lack[name])}" for name in most]
     )
-    return ", ".join([*counts, *failed])
 
 
 def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:

@@ -7,15 +7,16 @@ the files hold.
 
 import contextlib
 import os
-import secrets
 import stat
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError, JudgeloopError
 
-HOME = Path(".judgeloop")  # holds the ledger, the runs and the cache by default
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+HOME = Path(".judgeloop")  # holds the ledger and the cache by default
 LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
 
 
@@ -38,7 +39,7 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         JudgeloopError: the file cannot be written.
     """
-    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name[:LONGEST]}.{os.urandom(8).hex()}")
     try:
         # A new file, at a name that nobody can foresee, and not what a link there points to.
         new = os.open(
@@ -59,7 +60,7 @@ def check_writable(path: Path) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name[:LONGEST]}.{os.urandom(8).hex()}")
     try:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         draft.unlink()
@@ -85,24 +86,6 @@ def read_own(path: Path) -> str:
         return file.read()
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, if missing; the default one is kept out of git.
-
-    Raises:
-        InputError: it is a default one, and a link leads elsewhere.
-        JudgeloopError: it cannot be made.
-    """
-    check_place(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder.parts[:1] == HOME.parts:
-            # What it holds are texts and spending, which nobody means to commit.
-            with contextlib.suppress(FileExistsError), (HOME / ".gitignore").open("x") as file:
-                file.write("*\n")
-    except OSError as error:
-        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
-
-
 def check_place(path: Path) -> None:
     """Refuse a default place in the working folder that is a link, or below one.
 
@@ -117,15 +100,17 @@ def check_place(path: Path) -> None:
         if part.is_symlink():
             raise InputError(
                 f"{part} is a link, to {part.readlink()}; expected a file or folder of judgeloop's own. "
-                "Remove the link, or name a place of yours (`ledger`, `run_dir`)"
+                "Remove the link, or name a place of yours (`ledger`)"
             )
 
 
-def shipped(folder: str) -> Traversable:
+def shipped(folder: str) -> "Traversable":
     """Return the shipped folder `folder`, such as `prompts`.
 
     In an installed package it is inside the package, under a name with an underscore; in a checkout
     it is beside it.
     """
+    from importlib.resources import files  # 7 ms, which `--help` need not wait for
+
     installed = files("judgeloop") / f"_{folder}"
     return installed if installed.is_dir() else Path(__file__).parent.parent.parent / folder

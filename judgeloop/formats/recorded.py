@@ -1,8 +1,7 @@
-"""Reads the scores that a finished run recorded, one for each item, and pairs those of two runs.
+"""Reads the scores that two finished runs recorded, one for each item, and joins them.
 
 A file with several scorers or epochs is refused with the choice to make, as is a score outside
-[0, 1]. Items pair by id, else by prompt; different items under one id are refused. Outputs may be
-missing. Decides nothing: the judge `recorded:NAME` compares the scores.
+[0, 1]. Outputs may be missing. Decides nothing: the judge `recorded:NAME` compares the scores.
 """
 
 import math
@@ -12,41 +11,23 @@ from itertools import islice
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Item
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
-from judgeloop.formats.join import Joined, name_apart
+from judgeloop.formats.join import Joined, align, name_apart
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.row import Place, Row, Source
-from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
+from judgeloop.formats.rows import MEAN, NO_MAP, Located, OutputRow, Outputs, at, one_epoch, stem
 
+Scores = dict[tuple[str, str], float]  # by the ids of items and the names of systems
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """An item, its output ("" if the file has none), and its score (None if there is none)."""
+class ScoredRow(OutputRow):
+    """A row with a recorded score in [0, 1], None if there is none; its output may be empty."""
 
-    item: ItemRow
-    line: int
-    unit: str
-    score: float | None
-    output: str = ""
-
-    def wrong(self, path: Place, problem: str) -> DataError:
-        """Return the error for this row of a file."""
-        return DataError(path, problem, line=self.line, unit=self.unit)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """The scores of a finished run, by item."""
-
-    path: Place
-    system: str
-    scorer: str
-    items: tuple[Scored, ...]
+    score: float | None = None
 
 
 def scorers_of(rows: Iterable[Row]) -> list[str]:
@@ -61,8 +42,8 @@ def read_recorded(
     *,
     epoch: str | None = None,
     name: str | None = None,
-) -> Recorded:
-    """Return the recorded scores in the rows of a file, or in memory.
+) -> tuple[Outputs, str]:
+    """Return the rows of a finished run, of a file or in memory, and the name of their score.
 
     `scorer` is the name of a scorer or of a column, "" for the only score of the file. `name` is
     the system's name, by default that in the rows.
@@ -76,23 +57,69 @@ def read_recorded(
     rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
     scores = [_scores(row, scorer) for row in rows]
     scorer = _only_scorer(path, scores, scorer, rows)
-    models: dict[str, None] = {}
-    items = []
+    found = []
     for row, values in zip(rows, scores, strict=True):
         reader = RowReader(path, row, candidates_of(row.fields, mapped), unit)
-        if model := reader.text(MODEL):
-            models[model] = None
         score = _number(path, row, unit, scorer, values.get(scorer))
-        output = reader.text(OUTPUT) or ""
-        items.append(Scored(ItemRow(*reader.item()), row.line, unit, score, output))
+        item, model, output = reader.item(), reader.text(MODEL), reader.text(OUTPUT) or ""
+        found.append(Located(row.line, ScoredRow(*item, model, output, score), unit))
+    models = list(dict.fromkeys(one.row.model for one in found if one.row.model))
     if len(models) > 1:
         raise DataError(
             path,
-            f"expected the scores of one system, found {' and '.join(map(repr, list(models)[:2]))}; "
+            f"expected the scores of one system, found {' and '.join(map(repr, models[:2]))}; "
             "write each to a file of its own: judgeloop convert FILE --system NAME -o OUT",
         )
-    system = name or next(iter(models), None) or stem(path)
-    return Recorded(path, system, scorer, tuple(_of_items(path, items, epoch)))
+    system = name or (models[0] if models else stem(path))
+    return Outputs(path, system, tuple(_of_items(path, found, epoch))), scorer
+
+
+def join_recorded(runs: Sequence[Outputs], *, allow_partial: bool) -> tuple[Joined, Scores]:
+    """Join two finished runs, as `read_recorded` returns them, on the items that both scored.
+
+    Raises:
+        DataError: an item is not the same in both files.
+        InputError: the runs scored different items and `allow_partial` is False, or none is shared.
+    """
+    systems = name_apart([(run.system, run.path) for run in runs])
+    aligned = align(runs, texts=False)
+    scored = [
+        (item, rows)
+        for item, *rows in zip(aligned.items, *aligned.rows, strict=True)
+        if None not in map(_score, rows)
+    ]
+    left_out = _left_out(runs, aligned.rows, len(scored))
+    if not scored:
+        raise InputError(f"no item has a score in both files: {left_out}")
+    if left_out and not allow_partial:
+        raise InputError(
+            f"the runs scored different items: {left_out}. Compare only the {len(scored)} that both "
+            "scored with `allow_partial`"
+        )
+    outputs = zip(*([row.output for row in rows] for _, rows in scored), strict=True)
+    pool = Pool(tuple(item for item, _ in scored), systems, tuple(outputs))
+    return Joined(pool, left_out), {
+        (item.id, system): row.score
+        for item, rows in scored
+        for system, row in zip(systems, rows, strict=True)
+    }
+
+
+def _score(row: OutputRow | None) -> float | None:
+    return row.score if isinstance(row, ScoredRow) else None
+
+
+def _left_out(
+    runs: Sequence[Outputs], rows: Sequence[Sequence[OutputRow | None]], scored: int
+) -> str:
+    """Return the counts of what is not compared, in words; empty if everything is."""
+    counts = []
+    for run, here, there in zip(runs, rows, rows[::-1], strict=True):
+        alone = sum(other is None for own, other in zip(here, there, strict=True) if own)
+        unscored = sum(_score(own) is None for own in here if own)
+        counts += [f"{alone:,} only in {run.path}"] if alone else []
+        counts += [f"{unscored:,} without a score in {run.path}"] if unscored else []
+    return ", ".join([f"{scored:,} scored in both", *counts]) if counts else ""
 
 
 def _scores(row: Row, chosen: str) -> dict[str, object]:
@@ -143,101 +170,24 @@ def _number(path: Place, row: Row, unit: str, scorer: str, value: object) -> flo
     return number
 
 
-def _of_items(path: Place, rows: list[Scored], epoch: str | None) -> Iterator[Scored]:
-    """Yield one score for each item: the mean of its epochs, if that is asked for."""
-    by_item: dict[str, list[Scored]] = {}
-    for scored in rows:
-        key = scored.item.id or scored.item.prompt
-        if key is None:
-            raise scored.wrong(path, "a row needs the field 'id' or 'prompt'")
+def _of_items(
+    path: Place, rows: list[Located[ScoredRow]], epoch: str | None
+) -> Iterator[Located[OutputRow]]:
+    """Yield one row for each item: with the mean of its epochs, if that is asked for."""
+    by_item: dict[str | None, list[Located[ScoredRow]]] = {}
+    for located in rows:
+        key = located.row.id or located.row.prompt
         known = by_item.setdefault(key, [])
-        if known and epoch != MEAN:
+        if known and key is not None and epoch != MEAN:
             place = at(known[0].line, known[0].unit)
-            raise scored.wrong(
+            raise located.wrong(
                 path,
                 f"the item {key!r:.60} appears twice, first {place}; take one of the rows out, or "
                 "compare each item's mean with `epoch=mean`",
             )
-        known.append(scored)
+        known.append(located)
     for same in by_item.values():
-        values = [one.score for one in same if one.score is not None]
-        mean = math.fsum(values) / len(values) if len(values) == len(same) else None
-        yield replace(same[0], score=mean)
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """The items that two runs both scored, and each system's scores, by position."""
-
-    joined: Joined
-    scores: tuple[tuple[float, ...], ...]
-
-
-def pair(first: Recorded, second: Recorded, *, allow_partial: bool) -> Paired:
-    """Pair the scores of two runs by item.
-
-    Raises:
-        DataError: an item is not the same in both files.
-        InputError: the runs scored different items and `allow_partial` is False, or none is shared.
-    """
-    runs = first, second
-    systems = name_apart([(run.system, run.path) for run in runs])
-    by_key = _by_key(runs)
-    shared = [(key, one, by_key[1][key]) for key, one in by_key[0].items() if key in by_key[1]]
-    for _, one, other in shared:
-        _check_same(first, one, second, other)
-    scored = [row for row in shared if row[1].score is not None and row[2].score is not None]
-    left_out = _left_out(runs, by_key, len(scored))
-    if not scored:
-        raise InputError(f"no item has a score in both files: {left_out}")
-    if left_out and not allow_partial:
-        raise InputError(
-            f"the runs scored different items: {left_out}. Compare only the {len(scored)} that both "
-            "scored with `allow_partial`"
-        )
-    items = tuple(
-        Item(key, one.item.prompt or "", one.item.reference, one.item.group)
-        for key, one, _ in scored
-    )
-    rows = [one for _, one, _ in scored], [other for *_, other in scored]
-    outputs = tuple(tuple(one.output for one in own) for own in rows)
-    scores = tuple(tuple(one.score or 0.0 for one in own) for own in rows)
-    return Paired(Joined(Pool(items, systems, outputs), left_out), scores)
-
-
-def _by_key(runs: Sequence[Recorded]) -> list[dict[str, Scored]]:
-    """Return the items of both runs by id, if any id is in both; else by prompt."""
-    ids = [{one.item.id: one for one in run.items if one.item.id} for run in runs]
-    if ids[0].keys() & ids[1].keys():
-        return ids
-    return [{one.item.prompt: one for one in run.items if one.item.prompt} for run in runs]
-
-
-def _check_same(first: Recorded, one: Scored, second: Recorded, other: Scored) -> None:
-    """Refuse two items with one id; a prompt may differ where the reference is the same.
-
-    Harnesses write the prompt as they sent it, with the chat template of the model.
-    """
-    mine, theirs = one.item, other.item
-    if mine.prompt is None or theirs.prompt is None or mine.prompt == theirs.prompt:
-        return
-    if mine.reference is not None and mine.reference == theirs.reference:
-        return
-    raise other.wrong(
-        second.path,
-        f"the item {theirs.id!r} is not that of {first.path}, {one.unit} {one.line}: prompt and "
-        "reference differ",
-    )
-
-
-def _left_out(runs: Sequence[Recorded], by_key: list[dict[str, Scored]], scored: int) -> str:
-    """Return the counts of what is not compared, in words; empty if everything is."""
-    counts = []
-    for run, here, there in zip(runs, by_key, by_key[::-1], strict=True):
-        alone = len(here.keys() - there.keys())
-        unscored = sum(one.score is None for one in run.items)
-        nameless = len(run.items) - len(here)
-        counts += [f"{alone:,} only in {run.path}"] if alone else []
-        counts += [f"{unscored:,} without a score in {run.path}"] if unscored else []
-        counts += [f"{nameless:,} of {run.path} that cannot be joined"] if nameless else []
-    return ", ".join([f"{scored:,} scored in both", *counts]) if counts else ""
+        scores = [one.row.score for one in same if one.row.score is not None]
+        mean = math.fsum(scores) / len(scores) if len(scores) == len(same) else None
+        first = same[0]
+        yield Located(first.line, replace(first.row, score=mean), first.unit)

@@ -27,6 +27,7 @@ from judgeloop.history.past import (
     past_of_scores,
     prospects_of,
 )
+from judgeloop.ledger.opening import Address
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
 
@@ -63,7 +64,7 @@ def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool
     return History(past, source, prospects, by_same)
 
 
-def find_history(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> History:
+def find_history(given: str, about: About, ledger: Address, run: str, *, begin: bool) -> History:
     """Return the history that `given` names (auto, none, runs or a file).
 
     With `begin` the start of the run is recorded in the ledger, so that a repeated run sees the
@@ -93,32 +94,30 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     return replace(found, began=began)
 
 
-def asked_before(about: About, ledger: Path | str, run: str) -> int:
-    """Return how many comparisons with the first system these judges were asked before `run` began.
+def ties_with(baseline: int, about: About, ledger: Address) -> tuple[int, int]:
+    """Return how many items were a tie, of how many, in all comparisons with the system `baseline`.
 
-    On these items, as far as the ledger knows: each run counts once for each candidate, so that
-    another seed counts again. 0 if the first system's outputs are not known yet.
+    By these judges on these items, whoever the candidate was. (0, 0) if the outputs of the system are
+    not known yet.
     """
-    if 0 in about.live:
-        return 0
+    if baseline in about.live:
+        return 0, 0
     outputs = {
         place_of(item): digest(text)
-        for item, text in zip(about.items, about.outputs[0], strict=True)
+        for item, text in zip(about.items, about.outputs[baseline], strict=True)
     }
     verdicts = verdict_columns.remembered_verdicts(
-        ledger, run, begin=False, outputs=set(outputs.values()), only_on=True
+        ledger, None, begin=False, outputs=set(outputs.values()), only_on=True
     )
-    baseline = verdicts.at_places(
-        {place: verdicts.number(output) for place, output in outputs.items()}
-    )
+    own = verdicts.at_places({place: verdicts.number(output) for place, output in outputs.items()})
+    with_it = (own != verdict_columns.UNKNOWN) & (verdicts.shown == own[:, None]).any(axis=1)
     judges = [KeyedJudge.of(identity) for identity in about.judges]
-    known = verdicts.compares & verdicts.by_judges(judges) & (baseline != verdict_columns.UNKNOWN)
-    asked, side = np.nonzero(known[:, None] & (verdicts.shown == baseline[:, None]))
-    candidates = np.column_stack([verdicts.run[asked], verdicts.systems[asked, 1 - side]])
-    return len(np.unique(candidates, axis=0))
+    usable = verdicts.only(verdicts.compares & verdicts.by_judges(judges) & with_it)
+    past = compared(usable, {place: number for number, place in enumerate(outputs)})
+    return int((past.known & (past.preferences == 0)).sum()), past.verdicts
 
 
-def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
+def named_runs(given: str, ledger: Address) -> tuple[str, ...]:
     """Return the ids of the runs that `given` names; empty for auto.
 
     Raises:
@@ -126,8 +125,7 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
     """
     if given == AUTO:
         return ()
-    # The path of a run's folder is accepted too: its last part is the run's id.
-    names = tuple(Path(part.strip()).name for part in given.split(","))
+    names = tuple(part.strip() for part in given.split(","))
     for name in names:
         if not RUN_ID.fullmatch(name):
             raise InputError(

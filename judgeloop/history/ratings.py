@@ -17,6 +17,7 @@ from judgeloop.history.comparisons import NONE, named_runs, where_of
 from judgeloop.history.pairing import labelled
 from judgeloop.history.past import About
 from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns, remembered_verdicts
+from judgeloop.ledger.opening import Address
 from judgeloop.methods.stats.decisiveness import Floats
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.report.words import count
@@ -31,7 +32,7 @@ class RatingsForecast:
 
 
 def find_ratings(
-    given: str, about: About, ledger: Path, run: str, *, begin: bool
+    given: str, about: About, ledger: Address, run: str, *, begin: bool
 ) -> RatingsForecast:
     """Return the forecast from other systems' ratings in `given` (auto, none, runs or a file).
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from judgeloop.core.ledger import NO_VERDICTS, NOTHING, RecordedVerdicts
 from judgeloop.core.records import TIE
 from judgeloop.core.verdict_key import KeyedJudge, Place, as_text
 from judgeloop.engine import controls
-from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
+from judgeloop.ledger.opening import Address, is_ledger, open_ledger, open_reader
 
 Numbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -150,7 +149,7 @@ def distinct(numbers: Numbers) -> tuple[list[int], list[int]]:
 
 
 def remembered_verdicts(
-    ledger: Path | str,
+    ledger: Address,
     run: str | None,
     *,
     begin: bool,
@@ -178,7 +177,7 @@ def remembered_verdicts(
         return VerdictColumns.of(reader.history(run, of_runs, outputs, only_on=only_on))
 
 
-def known_runs(ledger: Path | str) -> dict[str, str]:
+def known_runs(ledger: Address) -> dict[str, str]:
     """Return the start time of every run in the ledger, by id, the oldest first."""
     if not is_ledger(ledger):
         return {}

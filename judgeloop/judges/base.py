@@ -21,6 +21,7 @@ class BaseJudge:
     order_matters = True
     blind = True
     by_hand = False
+    booked = True
     priced = True
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:

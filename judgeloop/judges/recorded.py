@@ -1,55 +1,45 @@
 """The judge `recorded:NAME`: compares two finished runs by the scores in their files.
 
 The system with the higher score wins an item; scores that differ by at most the tie margin are a
-tie. `formats/recorded.py` reads and pairs the scores. Asks nobody and costs nothing.
+tie. `formats/recorded.py` reads and joins the scores. Asks nobody and costs nothing.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict
 from judgeloop.core.verdict_key import digest
-from judgeloop.formats.recorded import Paired
+from judgeloop.formats.recorded import Scores
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.metric import preference
 
 
 @final
+@dataclass(frozen=True)
 class RecordedJudge(BaseJudge):
-    """Answers from the recorded scores of two systems."""
+    """Answers from the recorded scores of two systems, which `scorer` gave."""
 
+    scorer: str
+    scores: Scores
+    tie_margin: float = 0.0
     order_matters = False
     blind = False
-
-    def __init__(self, scorer: str, paired: Paired, *, tie_margin: float = 0.0) -> None:
-        """Create the judge; `scorer` is the name of the score."""
-        self._scorer = scorer
-        self._tie_margin = tie_margin
-        pool = paired.joined.pool
-        self._scores = {
-            (item.id, system): score
-            for system, scores in zip(pool.systems, paired.scores, strict=True)
-            for item, score in zip(pool.items, scores, strict=True)
-        }
+    booked = False
 
     @cached_property
     def identity(self) -> JudgeIdentity:
         """The name of the score, the digest of all scores, and the tie margin."""
-        rows = [[*key, score] for key, score in self._scores.items()]
-        parameters = {"scores": digest({"scores": rows}), "tie_margin": repr(self._tie_margin)}
-        return JudgeIdentity("recorded", self._scorer, parameters, mark=":")
-
-    def verdict(self, item: str, systems: Sequence[str]) -> Verdict:
-        """Return which of two systems has the higher score on an item."""
-        first, second = (self._scores[item, system] for system in systems)
-        score = preference(first, second, self._tie_margin)
-        return Verdict(score, reason=f"scores {first:g} and {second:g}")
+        rows = [[*key, score] for key, score in self.scores.items()]
+        parameters = {"scores": digest({"scores": rows}), "tie_margin": repr(self.tie_margin)}
+        return JudgeIdentity("recorded", self.scorer, parameters, mark=":")
 
     async def judge(self, call: Call) -> Reply:
-        """Return which output has the higher recorded score."""
-        return Reply(self.verdict(call.item.id, call.systems), cost_p=0)
+        """Return which system has the higher recorded score on the item."""
+        first, second = (self.scores[call.item.id, system] for system in call.systems)
+        score = preference(first, second, self.tie_margin)
+        return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
 
 
 def make_judge(name: str, options: JudgeOptions) -> RecordedJudge:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     TIE,
@@ -28,8 +28,6 @@ from judgeloop.core.records import (
 from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.metric import preference
-
-SHOWN = 8  # systems named in a message
 
 
 @final
@@ -77,11 +75,9 @@ class ReplayJudge(BaseJudge):
         scored = [name for name in named if name != self._against]
         unknown = [name for name in scored if name not in self._table.systems]
         if unknown:
-            known = sorted(self._table.systems)
-            more = len(known) - SHOWN
-            shown = ", ".join(known[:SHOWN]) + (f" and {more} more" if more > 0 else "")
             raise InputError(
-                f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
+                f"replay:{self._table.name} has no verdicts on {some(unknown)}; it has "
+                f"{some(sorted(self._table.systems))}"
             )
         rated = [systems[0] for systems in questions if len(systems) == 1]
         if rated and self._table.paired:

@@ -6,8 +6,9 @@ it is changed, so that a damaged row is never sealed again. What runs and budget
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -16,25 +17,25 @@ from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
 from judgeloop.core.records import Abstention, Answer, Output, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger import budgets, charges
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under, record_output
 from judgeloop.ledger.rows import (
     NO_INGREDIENTS,
     NUMBER,
     OWN_RUN,
     AttemptRow,
-    LedgerConnection,
     TextRow,
     VerdictRow,
+    by,
     change,
+    delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
 
 NEVER_SENT = "its process ended before it was sent"
-KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been billed"
 LATE = "; the reply came after another process had closed the attempt"
 HAD_MEANWHILE = "another run had the verdict meanwhile"
@@ -56,7 +57,7 @@ def reserve(
     granted, the reservation `instead` is given back.
     """
     charges.run_row(connection, run)
-    returned = one(connection, AttemptRow, "id = ?", instead.attempt) if instead else None
+    returned = one(connection, AttemptRow, "id", instead.attempt) if instead else None
     room_p = charges.room_p(connection, run, budget_p, charge_to, returned)
     granted: list[list[Ticket]] = []
     total_p = 0
@@ -97,7 +98,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             usage=None,
             model=None,
             request_id=None,
-            began_at=now(),
+            began_at=connection.now(),
             ended_at=None,
         ),
     )
@@ -106,12 +107,8 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
 
 def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
     """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-    held: dict[str, Verdict] = {}
-    for begin in range(0, len(keys), KEYS_PER_LOOKUP):
-        some = keys[begin : begin + KEYS_PER_LOOKUP]
-        rows = read(connection, VerdictRow, f"key IN ({','.join('?' * len(some))})", *some)
-        held.update((row.key, Verdict(row.score, row.reason)) for row in rows)
-    return held
+    rows = by(connection, VerdictRow, "key", *keys)
+    return {row.key: Verdict(row.score, row.reason) for row in rows}
 
 
 def known_under(connection: LedgerConnection, ticket: Ticket) -> Verdict | Output | None:
@@ -137,10 +134,11 @@ def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
         change(connection, row, state="sent")
 
 
-def sent_by_others(connection: LedgerConnection, ticket: Ticket) -> Iterator[AttemptRow]:
-    """Yield the attempts at the call of a ticket that other runs have sent and not closed."""
+def sent_by_others(connection: LedgerConnection, ticket: Ticket) -> list[AttemptRow]:
+    """Return the attempts at the call of a ticket that other runs have sent and not closed."""
     run = _open_attempt(connection, ticket).run
-    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND run <> ?", ticket.key, run)
+    at_it = by(connection, AttemptRow, "key", ticket.key)
+    return [row for row in at_it if row.state == "sent" and row.run != run]
 
 
 def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
@@ -148,7 +146,7 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
 
     Another process may have closed the attempt meanwhile. The reply is paid for, and counts.
     """
-    attempt = one(connection, AttemptRow, "id = ?", ticket.attempt)
+    attempt = one(connection, AttemptRow, "id", ticket.attempt)
     invoiced = attempt is not None and attempt.ended == End.RECONCILED
     if attempt is None or (attempt.state == "settled" and not invoiced):
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was settled before")
@@ -196,20 +194,25 @@ def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
 
     All are `NOTHING` if the note has no ingredients.
     """
-    note = json.loads(attempt.note)
+    texts = texts_of(attempt.run, attempt.item_id, json.loads(attempt.note))
+    if not texts:
+        return NO_INGREDIENTS
+    return np.array(_numbers(connection, texts), NUMBER).tobytes()
+
+
+def texts_of(run: str, item_id: str, note: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a verdict names by their numbers; none if the note has no ingredients."""
     found, systems = KeyIngredients.from_note(note.get("ingredients", {})), note.get("systems", ())
     if found is None or len(found.outputs) != len(systems):
-        return NO_INGREDIENTS
+        return []
     none = (None,) * (2 - len(systems))
-    place = found.place(attempt.item_id)
-    values = (attempt.run, found.judge, place, *systems, *none, *found.outputs, *none)
-    return np.array(_numbers(connection, list(map(as_text, values))), NUMBER).tobytes()
+    values = (run, found.judge, found.place(item_id), *systems, *none, *found.outputs, *none)
+    return list(map(as_text, values))
 
 
 def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:
     """Return the numbers of texts; those that are new are written."""
-    marks = ", ".join("?" * len(texts))
-    known = {row.text: row.id for row in read(connection, TextRow, f"text IN ({marks})", *texts)}
+    known = {row.text: row.id for row in by(connection, TextRow, "text", *texts)}
     for text in texts:
         if text not in known:
             known[text] = next_number(connection, TextRow)
@@ -241,7 +244,7 @@ def close_ticket(
 
 
 def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
-    row = one(connection, AttemptRow, "id = ?", ticket.attempt)
+    row = one(connection, AttemptRow, "id", ticket.attempt)
     if row is None or row.state not in {"reserved", "sent"}:
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
     return row
@@ -250,7 +253,7 @@ def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
 def _forget(connection: LedgerConnection, row: AttemptRow) -> None:
     """Delete a reservation that was never sent, and give its money back."""
     charges.charge(connection, row, -row.charged_p)
-    connection.execute("DELETE FROM attempts WHERE id = ?", (row.id,))
+    delete(connection, row)
 
 
 def close(
@@ -264,9 +267,8 @@ def close(
     said: str = "",
 ) -> None:
     """Close an attempt, and correct its run's charge; what is `said` follows its outcome."""
-    charges.charge(connection, row, cost_p - row.charged_p)
     outcome, usage, model, request_id = _particulars(result)
-    change(
+    _close(
         connection,
         row,
         state=state,
@@ -276,8 +278,18 @@ def close(
         usage=usage,
         model=model,
         request_id=request_id,
-        ended_at=now(),
     )
+
+
+def _close(
+    connection: LedgerConnection, row: AttemptRow, *, charged_p: int, **changes: object
+) -> None:
+    """Change an attempt that ends, or has ended, and all that counts what it was charged."""
+    charges.charge(connection, row, charged_p - row.charged_p)
+    changes |= {"charged_p": charged_p, "ended_at": connection.now()}
+    change(connection, row, **changes)
+    charges.book(connection, row, -1)
+    charges.book(connection, row._replace(**changes))  # type: ignore[arg-type]
 
 
 def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, int]:
@@ -318,8 +330,7 @@ def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str 
 
 def unknown(connection: LedgerConnection) -> list[AttemptRow]:
     """Return the attempts that may have been billed without a reply, the oldest first."""
-    own = OWN_RUN.format("run")
-    where = f"state = 'abandoned' AND charged_p > 0 AND NOT rehearsed AND {own} ORDER BY id"
+    where = f"state = 'abandoned' AND charged_p > 0 AND rehearsed = 0 AND {OWN_RUN} ORDER BY id"
     return list(read(connection, AttemptRow, where))
 
 
@@ -329,11 +340,10 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
     Raises:
         LedgerError: it has been settled meanwhile.
     """
-    row = one(connection, AttemptRow, "id = ?", settlement.attempt)
+    row = one(connection, AttemptRow, "id", settlement.attempt)
     if row is None or row.state != "abandoned":
         raise LedgerError(f"attempt {settlement.attempt} has been settled meanwhile")
-    charges.charge(connection, row, settlement.cost_p - row.charged_p)
-    change(
+    _close(
         connection,
         row,
         state="released" if settlement.request is None else "settled",
@@ -341,7 +351,6 @@ def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
         charged_p=settlement.cost_p,
         outcome=settlement.outcome,
         request_id=settlement.request,
-        ended_at=now(),
     )
 
 

@@ -4,37 +4,37 @@ The budget without a name is that of every run. A run is charged to others by th
 holds what the attempts of one opener (one ledger object) took from one budget in one period: those from its
 number `first` on, up to the opener's next row. So an attempt that is settled later corrects the period in
 which it was reserved, and no attempt has to name its budgets. All of it is in the transaction that reserves
-or settles. The present period is never one before the latest that was drawn on: a clock that jumps back
-opens no second one. What is left of a period is not carried over.
+or settles. The row of a budget holds the sum of its present period, which is never one before the latest that
+was drawn on: a clock that jumps back opens no second one. What is left of a period is not carried over.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import Balance
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.periods import began, ends
 from judgeloop.ledger.rows import (
     OWN_RUN,
     AttemptRow,
     BudgetRow,
     DrawRow,
-    LedgerConnection,
+    by,
     change,
+    delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
 
 # The attempts that count for a budget that is counted anew: those of every run, or of the openers that
 # were charged to it, from the number on at which they began.
-EVERY_OWN = f"{OWN_RUN.format('run')} AND :budget = :budget"
-DRAWN = "id >= (SELECT min(first) FROM draws WHERE budget = :budget AND opener = attempts.opener)"
-COUNTED = """SELECT opener, since, sum(charged_p) FROM attempts JOIN (
-    SELECT opener AS who, min(id) AS since FROM attempts WHERE {0} AND began_at >= :began GROUP BY opener
-    ) ON opener = who AND id >= since WHERE {0} GROUP BY opener ORDER BY since"""
-HELD = """SELECT run, sum(charged_p) FROM attempts WHERE ended IS NULL AND EXISTS (
+DRAWN = "id >= (SELECT min(first) FROM draws WHERE budget = ? AND draws.opener = attempts.opener)"
+COUNTED = """SELECT opener, min(id) AS number, CAST(sum(charged_p) AS BIGINT) FROM attempts JOIN (
+    SELECT opener AS who, min(id) AS since FROM attempts WHERE began_at >= ? GROUP BY opener) AS begun
+    ON opener = who AND id >= since WHERE {0} GROUP BY opener ORDER BY number"""
+HELD = """SELECT run, CAST(sum(charged_p) AS BIGINT) FROM attempts WHERE ended IS NULL AND EXISTS (
     SELECT 1 FROM draws WHERE budget = ? AND since = ? AND draws.opener = attempts.opener
     AND first <= attempts.id) GROUP BY run HAVING sum(charged_p) > 0 ORDER BY run"""
 
@@ -46,37 +46,37 @@ def set_budget(
 
     A new budget of every run counts what they were charged in the period before it was set.
     """
-    found = one(connection, BudgetRow, "name = ?", name)
+    found = one(connection, BudgetRow, "name", name)
     if found is not None and (found.per, found.day_starts) == (per, day_starts):
         change(connection, found, limit_p=limit_p)
         return
-    since = began(per, day_starts, now())
+    period = {
+        "per": per,
+        "day_starts": day_starts,
+        "since": began(per, day_starts, connection.now()),
+    }
     if found is None:
-        row = BudgetRow(next_number(connection, BudgetRow), name, limit_p, per, day_starts, since)
-        insert(connection, row)
+        number = next_number(connection, BudgetRow)
+        insert(connection, BudgetRow(number, name, limit_p, charged_p=0, **period))
     else:
-        row = found._replace(limit_p=limit_p, per=per, day_starts=day_starts, since=since)
-        change(connection, found, limit_p=limit_p, per=per, day_starts=day_starts, since=since)
-    count_anew(connection, row)
+        change(connection, found, limit_p=limit_p, **period)
+    count_anew(connection, name)
 
 
-def count_anew(connection: LedgerConnection, row: BudgetRow) -> None:
-    """Draw on a budget what the ledger's attempts were charged in its present period."""
-    since = _open_present(connection, row)
-    counted = connection.execute(
-        COUNTED.format(DRAWN if row.name else EVERY_OWN), {"budget": row.seq, "began": since}
-    ).fetchall()
-    connection.execute("DELETE FROM draws WHERE budget = ?", (row.seq,))
+def count_anew(connection: LedgerConnection, name: str) -> None:
+    """Draw on a budget, if there is one, what the ledger's attempts were charged in its present period."""
+    row = one(connection, BudgetRow, "name", name)
+    if row is None:
+        return
+    row = _at_present(connection, row)
+    which, values = (DRAWN, (row.seq,)) if row.name else (OWN_RUN, ())
+    counted = connection.execute(COUNTED.format(which), (row.since, *values)).fetchall()
+    for draw in by(connection, DrawRow, "budget", row.seq):
+        delete(connection, draw)
     for opener, first, charged_p in counted:
         number = next_number(connection, DrawRow)
-        insert(connection, DrawRow(number, row.seq, since, opener, first, charged_p))
-
-
-def count_every_run_anew(connection: LedgerConnection) -> None:
-    """Count the budget of every run anew, if there is one: attempts came from elsewhere."""
-    row = one(connection, BudgetRow, "name = ''")
-    if row is not None:
-        count_anew(connection, row)
+        insert(connection, DrawRow(number, row.seq, row.since, opener, first, charged_p))
+    change(connection, row, charged_p=sum(charged_p for _, _, charged_p in counted))
 
 
 def remove_budget(connection: LedgerConnection, name: str) -> None:
@@ -85,12 +85,13 @@ def remove_budget(connection: LedgerConnection, name: str) -> None:
     Raises:
         InputError: there is none of this name.
     """
-    found = one(connection, BudgetRow, "name = ?", name)
+    found = one(connection, BudgetRow, "name", name)
     if found is None:
         shown = f"named {name!r}" if name else "of every run"
-        raise InputError(f"`name={name}`: {connection.path} has no budget {shown}")
-    connection.execute("DELETE FROM draws WHERE budget = ?", (found.seq,))
-    connection.execute("DELETE FROM budgets WHERE seq = ?", (found.seq,))
+        raise InputError(f"`name={name}`: {connection.place} has no budget {shown}")
+    for draw in by(connection, DrawRow, "budget", found.seq):
+        delete(connection, draw)
+    delete(connection, found)
 
 
 def balances(connection: LedgerConnection, names: Sequence[str] | None = None) -> list[Balance]:
@@ -103,7 +104,8 @@ def balances(connection: LedgerConnection, names: Sequence[str] | None = None) -
 
 
 def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
-    since = _present(row)
+    since = _present(connection, row)
+    held = connection.execute(HELD, (row.seq, since)).fetchall()
     return Balance(
         name=row.name,
         limit_p=row.limit_p,
@@ -111,8 +113,8 @@ def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
         day_starts=row.day_starts,
         since=since,
         until=ends(row.per, row.day_starts, since),
-        charged_p=_drawn_p(connection, row, since),
-        held=dict(connection.execute(HELD, (row.seq, since)).fetchall()),
+        charged_p=_drawn_p(connection, row),
+        held=dict(held),
     )
 
 
@@ -126,9 +128,10 @@ def room_p(
     own = [] if instead is None else list(_draws_of(connection, instead))
     left = []
     for row in _charged(connection, names):
-        since = _present(row)
-        back = any((draw.budget, draw.since) == (row.seq, since) for draw in own)
-        left_p = max(0, row.limit_p - _drawn_p(connection, row, since))
+        back = any(
+            (draw.budget, draw.since) == (row.seq, _present(connection, row)) for draw in own
+        )
+        left_p = max(0, row.limit_p - _drawn_p(connection, row))
         left.append(left_p + (instead.charged_p if instead and back else 0))
     return min(left, default=None)
 
@@ -137,21 +140,25 @@ def draw(
     connection: LedgerConnection, names: Sequence[str], opener: str, first: int, cost_p: int
 ) -> None:
     """Take `cost_p` for attempts of `opener`, numbered from `first` on, from each budget of its run."""
-    for row in _charged(connection, names):
-        since = _open_present(connection, row)
-        same = "budget = ? AND since = ? AND opener = ?"
-        found = one(connection, DrawRow, same, row.seq, since, opener)
+    drawn = {(draw.budget, draw.since): draw for draw in by(connection, DrawRow, "opener", opener)}
+    for each in _charged(connection, names):
+        row = _at_present(connection, each)
+        change(connection, row, charged_p=row.charged_p + cost_p)
+        found = drawn.get((row.seq, row.since))
         if found is not None:
             change(connection, found, charged_p=found.charged_p + cost_p)
         else:
             number = next_number(connection, DrawRow)
-            insert(connection, DrawRow(number, row.seq, since, opener, first, cost_p))
+            insert(connection, DrawRow(number, row.seq, row.since, opener, first, cost_p))
 
 
 def correct(connection: LedgerConnection, attempt: AttemptRow, more_p: int) -> None:
     """Add to what an attempt has taken from budgets, each in the period of its reservation."""
-    for row in list(_draws_of(connection, attempt)):
-        change(connection, row, charged_p=row.charged_p + more_p)
+    for draw in _draws_of(connection, attempt):
+        change(connection, draw, charged_p=draw.charged_p + more_p)
+        row = one(connection, BudgetRow, "seq", draw.budget)
+        if row is not None and row.since == draw.since:
+            change(connection, row, charged_p=row.charged_p + more_p)
 
 
 def _charged(connection: LedgerConnection, names: Sequence[str]) -> list[BudgetRow]:
@@ -160,34 +167,32 @@ def _charged(connection: LedgerConnection, names: Sequence[str]) -> list[BudgetR
     Raises:
         LedgerError: there is no budget of a name; it may have been removed.
     """
-    marks = ", ".join("?" * len(names))
-    found = list(read(connection, BudgetRow, f"name IN ('', {marks or 'NULL'})", *names))
+    found = by(connection, BudgetRow, "name", "", *names)
     if missing := set(names) - {row.name for row in found}:
-        raise LedgerError(f"{connection.path} has no budget named {min(missing)!r} (any more)")
+        raise LedgerError(f"{connection.place} has no budget named {min(missing)!r} (any more)")
     return found
 
 
-def _present(row: BudgetRow) -> str:
+def _present(connection: LedgerConnection, row: BudgetRow) -> str:
     """Return when the present period of a budget began: it is never before the latest one."""
-    return max(row.since, began(row.per, row.day_starts, now()))
+    return max(row.since, began(row.per, row.day_starts, connection.now()))
 
 
-def _open_present(connection: LedgerConnection, row: BudgetRow) -> str:
-    since = _present(row)
-    if since != row.since:
-        change(connection, row, since=since)
-    return since
+def _at_present(connection: LedgerConnection, row: BudgetRow) -> BudgetRow:
+    """Return the row of a budget in its present period, which is begun if it has not been."""
+    since = _present(connection, row)
+    if since == row.since:
+        return row
+    change(connection, row, since=since, charged_p=0)
+    return row._replace(since=since, charged_p=0)
 
 
-def _drawn_p(connection: LedgerConnection, row: BudgetRow, since: str) -> int:
-    total = "SELECT coalesce(sum(charged_p), 0) FROM draws WHERE budget = ? AND since = ?"
-    return int(connection.execute(total, (row.seq, since)).fetchone()[0])
+def _drawn_p(connection: LedgerConnection, row: BudgetRow) -> int:
+    """Return what was drawn on a budget in its present period."""
+    return row.charged_p if _present(connection, row) == row.since else 0
 
 
-def _draws_of(connection: LedgerConnection, attempt: AttemptRow) -> Iterator[DrawRow]:
-    """Yield what holds an attempt's charge: of each budget, the opener's last row up to its number."""
-    last = (
-        "opener = ? AND first = (SELECT max(first) FROM draws AS other WHERE other.opener = draws.opener "
-        "AND other.budget = draws.budget AND other.first <= ?)"
-    )
-    return read(connection, DrawRow, last, attempt.opener, attempt.id)
+def _draws_of(connection: LedgerConnection, attempt: AttemptRow) -> Collection[DrawRow]:
+    """Return what holds an attempt's charge: of each budget, the opener's last row up to its number."""
+    drawn = sorted(by(connection, DrawRow, "opener", attempt.opener), key=lambda draw: draw.first)
+    return {draw.budget: draw for draw in drawn if draw.first <= attempt.id}.values()

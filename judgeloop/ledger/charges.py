@@ -5,15 +5,18 @@ charged to (`budgets.py`). Every function is one job within a transaction of the
 Which attempts are made and how they end is in `booking.py`.
 """
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 
 from judgeloop.core.ledger import End
 from judgeloop.core.outcomes import Spend
+from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger import budgets
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     AttemptRow,
-    LedgerConnection,
     RunRow,
+    SumRow,
     VerdictRow,
     change,
     damaged,
@@ -21,15 +24,40 @@ from judgeloop.ledger.rows import (
     next_number,
     now,
     one,
+    replace,
+)
+
+DAY = 10  # characters of a time in ISO 8601 that are its date
+# Sums of what attempts were charged, of which some conditions hold, and how many were.
+PAID = "charged_p > 0"
+UNREPORTED = (
+    f"state = 'settled' AND charged_p = reserved_p AND {PAID} AND rehearsed = 0 "
+    f"AND ended NOT IN ('{End.RECONCILED}', '{End.PRUNED}')"
+)
+SPENT = ", ".join(
+    (
+        *(
+            f"coalesce(sum({amount}) FILTER (WHERE {which}), 0)"
+            for amount, which in (
+                ("charged_p", "opener = ? AND rehearsed = 0"),
+                ("charged_p", "rehearsed = 0"),
+                ("charged_p", "rehearsed = 1"),
+                ("charged_p", "state IN ('reserved', 'sent', 'abandoned')"),
+                ("charged_p - reserved_p", "charged_p > reserved_p"),
+            )
+        ),
+        f"count(*) FILTER (WHERE {PAID})",
+        f"count(*) FILTER (WHERE {UNREPORTED})",
+    )
 )
 
 
 def run_row(connection: LedgerConnection, run: str) -> RunRow:
     """Return the row of a run, which is made if missing."""
-    found = one(connection, RunRow, "id = ?", run)
+    found = one(connection, RunRow, "id", run)
     if found is None:
         seen = next_number(connection, VerdictRow) - 1
-        found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
+        found = RunRow(next_number(connection, RunRow), run, connection.now(), seen, 0)
         insert(connection, found)
     return found
 
@@ -62,6 +90,50 @@ def charge_run(connection: LedgerConnection, run: str, more_p: int) -> None:
     if more_p:
         row = run_row(connection, run)
         change(connection, row, charged_p=row.charged_p + more_p)
+
+
+def book(connection: LedgerConnection, attempt: AttemptRow, sign: int = 1) -> None:
+    """Add an attempt that has ended to the sums of its day, or with a sign of -1 take it out."""
+    if attempt.ended is None or attempt.rehearsed:
+        return
+    name = sum_name(attempt)
+    row = one(connection, SumRow, "name", name)
+    if row is None:
+        row = SumRow(next_number(connection, SumRow), name)
+        insert(connection, row)
+    replace(connection, row, added(row, attempt, sign))
+
+
+def added(row: SumRow, attempt: AttemptRow, sign: int = 1) -> SumRow:
+    """Return a sum with an attempt added, or with a sign of -1 taken out."""
+    usage = {} if attempt.usage is None else json.loads(attempt.usage)
+    return row._replace(
+        attempts=row.attempts + sign,
+        charged_p=row.charged_p + sign * attempt.charged_p,
+        input_tokens=row.input_tokens + sign * usage.get("input_tokens", 0),
+        output_tokens=row.output_tokens + sign * usage.get("output_tokens", 0),
+    )
+
+
+def sum_name(attempt: AttemptRow) -> str:
+    """Return the name of the sum to which an attempt belongs."""
+    return as_text([attempt.began_at[:DAY], attempt.run, attempt.judge, attempt.state])
+
+
+def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
+    """Return the sums of attempts that have ended, by name; they have no numbers yet."""
+    found: dict[str, SumRow] = {}
+    for attempt in attempts:
+        if attempt.ended is not None and not attempt.rehearsed:
+            row = found.setdefault(sum_name(attempt), SumRow(0, sum_name(attempt)))
+            found[row.name] = added(row, attempt)
+    return found
+
+
+def sum_names(run: str, judge: str) -> set[str]:
+    """Return the names of the sums to which attempts that begin now may belong once they end."""
+    states = ("settled", "released", "abandoned")
+    return {as_text([now()[:DAY], run, judge, state]) for state in states}
 
 
 def others_that_hold(connection: LedgerConnection, run: str) -> list[str]:
@@ -115,20 +187,10 @@ def spend_of(
     Raises:
         DamagedLedgerError: the run was not charged what its attempts were.
     """
-    row = connection.execute(
-        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE charged_p > 0), "
-        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
-        "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
-        "AND NOT rehearsed AND ended NOT IN (:later, :pruned)) "
-        "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener, "later": End.RECONCILED, "pruned": End.PRUNED},
-    ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
-    known = one(connection, RunRow, "id = ?", run)
+    statement = f"SELECT {SPENT} FROM attempts WHERE run = ?"  # noqa: S608 - our own names
+    row = connection.execute(statement, (opener, run)).fetchone()
+    now_p, run_p, rehearsed_p, unconfirmed_p, over_p, paid, unreported = map(int, row)
+    known = one(connection, RunRow, "id", run)
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)

@@ -20,17 +20,10 @@ from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
-from judgeloop.ledger.connection import (
-    VERSION,
-    check_schema,
-    connect,
-    errors_of_reading,
-    key_of,
-    version_of,
-    write_first_rows,
-)
+from judgeloop.ledger.charges import summed
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.opening import Address, server_of
 from judgeloop.ledger.rows import (
-    CRC_BYTES,
     NUMBER,
     TABLES,
     AboutRow,
@@ -38,12 +31,11 @@ from judgeloop.ledger.rows import (
     BudgetRow,
     DrawRow,
     JudgedRow,
-    LedgerConnection,
     OutputRow,
     ResultRow,
     Row,
     RunRow,
-    Sealer,
+    SumRow,
     TextRow,
     VerdictRow,
     change,
@@ -53,6 +45,16 @@ from judgeloop.ledger.rows import (
     now,
     one,
     read,
+    write_first_rows,
+)
+from judgeloop.ledger.schema import VERSION
+from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
+from judgeloop.ledger.sqlite import (
+    SqliteConnection,
+    check_schema,
+    connect,
+    errors_of_reading,
+    version_of,
 )
 
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
@@ -70,29 +72,39 @@ class Inspection:
     signed: bool
 
 
-def inspect(path: Path) -> Inspection:
-    """Check every row, the tables, and the sums of each run's charges.
+def inspect(address: Address) -> Inspection:
+    """Check every row, the tables, and the sums of what was charged.
 
     Raises:
-        InputError: there is no such file, or it is a ledger of another version.
-        LedgerError: the file cannot be read.
+        InputError: there is no such ledger, or it is one of another version.
+        LedgerError: it cannot be read.
     """
-    with errors_of_reading(path), closing(open_to_read(path)) as connection:
-        rows: dict[str, int] = {}
-        problems = list(_of_file(connection))
-        for kind, table in TABLES.items():
-            rows[table] = 0
-            for found in every_row(connection, kind, problems.append):
-                problem = connection.sealer.problem(table, found[:-1], found[-1])
-                rows[table] += problem is None
-                if problem is not None:
-                    problems.append(f"row {found[0]} of {table} {problem}")
-        problems += _of_sums(connection)
-        problems += _of_texts(connection)
-        return Inspection(rows, tuple(problems), connection.sealer.key is not None)
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger.postgres import PostgresConnection
+
+        with closing(PostgresConnection(server, read_only=True)) as connection:
+            return _inspected(connection, [])
+    path = Path(str(address))
+    with errors_of_reading(path), closing(open_to_read(path)) as file:
+        return _inspected(file, list(_of_file(file)))
 
 
-def open_to_read(path: Path) -> LedgerConnection:
+def _inspected(connection: LedgerConnection, problems: list[str]) -> Inspection:
+    """Check every row and sum; `problems` are those that were found before."""
+    rows: dict[str, int] = {}
+    for kind, table in TABLES.items():
+        rows[table] = 0
+        for found in every_row(connection, kind, problems.append):
+            problem = connection.sealer.problem(table, found[:-1], found[-1])
+            rows[table] += problem is None
+            if problem is not None:
+                problems.append(f"row {found[0]} of {table} {problem}")
+    problems += _of_sums(connection)
+    problems += _of_texts(connection)
+    return Inspection(rows, tuple(problems), connection.sealer.key is not None)
+
+
+def open_to_read(path: Path) -> SqliteConnection:
     """Return a connection that cannot write, with the id and the key of the ledger.
 
     Raises:
@@ -101,9 +113,9 @@ def open_to_read(path: Path) -> LedgerConnection:
     if not path.is_file():
         raise InputError(f"`ledger={path}`: there is no ledger there")
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=LedgerConnection)
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=SqliteConnection)
     try:
-        connection.path = path
+        connection.place = str(path)
         _check_version(connection, path)
         found = next(_rows(connection, "SELECT id FROM about", lambda _: None), ("",))
         connection.sealer = Sealer(str(found[0]), key_of(os.environ))
@@ -113,7 +125,7 @@ def open_to_read(path: Path) -> LedgerConnection:
     return connection
 
 
-def _check_version(connection: LedgerConnection, path: Path) -> None:
+def _check_version(connection: SqliteConnection, path: Path) -> None:
     version = version_of(connection, path)
     if version != VERSION:
         raise NoLedgerError(
@@ -126,14 +138,15 @@ def every_row(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the values of every row of a table that can be read, its seal last.
 
-    `report` is called with a sentence for what cannot be read. Behind a damaged page each row is
-    looked up by its number.
+    `report` is called with a sentence for what cannot be read. Behind a damaged page of a file each row
+    is looked up by its number.
     """
     table, number = TABLES[kind], kind._fields[0]
-    select = f"SELECT {columns(kind)} FROM {table} NOT INDEXED"  # noqa: S608 - our own names
-    if kind is AboutRow:
-        yield from _rows(connection, f"SELECT {columns(kind)} FROM {table}", report)  # noqa: S608 - our own names
+    select = f"SELECT {columns(kind)} FROM {table}"  # noqa: S608 - our own names
+    if kind is AboutRow or not isinstance(connection, SqliteConnection):
+        yield from _rows(connection, select, report)
         return
+    select += " NOT INDEXED"
     last = 0
     damage: list[str] = []
     for values in _rows(connection, f"{select} ORDER BY {number}", damage.append):
@@ -150,7 +163,7 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what a SELECT finds, up to damage, which is reported."""
     try:
-        yield from connection.execute(select)
+        yield from connection.stream(select)
     except sqlite3.DatabaseError as error:
         report(str(error))
 
@@ -161,10 +174,10 @@ def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
     return int(next(_rows(connection, select, lambda _: None), (0,))[0])
 
 
-def _of_file(connection: LedgerConnection) -> Iterator[str]:
+def _of_file(connection: SqliteConnection) -> Iterator[str]:
     """Yield what SQLite itself finds, and what is strange about the tables."""
     try:
-        check_schema(connection, connection.path)
+        check_schema(connection, connection.place)
     except NoLedgerError as error:
         yield str(error)
     damage: list[str] = []
@@ -184,6 +197,12 @@ def _of_file(connection: LedgerConnection) -> Iterator[str]:
 def _of_sums(connection: LedgerConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
+    right = summed(_sound(connection, AttemptRow, {TABLES[AttemptRow]: 0}))
+    for row in _sound(connection, SumRow, {TABLES[SumRow]: 0}):
+        other = right.pop(row.name, SumRow(0, row.name))
+        if row.charged_p != other.charged_p:
+            yield f"row {row.seq} of sums is not the sum of its attempts"
+    yield from (f"the sum of {name} is missing" for name in right)
 
 
 def _of_texts(connection: LedgerConnection) -> Iterator[str]:
@@ -202,7 +221,7 @@ class Salvaged:
     left: dict[str, int]
 
 
-def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
+def salvage(source: Address, target: Path, *, sign: bool = False) -> Salvaged:
     """Copy the rows of `source` that have their seal to a new file, `target`.
 
     With `sign` the checksum alone is enough, and the copies are signed with the key in the
@@ -212,8 +231,13 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
         InputError: `target` exists, or `source` does not.
         LedgerError: a file cannot be read or written.
     """
+    if server_of(source) is not None:
+        raise InputError(
+            f"`ledger={source}`: salvage reads files; a server's database is restored from its backups"
+        )
     if target.exists():
         raise InputError(f"`to={target}`: this file exists; name a new one")
+    source = Path(str(source))
     with errors_of_reading(source), closing(open_to_read(source)) as old:
         if sign:
             old.sealer = Sealer(old.sealer.ledger)
@@ -229,9 +253,9 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
     return found
 
 
-def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
+def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
     _take_id(old, new)
-    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, TextRow})
+    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, SumRow, TextRow})
     copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
     left = dict(copied)
     charged_p: dict[str, int] = {}
@@ -262,11 +286,13 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
         copied["judged"] += 1
     _copy_budgets(old, new, copied, left)
     _correct_charges(new, charged_p)
+    for row in summed(read(new, AttemptRow, "true")).values():
+        insert(new, row._replace(seq=next_number(new, SumRow)))
     return Salvaged(copied, left)
 
 
 def _copy_budgets(
-    old: LedgerConnection, new: LedgerConnection, copied: dict[str, int], left: dict[str, int]
+    old: SqliteConnection, new: SqliteConnection, copied: dict[str, int], left: dict[str, int]
 ) -> None:
     """Copy the budgets; if what was drawn on them cannot be read, it is counted anew."""
     for budget in _sound(old, BudgetRow, left):
@@ -278,16 +304,17 @@ def _copy_budgets(
             copied["draws"] += 1
     if left["draws"]:
         for budget in list(read(new, BudgetRow, "true")):
-            count_anew(new, budget)
+            count_anew(new, budget.name)
 
 
-def _take_id(old: LedgerConnection, new: LedgerConnection) -> None:
+def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
     """Give the new ledger the id of the old one, if that can be believed."""
     abouts = list(_sound(old, AboutRow, {"about": 0}))
     if len(abouts) == 1:
         new.execute("DELETE FROM about")
         new.execute("DELETE FROM texts")
-        write_first_rows(new, Sealer(abouts[0].id, new.sealer.key), abouts[0].created_at)
+        new.sealer = Sealer(abouts[0].id, new.sealer.key)
+        write_first_rows(new, abouts[0].created_at)
 
 
 def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
@@ -300,15 +327,15 @@ def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iter
             left[table] += 1
 
 
-def _ensure_run(new: LedgerConnection, run: str, began_at: str) -> None:
-    if one(new, RunRow, "id = ?", run) is None:
+def _ensure_run(new: SqliteConnection, run: str, began_at: str) -> None:
+    if one(new, RunRow, "id", run) is None:
         insert(new, RunRow(next_number(new, RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
-    found = one(new, AttemptRow, "id = ?", verdict.attempt)
+def _ensure_attempt(new: SqliteConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
+    found = one(new, AttemptRow, "id", verdict.attempt)
     if found is None:
-        _ensure_run(new, UNKNOWN_RUN, now())
+        _ensure_run(new, UNKNOWN_RUN, new.now())
         found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
         insert(new, found)
     return found
@@ -322,7 +349,7 @@ def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> Attem
     )
 
 
-def _correct_charges(new: LedgerConnection, charged_p: dict[str, int]) -> None:
+def _correct_charges(new: SqliteConnection, charged_p: dict[str, int]) -> None:
     """Charge each run at least what it was charged before, and the sum of its attempts."""
     for run in list(read(new, RunRow, "true")):
         known_p = _sum_of(new, run.id)
@@ -334,7 +361,7 @@ def _correct_charges(new: LedgerConnection, charged_p: dict[str, int]) -> None:
             change(new, run, charged_p=known_p + lost_p)
 
 
-def _sum_of(new: LedgerConnection, run: str) -> int:
+def _sum_of(new: SqliteConnection, run: str) -> int:
     found = new.execute(
         "SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE run = ?", (run,)
     ).fetchone()

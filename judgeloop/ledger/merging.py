@@ -8,6 +8,7 @@ neither is used until the caller prefers one: whoever merges first does not deci
 transaction, and merging twice changes nothing.
 """
 
+import json
 import os
 import sqlite3
 import tempfile
@@ -18,36 +19,36 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.ledger.booking import ingredients_of
-from judgeloop.ledger.budgets import count_every_run_anew
-from judgeloop.ledger.charges import charge_run
-from judgeloop.ledger.connection import (
-    VERSION,
-    check_schema,
-    connect,
-    errors_of_reading,
-    key_of,
-    version_of,
-)
+from judgeloop.ledger.budgets import count_anew
+from judgeloop.ledger.charges import book, charge_run
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.rows import (
-    CRC_BYTES,
     NO_INGREDIENTS,
     ORIGIN,
     TAKEN,
     AboutRow,
     AttemptRow,
     JudgedRow,
-    LedgerConnection,
     OutputRow,
     ResultRow,
     RunRow,
-    Sealer,
     VerdictRow,
+    by,
     change,
     columns,
     insert,
     next_number,
     one,
     read,
+)
+from judgeloop.ledger.schema import VERSION
+from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
+from judgeloop.ledger.sqlite import (
+    SqliteConnection,
+    check_schema,
+    errors_of_reading,
+    version_of,
 )
 
 DISPUTED = "disputed"
@@ -84,12 +85,12 @@ class Merged:
 
 
 def merge(
-    target: Path,
+    target: Address,
     sources: Sequence[Path],
     believing: Believing,
     *,
     own: bool = False,
-    prefer: Path | None = None,
+    prefer: Address | None = None,
 ) -> list[Merged]:
     """Take the rows of `sources` into `target`, which is made if it is missing.
 
@@ -105,20 +106,23 @@ def merge(
         raise InputError(f"`prefer={prefer}`: expected one of the ledgers that are merged")
     if missing := next((path for path in sources if not path.is_file()), None):
         raise InputError(f"{missing}: there is no ledger there")
-    found = []
-    with closing(connect(target)) as new, new:  # commits, or takes everything back
-        new.execute("BEGIN IMMEDIATE")
+
+    def take(new: LedgerConnection) -> list[Merged]:
+        found = []
         for path in sources:
             wins = None if prefer is None else path == prefer
             with _opened(path, believing) as old:
                 found.append(_Merge(new, old, Merged(path), own=own, wins=wins).all())
         if own:
-            count_every_run_anew(new)
-    return found
+            count_anew(new, "")
+        return found
+
+    with closing(writer_of(target)) as writer:
+        return writer.do(take)
 
 
 @contextmanager
-def _opened(path: Path, believing: Believing) -> Iterator[LedgerConnection]:
+def _opened(path: Path, believing: Believing) -> Iterator[SqliteConnection]:
     """Yield a connection to a copy of a ledger, with what checks its seals."""
     with tempfile.TemporaryDirectory() as folder, errors_of_reading(path):
         copy = Path(folder) / "copy.sqlite"
@@ -128,9 +132,9 @@ def _opened(path: Path, believing: Believing) -> Iterator[LedgerConnection]:
             closing(sqlite3.connect(copy)) as to,
         ):
             read_only.backup(to)
-        connection = sqlite3.connect(copy, isolation_level=None, factory=LedgerConnection)
+        connection = sqlite3.connect(copy, isolation_level=None, factory=SqliteConnection)
         with closing(connection):
-            connection.path = path
+            connection.place = str(path)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
             connection.execute("PRAGMA query_only = ON")
@@ -141,7 +145,7 @@ def _opened(path: Path, believing: Believing) -> Iterator[LedgerConnection]:
             yield connection
 
 
-def _believed(connection: LedgerConnection, path: Path, believing: Believing) -> Sealer:
+def _believed(connection: SqliteConnection, path: Path, believing: Believing) -> Sealer:
     """Return what checks the seals of a source.
 
     Raises:
@@ -203,7 +207,7 @@ class _Merge:
         mark = mark_of(self._old.sealer.ledger, attempt)
         known = self._known.get(mark)
         if known is not None:
-            held = one(self._new, AttemptRow, "id = ?", known)
+            held = one(self._new, AttemptRow, "id", known)
             assert held is not None, "its number was read just now"
             self._here[attempt.id] = held
             return
@@ -211,6 +215,7 @@ class _Merge:
         taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
         insert(self._new, taken)
         charge_run(self._new, run, taken.charged_p)
+        book(self._new, taken)
         self._known[mark], self._here[attempt.id] = taken.id, taken
         self._found.attempts += 1
         self._found.spent_p += taken.charged_p
@@ -220,26 +225,25 @@ class _Merge:
         name = run
         if not self._own and ORIGIN not in run:
             run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
-        if one(self._new, RunRow, "id = ?", run) is None:
+        if one(self._new, RunRow, "id", run) is None:
             row = RunRow(next_number(self._new, RunRow), run, began_at, 0, 0)
             insert(self._new, row._replace(note=self._note(name)))
         return run
 
     def _note(self, run: str) -> str:
         """Return what the source notes of a run."""
-        found = one(self._old, RunRow, "id = ?", run)
+        found = one(self._old, RunRow, "id", run)
         return found.note if found else "{}"
 
     def _result(self, row: ResultRow) -> None:
         """Take the result of a run with its texts, unless the run has one here."""
         run = self._run(row.run, row.created_at)
-        if one(self._new, ResultRow, "run = ?", run) is None:
-            named = "digest IN (SELECT value FROM json_each(?))"
-            for text in read(self._old, JudgedRow, named, row.digests):
-                if one(self._new, JudgedRow, "digest = ?", text.digest) is None:
+        if one(self._new, ResultRow, "run", run) is None:
+            for text in by(self._old, JudgedRow, "digest", *json.loads(row.digests)):
+                if one(self._new, JudgedRow, "digest", text.digest) is None:
                     insert(self._new, text._replace(seq=next_number(self._new, JudgedRow)))
             insert(self._new, row._replace(seq=next_number(self._new, ResultRow), run=run))
-            held = one(self._new, RunRow, "id = ?", run)
+            held = one(self._new, RunRow, "id", run)
             assert held is not None, "it was made just now"
             change(self._new, held, note=self._note(row.run))
 
@@ -270,7 +274,7 @@ class _Merge:
         return f"item {attempt.item_id}, {attempt.judge}"
 
     def _under(self, key: str) -> VerdictRow | None:
-        return one(self._new, VerdictRow, "key = ?", key)
+        return one(self._new, VerdictRow, "key", key)
 
     def _if_theirs(self, row: VerdictRow | None) -> VerdictRow | None:
         """Return a verdict of this ledger if it was taken from the source."""
@@ -304,13 +308,13 @@ class _Merge:
         return found
 
     def _own_attempt(self, row: VerdictRow) -> AttemptRow:
-        found = one(self._new, AttemptRow, "id = ?", row.attempt)
+        found = one(self._new, AttemptRow, "id", row.attempt)
         assert found is not None, "the file refuses a verdict without an attempt"
         return found
 
     def _output(self, row: OutputRow) -> None:
         """Take an output, unless there is one under its key: each is as good as the other."""
-        if one(self._new, OutputRow, "key = ?", row.key) is None:
+        if one(self._new, OutputRow, "key", row.key) is None:
             number = next_number(self._new, OutputRow)
             insert(self._new, row._replace(seq=number, attempt=self._attempt_of(row).id))
             self._found.outputs += 1

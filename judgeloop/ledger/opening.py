@@ -1,30 +1,32 @@
 """Opens a ledger by its address: for those who book, and for those who look.
 
-An address is the path of a file (SQLite), or `:memory:` for a ledger that ends with its process.
-Returns what `core/ledger.py` promises. What else is in `ledger/` is not for others, but for
-`inspection.py` (files that may be damaged) and `ledger_memory.py`.
+An address is the path of a file (SQLite), `postgresql://USER@HOST/DATABASE`, or `:memory:` for a ledger that
+ends with its process. Returns what `core/ledger.py` promises. What else is in `ledger/` is not for others,
+but for those who look after one (`inspection.py`, `merging.py`, `pruning.py`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.errors import InputError, did_you_mean, install
 from judgeloop.core.ledger import Balance, Ledger, LedgerReader
-from judgeloop.ledger.connection import (
-    connect,
-    described,
-    errors_of_reading,
-    refuse_network,
-    warnings_about,
-)
-from judgeloop.ledger.reader import SqliteReader
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger import sqlite
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.place import described, refuse_network, warnings_about
+from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
+from judgeloop.ledger.reader import StoredReader
+from judgeloop.ledger.stored import StoredLedger
+from judgeloop.ledger.writer import Writer
 
-Address = Path | str
-MEMORY = ":memory:"
+Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
+NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
 def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
@@ -37,20 +39,37 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
         LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
             file system.
     """
-    check_address(address)
-    if str(address) != MEMORY:
-        refuse_network(Path(address))
-    return SqliteLedger(address, charge_to)
+    return StoredLedger(writer_of(address), charge_to)
 
 
-def create_ledger(address: Address) -> None:
+def writer_of(address: Address) -> Writer[Any]:
+    """Open a ledger for those who write its rows themselves; raises as `open_ledger` does."""
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger import postgres
+
+        return Writer(partial(postgres.PostgresConnection, server), postgres.carry_out)
+    if str(address) != sqlite.MEMORY:
+        refuse_network(_file(address))
+    return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out)
+
+
+def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None:
     """Make a new ledger, with nothing in it.
 
+    `roles` names those of the server that may write it and read it (`writer`, `reader`).
+
     Raises:
-        InputError: there is a file already.
+        InputError: there is a ledger or a file already, or a file is to have roles.
         LedgerError: it cannot be created.
     """
-    if Path(address).exists():
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger import postgres_server
+
+        postgres_server.create(server, roles)
+        return
+    if roles:
+        raise InputError(f"`ledger={address}`: a file has no roles; they are for {SHAPE}")
+    if _file(address).exists():
         raise InputError(f"`ledger={address}`: there is a file already; expected a new path")
     open_ledger(address).close()
 
@@ -63,11 +82,25 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         InputError: there is no ledger at this address.
         LedgerError: it cannot be opened, or a row is not as it was written.
     """
+    with connected(address) as connection:
+        yield StoredReader(connection)
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[LedgerConnection]:
+    """Open a ledger for those who read its rows themselves; raises as `open_reader` does."""
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger import postgres, postgres_server
+
+        there = postgres.PostgresConnection(server, read_only=True)
+        with postgres_server.errors_of(str(server)), closing(there):
+            yield there
+        return
     if not is_ledger(address):
         raise InputError(f"`ledger={address}`: there is no ledger there")
-    with errors_of_reading(address), closing(connect(address)) as connection:
-        connection.execute("PRAGMA query_only = ON")
-        yield SqliteReader(connection)
+    with sqlite.errors_of_reading(address), closing(sqlite.connect(str(address))) as file:
+        file.execute("PRAGMA query_only = ON")
+        yield file
 
 
 def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
@@ -91,28 +124,49 @@ def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
 
 
 def is_ledger(address: Address) -> bool:
-    """Return whether something is kept at this address; an empty file is nothing."""
-    check_address(address)
-    path = Path(address)
+    """Return whether something is kept at this address; an empty file is nothing.
+
+    Raises:
+        LedgerError: a server cannot be reached.
+    """
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger import postgres_server
+
+        return postgres_server.exists(server)
+    path = _file(address)
     return path.exists() and not (path.is_file() and path.stat().st_size == 0)
 
 
-def check_address(address: Address) -> None:
-    """Refuse an address of a kind that is not known: it would be taken for a folder.
+def server_of(address: Address) -> PostgresAddress | None:
+    """Return the server that an address names; None for a file.
 
     Raises:
-        InputError: it has a scheme, such as `postgresql://`.
+        InputError: it has another scheme, of which a folder would be made, it is not complete, or psycopg
+            is not installed.
     """
+    if isinstance(address, PostgresAddress):
+        return address
     scheme = SCHEME.match(str(address))
-    if scheme is not None:
-        raise InputError(
-            f"`ledger={address}`: expected the path of a file, found an address with the scheme "
-            f"{scheme[1]!r}; a ledger is kept in a file (SQLite). For a file of this name, put ./ "
-            "before it"
-        )
+    if scheme is None:
+        return None
+    if scheme[1].lower() in SCHEMES and isinstance(address, str):
+        if find_spec("psycopg") is None:
+            raise InputError(f"a ledger in PostgreSQL needs psycopg, which is in {install('team')}")
+        return PostgresAddress.of(address)
+    raise InputError(
+        f"`ledger={address}`: expected the path of a file or {SHAPE}, found an address with the scheme "
+        f"{scheme[1]!r}. For a file of this name, put ./ before it"
+    )
+
+
+def _file(address: Address) -> Path:
+    return Path(str(address))
 
 
 def place_of(address: Address) -> tuple[str, list[str]]:
     """Return in words where a ledger is kept, and each reason not to rely on that place."""
-    check_address(address)
-    return described(Path(address)), warnings_about(Path(address))
+    if (server := server_of(address)) is not None:
+        from judgeloop.ledger import postgres_server
+
+        return postgres_server.described(server), []
+    return described(_file(address)), warnings_about(_file(address))

@@ -8,32 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeloop.core.records import Output
-from judgeloop.ledger.rows import (
-    AttemptRow,
-    LedgerConnection,
-    OutputRow,
-    RunRow,
-    insert,
-    next_number,
-    now,
-    one,
-    read,
-)
-
-AT_ONCE = 500  # SQLite limits the number of parameters of a statement
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.rows import AttemptRow, OutputRow, RunRow, by, insert, next_number, one
 
 
 def outputs_under(
     connection: LedgerConnection, keys: Sequence[str], since: str = ""
 ) -> dict[str, Output]:
     """Return the latest output under each of `keys` that has one, unless it was recorded before `since`."""
-    held: dict[str, Output] = {}
-    for begin in range(0, len(keys), AT_ONCE):
-        some = keys[begin : begin + AT_ONCE]
-        where = f"key IN ({','.join('?' * len(some))}) AND created_at >= ? ORDER BY created_at, seq"
-        rows = read(connection, OutputRow, where, *some, since)
-        held.update((row.key, output_of(row)) for row in rows)
-    return held
+    rows = sorted(
+        by(connection, OutputRow, "key", *keys), key=lambda row: (row.created_at, row.seq)
+    )
+    return {row.key: output_of(row) for row in rows if row.created_at >= since}
 
 
 def output_of(row: OutputRow) -> Output:
@@ -57,7 +43,7 @@ def record_output(
 
     No output is older than its run, also where the clock was set back: a run knows its own by that.
     """
-    run = one(connection, RunRow, "id = ?", attempt.run)
+    run = one(connection, RunRow, "id", attempt.run)
     row = OutputRow(
         next_number(connection, OutputRow),
         attempt.id,
@@ -69,7 +55,7 @@ def record_output(
         output.tokens,
         output.seconds,
         output.model,
-        max(now(), run.created_at if run else ""),
+        max(connection.now(), run.created_at if run else ""),
     )
     insert(connection, row)
     return replace(output_of(row), fresh=True)

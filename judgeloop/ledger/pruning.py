@@ -17,38 +17,37 @@ import numpy as np
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
-from judgeloop.ledger.connection import connect, errors_of_reading
+from judgeloop.ledger.charges import DAY
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.opening import Address, is_ledger, server_of, writer_of
 from judgeloop.ledger.results import forget
 from judgeloop.ledger.rows import (
     NUMBER,
     TAKEN,
     AttemptRow,
-    LedgerConnection,
     TextRow,
     VerdictRow,
+    delete,
     insert,
     next_number,
     read,
 )
+from judgeloop.ledger.sqlite import connect, errors_of_reading
 
 MOST_DIGITS = 5  # of a number of days
 NAMED_DAYS = {"today": "0", "yesterday": "1"}
-UNKNOWN = "FROM attempts WHERE state = 'abandoned' AND charged_p > 0"
 OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
     AND NOT (state = 'abandoned' AND charged_p > 0) AND opener NOT LIKE '{TAKEN}%'
-    AND substr(began_at, 1, 10) NOT IN (SELECT date(began_at, '-1 day') {UNKNOWN}
-        UNION SELECT date(began_at) {UNKNOWN} UNION SELECT date(began_at, '+1 day') {UNKNOWN})
     AND id NOT IN (SELECT attempt FROM verdicts UNION SELECT attempt FROM outputs)"""  # noqa: S608 - our own names
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows went, and the size of the file before and after, in bytes."""
+    """How many rows went; of a file, also its size before and after, in bytes."""
 
     attempts: int
     verdicts: int
-    before_bytes: int
-    after_bytes: int
+    sizes: tuple[int, int] | None
 
 
 def day_before(older_than: str, today: date, setting: str = "older_than") -> str:
@@ -72,48 +71,66 @@ def day_before(older_than: str, today: date, setting: str = "older_than") -> str
         ) from None
 
 
-def prune(path: Path, before: str, *, verdicts: bool = False) -> Pruned:
-    """Delete what began before the day `before` (UTC), and shrink the file.
+def prune(address: Address, before: str, *, verdicts: bool = False) -> Pruned:
+    """Delete what began before the day `before` (UTC), and shrink the file; a server shrinks its own.
 
     Raises:
-        InputError: there is no such file.
+        InputError: there is no such ledger.
         LedgerError: it cannot be written, or a row is not as it was written; nothing is deleted.
     """
-    if not path.is_file():
-        raise InputError(f"`ledger={path}`: there is no ledger there")
+    if not is_ledger(address):
+        raise InputError(f"`ledger={address}`: there is no ledger there")
+    with closing(writer_of(address)) as writer:
+        gone, merged = writer.do(
+            lambda connection: (
+                _forget_verdicts(connection, before) if verdicts else 0,
+                _merge(connection, before),
+            )
+        )
+    if server_of(address) is not None:
+        return Pruned(merged, gone, None)
+    path = Path(str(address))
     before_bytes = path.stat().st_size
-    with errors_of_reading(path), closing(connect(path)) as connection:
-        with connection:  # commits, or takes everything back
-            connection.execute("BEGIN IMMEDIATE")
-            gone = _forget_verdicts(connection, before) if verdicts else 0
-            merged = _merge(connection, before)
-        connection.execute("VACUUM")
-    return Pruned(merged, gone, before_bytes, path.stat().st_size)
+    with errors_of_reading(path), closing(connect(path)) as file:
+        file.execute("VACUUM")
+    return Pruned(merged, gone, (before_bytes, path.stat().st_size))
 
 
 def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
     old = "attempt IN (SELECT id FROM attempts WHERE ended_at < ?)"
-    gone = sum(1 for _ in read(connection, VerdictRow, old, before))
+    gone = list(read(connection, VerdictRow, old, before))
     forget(connection, before)
-    connection.execute(f"DELETE FROM verdicts WHERE {old}", (before,))  # noqa: S608 - our own names
+    for verdict in gone:
+        delete(connection, verdict)
     left = [row.ingredients for row in read(connection, VerdictRow, "true")]
     used = {NOTHING, *np.frombuffer(b"".join(left), NUMBER).tolist()}
-    texts = [(row.id,) for row in read(connection, TextRow, "true") if row.id not in used]
-    connection.executemany("DELETE FROM texts WHERE id = ?", texts)
-    return gone
+    for text in list(read(connection, TextRow, "true")):
+        if text.id not in used:
+            delete(connection, text)
+    return len(gone)
 
 
 def _merge(connection: LedgerConnection, before: str) -> int:
     """Replace old attempts by one for each day, run, judge and state that were charged."""
     groups: dict[tuple[object, ...], list[AttemptRow]] = {}
+    unknown = _days_of_unknown(connection)
     for row in read(connection, AttemptRow, OLD, before):
-        group = (row.began_at[:10], row.run, row.judge, row.state, row.rehearsed)
-        groups.setdefault(group, []).append(row)
+        group = (row.began_at[:DAY], row.run, row.judge, row.state, row.rehearsed)
+        if group[0] not in unknown:
+            groups.setdefault(group, []).append(row)
     for rows in groups.values():
-        connection.executemany("DELETE FROM attempts WHERE id = ?", [(row.id,) for row in rows])
+        for row in rows:
+            delete(connection, row)
         if any(row.charged_p for row in rows):
             insert(connection, _one_for(rows)._replace(id=next_number(connection, AttemptRow)))
     return sum(map(len, groups.values()))
+
+
+def _days_of_unknown(connection: LedgerConnection) -> set[object]:
+    """Return the days of attempts of unknown cost, and those before and after them."""
+    unknown = read(connection, AttemptRow, "state = 'abandoned' AND charged_p > 0")
+    days = {date.fromisoformat(row.began_at[:DAY]) for row in unknown}
+    return {(day + timedelta(days=more)).isoformat() for day in days for more in (-1, 0, 1)}
 
 
 def _one_for(rows: list[AttemptRow]) -> AttemptRow:

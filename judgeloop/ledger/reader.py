@@ -1,11 +1,10 @@
-"""What a ledger in a SQLite file says to those who look (`core/ledger.py`, `LedgerReader`).
+"""What a ledger in a store says to those who look (`core/ledger.py`, `LedgerReader`).
 
 Reads an open connection and returns records; the seal of each row is checked. Writes nothing.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -13,20 +12,22 @@ from numpy.typing import NDArray
 
 from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage
+from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
-from judgeloop.ledger.locks import is_held
+from judgeloop.ledger.charges import added, sum_name
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
     ORIGIN,
     OWN_RUN,
     AttemptRow,
-    LedgerConnection,
     RunRow,
+    SumRow,
     TextRow,
     VerdictRow,
+    by,
     damaged,
     one,
     read,
@@ -34,39 +35,25 @@ from judgeloop.ledger.rows import (
 )
 
 EVER = 2**62  # a number above that of every verdict
-DAY = 10  # characters of a time in ISO 8601 that are its date
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
 AMONG_THE_LATEST = (
-    "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND NOT rehearsed"
+    "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
 )
-# By what the charges are summed: the part of an attempt that names its group.
-GROUPS: dict[str, Callable[[AttemptRow], str]] = {
-    "day": lambda row: row.began_at[:DAY],
-    "judge": lambda row: row.judge,
-    "run": lambda row: row.run,
-    "state": lambda row: row.state,
-}
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 KINDS = ("day", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
 WIDTH = np.dtype(NUMBER).itemsize
-# Which verdicts show one of some outputs: their numbers, as the ingredients of a row hold them.
-SHOWN = tuple(
-    f"hex(substr(ingredients, {begin}, {WIDTH})) IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own names
-    for begin in (1 + WIDTH * OUTPUTS, 1 + WIDTH * (OUTPUTS + 1))
-)
-AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
-    f"NOT rehearsed AND state <> 'reserved' AND {OWN_RUN.format('run')} "
-    f"AND ifnull(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
+    f"rehearsed = 0 AND state <> 'reserved' AND {OWN_RUN} "
+    f"AND coalesce(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
 )
 # The attempts, the numbers of texts, the costs and the scores of verdicts.
 Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
 
 
 @final
-class SqliteReader:
+class StoredReader:
     """Reads a ledger through an open connection, which its caller closes."""
 
     def __init__(self, connection: LedgerConnection) -> None:
@@ -89,8 +76,8 @@ class SqliteReader:
         ]
 
     def working(self, runs: Iterable[str]) -> set[str]:
-        """Return those of `runs` that a process of this machine works on now."""
-        return {run for run in runs if is_held(str(self._connection.path), run)}
+        """Return those of `runs` that a process works on now: of a file, one of this machine."""
+        return {run for run in runs if self._connection.is_locked(run)}
 
     def headlines(self) -> dict[str, str]:
         """Return the decisions of all runs that have a result, by run."""
@@ -102,8 +89,7 @@ class SqliteReader:
 
     def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""
-        rows = read(self._connection, AttemptRow, "item_id = ? ORDER BY id", item_id)
-        return list(map(recorded, rows))
+        return list(map(recorded, by(self._connection, AttemptRow, "item_id", item_id)))
 
     def balances(self) -> list[ledger.Balance]:
         """Return every budget, that of every run first, then by name."""
@@ -116,17 +102,29 @@ class SqliteReader:
         """
         found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
         systems = {run.id: run.note.names for run in self.runs()}
-        for row in read(self._connection, AttemptRow, "NOT rehearsed"):
-            tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
-            charged = ledger.Charged(1, row.charged_p, tokens)
-            _, mark, origin = row.run.partition(ORIGIN)
-            names = {kind: name_of(row) for kind, name_of in GROUPS.items()}
-            names["systems"] = systems[row.run] or row.run
+        for row in self._sums():
+            tokens = Usage(row.input_tokens, row.output_tokens)
+            charged = ledger.Charged(row.attempts, row.charged_p, tokens)
+            day, run, judge, state = json.loads(row.name)
+            _, mark, origin = run.partition(ORIGIN)
+            names = {
+                "day": day,
+                "systems": systems[run] or run,
+                "judge": judge,
+                "run": run,
+                "state": state,
+            }
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         if not found[ELSEWHERE]:
             del found[ELSEWHERE]
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
+
+    def _sums(self) -> Iterator[SumRow]:
+        """Yield the sums of what has ended, then one for each attempt that has not."""
+        yield from read(self._connection, SumRow, "attempts > 0")
+        for row in read(self._connection, AttemptRow, "ended IS NULL AND rehearsed = 0"):
+            yield added(SumRow(0, sum_name(row)), row)
 
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
@@ -181,14 +179,14 @@ class SqliteReader:
         only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
         verdicts on other outputs are left out, too.
         """
-        begun = one(self._connection, RunRow, "id IS ?", run)
+        begun = None if run is None else one(self._connection, RunRow, "id", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
-        where, values = "true", list[str]()
+        where, values = "true", list[object]()
         if only_on:
             if not (known := [texts[one] for one in map(as_text, outputs) if one in texts]):
                 return ledger.NO_VERDICTS
-            where, values = f"({' OR '.join(SHOWN)})", [_listed(known)] * len(SHOWN)
+            where, values = self._shown(known)
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
         rows = read_many(
             self._connection,
@@ -214,13 +212,17 @@ class SqliteReader:
 
     def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
         """Return the numbers by text of the texts with these values in a column."""
-        found: dict[str, int] = {}
-        left = iter(values)
-        while some := list(islice(left, AT_ONCE)):
-            where = f"{column} IN ({', '.join('?' * len(some))})"
-            rows = read(self._connection, TextRow, where, *some)
-            found.update((row.text, row.id) for row in rows)
-        return found
+        return {row.text: row.id for row in by(self._connection, TextRow, column, *values)}
+
+    def _shown(self, outputs: Sequence[int]) -> tuple[str, list[object]]:
+        """Return the condition that a verdict shows one of some outputs, by their numbers."""
+        digits = [np.array(number, NUMBER).tobytes().hex().upper() for number in outputs]
+        shown = [
+            self._connection.among(self._connection.digits_of("ingredients", begin, WIDTH), digits)
+            for begin in (1 + WIDTH * OUTPUTS, 1 + WIDTH * (OUTPUTS + 1))
+        ]
+        where = " OR ".join(condition for condition, _ in shown)
+        return f"({where})", [value for _, values in shown for value in values]
 
 
 def recorded(row: AttemptRow) -> ledger.RecordedAttempt:
@@ -257,11 +259,6 @@ def _request(row: AttemptRow) -> ledger.Request:
         usage.get("output_tokens"),
         to_usd(row.charged_p),
     )
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    """Return numbers as the JSON that `SHOWN` takes."""
-    return json.dumps([np.array(number, NUMBER).tobytes().hex().upper() for number in numbers])
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:

@@ -9,15 +9,16 @@ from dataclasses import asdict, replace
 
 from judgeloop.core.ledger import KeptResult, RunNote
 from judgeloop.ledger.charges import run_row
+from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     JudgedRow,
-    LedgerConnection,
     ResultRow,
     RunRow,
+    by,
     change,
+    delete,
     insert,
     next_number,
-    now,
     one,
     read,
 )
@@ -30,7 +31,7 @@ def note(connection: LedgerConnection, run: str, note: RunNote) -> None:
 
 def noted(connection: LedgerConnection, run: str) -> RunNote:
     """Return what is noted of a run that may be missing."""
-    row = one(connection, RunRow, "id = ?", run)
+    row = one(connection, RunRow, "id", run)
     return note_of(row) if row else RunNote()
 
 
@@ -44,7 +45,7 @@ def note_of(row: RunRow) -> RunNote:
 def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     """Keep the result of a run in the place of an earlier one, and note with which exit code it ended."""
     for digest, text in result.texts.items():
-        if one(connection, JudgedRow, "digest = ?", digest) is None:
+        if one(connection, JudgedRow, "digest", digest) is None:
             insert(connection, JudgedRow(next_number(connection, JudgedRow), digest, text))
     values = {
         "headline": result.headline,
@@ -53,11 +54,14 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
         "digests": json.dumps(list(result.texts)),
     }
     note(connection, run, replace(noted(connection, run), exit_code=result.exit_code))
-    found = one(connection, ResultRow, "run = ?", run)
+    found = one(connection, ResultRow, "run", run)
     if found is None:
-        insert(connection, ResultRow(next_number(connection, ResultRow), run, now(), **values))
+        insert(
+            connection,
+            ResultRow(next_number(connection, ResultRow), run, connection.now(), **values),
+        )
         return
-    at = found.created_at if found.headline == result.headline else now()
+    at = found.created_at if found.headline == result.headline else connection.now()
     change(connection, found, created_at=at, **values)
 
 
@@ -68,17 +72,19 @@ def headlines(connection: LedgerConnection) -> dict[str, str]:
 
 def result_of(connection: LedgerConnection, run: str) -> KeptResult | None:
     """Return the result of a run with its texts; None if it has none."""
-    row = one(connection, ResultRow, "run = ?", run)
+    row = one(connection, ResultRow, "run", run)
     if row is None:
         return None
-    named = "digest IN (SELECT value FROM json_each(?))"
-    texts = {text.digest: text.text for text in read(connection, JudgedRow, named, row.digests)}
+    named = by(connection, JudgedRow, "digest", *json.loads(row.digests))
+    texts = {text.digest: text.text for text in named}
     return KeptResult(row.headline, row.text, row.document, texts, row.created_at)
 
 
 def forget(connection: LedgerConnection, before: str) -> None:
     """Delete the results that were first kept before a day, and the texts that no other names."""
     connection.execute("DELETE FROM results WHERE created_at < ?", (before,))
-    connection.execute(
-        "DELETE FROM judged WHERE digest NOT IN (SELECT value FROM results, json_each(digests))"
-    )
+    every = read(connection, ResultRow, "true")
+    named = {digest for row in every for digest in json.loads(row.digests)}
+    for text in list(read(connection, JudgedRow, "true")):
+        if text.digest not in named:
+            delete(connection, text)

@@ -1,75 +1,24 @@
 """Rows of the ledger's tables: reads them with their seals checked, and writes them sealed.
 
-A seal is a CRC-32 of the table's name and all values of the row, its number included, as bytes. In a ledger
-with a key, an HMAC-SHA256 of the same and the ledger's id follows, of which the first 16 bytes are
-kept. Only who has the key can make it, so that nobody else can change a row or move one here. A
-seal does not show that a row is missing, nor that a row was replaced by an earlier state of itself.
-
-Does not decide what to book (`booking.py`), and begins no transaction.
+What a store has to do for it is a `LedgerConnection`. Does not decide what to book (`booking.py`), and
+begins no transaction.
 """
 
-import hmac
-import marshal
-import sqlite3
-import zlib
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from judgeloop.core.errors import DamagedLedgerError
-
-KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
-SHORTEST_KEY = 16  # characters
-CRC_BYTES, MAC_BYTES = 4, 16
-# Of marshal: the same bytes in every version of Python, and others for 1 than for "1", 1.0 or None.
-# It takes a fourth of the time of ascii(), which a history of a million notices.
-FORMAT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Sealer:
-    """Makes and checks the seals of a ledger's rows; `key` is None in a ledger without a key."""
-
-    ledger: str
-    key: bytes | None = None
-
-    def seal(self, table: str, row: Sequence[object]) -> bytes:
-        """Return the seal of `row`, whose values are in the order of the table's columns."""
-        return self.seals(table, [tuple(row)])[0]
-
-    def seals(self, table: str, rows: Sequence[tuple[Any, ...]]) -> list[bytes]:
-        """Return the seal of each of `rows`."""
-        messages = [marshal.dumps(row, FORMAT) for row in rows]
-        begin = zlib.crc32(table.encode())
-        sums = [zlib.crc32(message, begin).to_bytes(CRC_BYTES, "big") for message in messages]
-        if self.key is None:
-            return sums
-        own = f"{self.ledger} {table} ".encode()
-        macs = (hmac.digest(self.key, own + message, "sha256") for message in messages)
-        return [total + mac[:MAC_BYTES] for total, mac in zip(sums, macs, strict=True)]
-
-    def problem(self, table: str, row: Sequence[object], seal: object) -> str | None:
-        """Return in words what is wrong with a row; None if it has its seal."""
-        if not isinstance(seal, bytes):
-            return "was changed after it was written (it has no checksum)"
-        right = self.seal(table, row)
-        if seal[:CRC_BYTES] != right[:CRC_BYTES]:
-            return "was changed after it was written (its checksum does not match)"
-        if self.key is None:
-            return None
-        if len(seal) == CRC_BYTES:
-            return f"is not signed with {KEY_VARIABLE}"
-        if not hmac.compare_digest(seal, right):
-            return f"was not written with this {KEY_VARIABLE}"
-        return None
-
+from judgeloop.core.errors import DamagedLedgerError, LedgerError
+from judgeloop.core.ledger import NOTHING
+from judgeloop.core.verdict_key import as_text
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.seals import CRC_BYTES, KEY_VARIABLE, Sealer
 
 # Of what was taken from another ledger: RUN@ORIGIN is the name of a run that spent its own money, and
 # the opener of an attempt says which it was there (`merging.py`).
 ORIGIN, TAKEN = "@", "from "
-OWN_RUN = f"instr({{}}, '{ORIGIN}') = 0"  # the condition, with the name of the column
+OWN_RUN = f"run NOT LIKE '%{ORIGIN}%'"
 AT_ONCE = 2_000  # rows that are in memory while a whole table is read; they fit into a cache
 
 
@@ -125,6 +74,20 @@ class AttemptRow(NamedTuple):
     request_id: str | None
     began_at: str
     ended_at: str | None
+
+
+class SumRow(NamedTuple):
+    """What the attempts of a day, run, judge and state were charged that have ended, and their tokens.
+
+    `name` is these four as JSON. Attempts that were only rehearsed are left out.
+    """
+
+    seq: int
+    name: str
+    attempts: int = 0
+    charged_p: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class TextRow(NamedTuple):
@@ -186,7 +149,7 @@ class JudgedRow(NamedTuple):
 
 
 class BudgetRow(NamedTuple):
-    """A budget: its limit for a period, and when the latest period began that was drawn on."""
+    """A budget: its limit for a period, when the latest period began that was drawn on, and its charge."""
 
     seq: int
     name: str
@@ -194,6 +157,7 @@ class BudgetRow(NamedTuple):
     per: str
     day_starts: str
     since: str
+    charged_p: int
 
 
 class DrawRow(NamedTuple):
@@ -212,6 +176,7 @@ Row = TypeVar(
     AboutRow,
     RunRow,
     AttemptRow,
+    SumRow,
     TextRow,
     VerdictRow,
     OutputRow,
@@ -224,6 +189,7 @@ TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
     AttemptRow: "attempts",
+    SumRow: "sums",
     TextRow: "texts",
     VerdictRow: "verdicts",
     OutputRow: "outputs",
@@ -232,13 +198,6 @@ TABLES: dict[type[Any], str] = {
     BudgetRow: "budgets",
     DrawRow: "draws",
 }
-
-
-class LedgerConnection(sqlite3.Connection):
-    """A connection to a ledger file, with what seals its rows."""
-
-    path: object = ""
-    sealer = Sealer("")
 
 
 def columns(kind: type[Any]) -> str:
@@ -264,7 +223,7 @@ def damaged(
 ) -> DamagedLedgerError:
     """Return the error for a row that cannot be believed."""
     return DamagedLedgerError(
-        f"row {number} of the table {TABLES[kind]} in the ledger {connection.path} {problem}; it is "
+        f"row {number} of the table {TABLES[kind]} in the ledger {connection.place} {problem}; it is "
         "not used. `judgeloop ledger verify` lists all such rows, and `judgeloop ledger salvage` "
         "copies all others to a new file"
     )
@@ -278,14 +237,9 @@ def read(
     Raises:
         DamagedLedgerError: a row is not as it was written.
     """
-    found = connection.execute(
-        f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
-        parameters,
-    )
-    # An open cursor would keep the file locked as long as somebody holds the error.
-    with closing(found):
-        for values in found:
-            yield checked(connection, kind, values)
+    select = f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}"  # noqa: S608 - our own names
+    for values in connection.stream(select, parameters):
+        yield checked(connection, kind, values)
 
 
 def read_many(
@@ -297,56 +251,103 @@ def read_many(
         DamagedLedgerError: a row is not as it was written.
     """
     table = TABLES[kind]
-    found = connection.execute(
-        f"SELECT {columns(kind)} FROM {table} WHERE {where}",  # noqa: S608 - our own names
-        parameters,
-    )
-    with closing(found):
-        while rows := found.fetchmany(AT_ONCE):
-            seals = connection.sealer.seals(table, [values[:-1] for values in rows])
-            if seals != [values[-1] for values in rows]:
-                for values in rows:
-                    checked(connection, kind, values)
-            yield rows
+    select = f"SELECT {columns(kind)} FROM {table} WHERE {where}"  # noqa: S608 - our own names
+    found = connection.stream(select, parameters)
+    while rows := list(islice(found, AT_ONCE)):
+        seals = connection.sealer.seals(table, [values[:-1] for values in rows])
+        if seals != [values[-1] for values in rows]:
+            for values in rows:
+                checked(connection, kind, values)
+        yield rows
 
 
-def one(
-    connection: LedgerConnection, kind: type[Row], where: str, *parameters: object
-) -> Row | None:
-    """Return the first row that fulfils `where`; None if there is none."""
-    with closing(read(connection, kind, where, *parameters)) as found:
-        return next(found, None)
+def by(connection: LedgerConnection, kind: type[Row], column: str, *values: object) -> list[Row]:
+    """Return the rows with one of these values in a column, by number.
+
+    Raises:
+        DamagedLedgerError: a row is not as it was written.
+    """
+    return [checked(connection, kind, found) for found in connection.lookup(kind, column, values)]
+
+
+def one(connection: LedgerConnection, kind: type[Row], column: str, value: object) -> Row | None:
+    """Return the row with this value in a column, the first of several; None if there is none."""
+    return next(iter(by(connection, kind, column, value)), None)
 
 
 def insert(connection: LedgerConnection, row: Row) -> None:
     """Write a new row with its seal."""
-    table, marks = TABLES[type(row)], ", ".join("?" * (len(row) + 1))
-    connection.execute(
-        f"INSERT INTO {table} ({columns(type(row))}) VALUES ({marks})",  # noqa: S608 - our own names
-        (*row, connection.sealer.seal(table, row)),
-    )
+    connection.write(type(row), None, (*row, connection.sealer.seal(TABLES[type(row)], row)))
 
 
 def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
     """Write the changed columns of a row that was read, and its new seal."""
-    changed, table = row._replace(**changes), TABLES[type(row)]  # type: ignore[arg-type]
-    places = ", ".join(f"{name} = ?" for name in (*changes, "seal"))
-    connection.execute(
-        f"UPDATE {table} SET {places} WHERE {row._fields[0]} = ?",  # noqa: S608 - our own names
-        (*changes.values(), connection.sealer.seal(table, changed), row[0]),
-    )
+    replace(connection, row, row._replace(**changes))  # type: ignore[arg-type]
 
 
-def next_number(connection: sqlite3.Connection, kind: type[Any]) -> int:
+def replace(connection: LedgerConnection, row: Row, changed: Row) -> None:
+    """Write what is `changed` in a row that was read, and its new seal."""
+    seal = connection.sealer.seal(TABLES[type(row)], changed)
+    connection.write(type(row), row, (*changed, seal))
+
+
+def delete(connection: LedgerConnection, row: Row) -> None:
+    """Delete a row that was read."""
+    connection.write(type(row), row, None)
+
+
+def statement_of(
+    kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
+) -> tuple[str, Sequence[Any]]:
+    """Return the SQL and the values by which a row is written (`LedgerConnection.write`)."""
+    table, number, names = TABLES[kind], kind._fields[0], (*kind._fields, "seal")
+    if after is None:
+        assert before is not None, "there is nothing to write"
+        return f"DELETE FROM {table} WHERE {number} = ?", (before[0],)  # noqa: S608 - our own names
+    if before is None:
+        marks = ", ".join("?" * len(names))
+        return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", after  # noqa: S608 - our own names
+    old = (*before, None)[: len(names)]
+    changed = [place for place, value in enumerate(after) if value != old[place]]
+    places = ", ".join(f"{names[place]} = ?" for place in changed)
+    values = (*(after[place] for place in changed), before[0])
+    return f"UPDATE {table} SET {places} WHERE {number} = ?", values  # noqa: S608 - our own names
+
+
+def next_number(connection: LedgerConnection, kind: type[Any]) -> int:
     """Return the number of the next row of a table that numbers its rows."""
-    found = connection.execute(
-        f"SELECT max((SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}), "  # noqa: S608 - our own names
-        "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?)) + 1",
-        (TABLES[kind],),
-    )
-    return int(found.fetchone()[0])
+    return connection.next_number(kind)
 
 
 def now() -> str:
-    """Return the time in ISO 8601 (UTC), in milliseconds."""
+    """Return this machine's time in ISO 8601 (UTC), in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def write_first_rows(connection: LedgerConnection, created_at: str) -> None:
+    """Write the rows that every ledger has, for the id and with the key of the connection's sealer."""
+    insert(connection, AboutRow(connection.sealer.ledger, created_at))
+    insert(connection, TextRow(NOTHING, as_text(None)))
+
+
+def use_key(connection: LedgerConnection, key: bytes | None) -> None:
+    """Check that the ledger is sealed with `key`, and seal with it from now on."""
+    found = connection.execute(f"SELECT {columns(AboutRow)} FROM about").fetchall()  # noqa: S608 - our own names
+    if len(found) != 1:
+        raise damaged(connection, AboutRow, len(found), "is not the only one, or is missing")
+    ledger, created_at, seal = found[0]
+    if key is None and isinstance(seal, bytes) and len(seal) > CRC_BYTES:
+        raise LedgerError(
+            f"the ledger {connection.place} is signed; set {KEY_VARIABLE} to the key that it was "
+            "written with, or name another file (`ledger`)"
+        )
+    connection.sealer = Sealer(ledger, key)
+    problem = connection.sealer.problem("about", (ledger, created_at), seal)
+    if problem is not None and len(seal) == CRC_BYTES and key is not None:
+        raise LedgerError(
+            f"the ledger {connection.place} {problem}, so that nobody can tell who wrote it; name "
+            "another file (`ledger`), or, if you trust this one, sign its rows into a new file: "
+            "judgeloop ledger salvage --sign"
+        )
+    if problem is not None:
+        raise damaged(connection, AboutRow, ledger, problem)

@@ -1,4 +1,6 @@
-"""The tables and indexes of a ledger's file, as SQL. Reads and writes nothing."""
+"""The tables and indexes of a ledger, as SQL, for each store. Reads and writes nothing."""
+
+import re
 
 from judgeloop.core.ledger import End
 from judgeloop.ledger.periods import PERIODS
@@ -56,6 +58,15 @@ DDL = (
     "CREATE INDEX attempts_by_key ON attempts (key)",
     "CREATE INDEX attempts_by_item ON attempts (item_id)",
     "CREATE INDEX attempts_open ON attempts (run) WHERE ended IS NULL",
+    """CREATE TABLE sums (
+    seq         INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL UNIQUE,
+    attempts    INTEGER NOT NULL CHECK (attempts >= 0),
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
     """CREATE TABLE texts (
     id          INTEGER PRIMARY KEY,
     text        TEXT NOT NULL UNIQUE,
@@ -106,6 +117,7 @@ DDL = (
     per         TEXT NOT NULL CHECK (per IN ({PERS})),
     day_starts  TEXT NOT NULL,
     since       TEXT NOT NULL,
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
     seal        BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE draws (
@@ -120,3 +132,45 @@ DDL = (
     "CREATE INDEX draws_by_period ON draws (budget, since)",
     "CREATE INDEX draws_by_opener ON draws (opener)",
 )
+VERSION = 1
+
+# What stands in PostgreSQL for what is written for SQLite. Its B-trees hold no long texts, which only need
+# to be found again: that no text comes twice, the lock of every transaction ensures.
+IN_POSTGRES = (
+    (r"INTEGER PRIMARY KEY( AUTOINCREMENT)?", "BIGINT PRIMARY KEY"),
+    (r"\bINTEGER\b", "BIGINT"),
+    (r"\bBLOB\b", "BYTEA"),
+    (r"\bREAL\b", "DOUBLE PRECISION"),
+    (r"\) STRICT(, WITHOUT ROWID)?$", ")"),
+    (r"(?<=text        TEXT NOT NULL) UNIQUE", ""),
+    (r"(?<=ON attempts )\(item_id\)", "USING hash (item_id)"),
+)
+OF_POSTGRES = (
+    "CREATE INDEX texts_by_text ON texts USING hash (text)",
+    "CREATE TABLE numbers (name TEXT PRIMARY KEY, last BIGINT NOT NULL)",
+)
+# What the database's roles may do: a writer books, and cannot raise a budget; a reader looks.
+ROLES = {
+    "writer": (
+        "GRANT USAGE ON SCHEMA judgeloop TO {role}",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
+        "GRANT INSERT ON runs, attempts, sums, texts, verdicts, outputs, results, judged, draws TO {role}",
+        "GRANT UPDATE ON runs, attempts, sums, results, draws, numbers TO {role}",
+        "GRANT UPDATE (since, charged_p, seal) ON budgets TO {role}",
+        "GRANT DELETE ON attempts TO {role}",
+    ),
+    "reader": (
+        "GRANT USAGE ON SCHEMA judgeloop TO {role}",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
+    ),
+}
+
+
+def for_postgres() -> list[str]:
+    """Return the statements that make the tables in PostgreSQL."""
+    made = []
+    for statement in DDL:
+        for here, there in IN_POSTGRES:
+            statement = re.sub(here, there, statement)  # noqa: PLW2901 - one after the other
+        made.append(statement)
+    return [*made, *OF_POSTGRES]

@@ -1,328 +1,360 @@
-"""The ledger in a SQLite file: attempts, money and verdicts.
+"""The store of a ledger in a file (SQLite): opens it, creates it if missing, refuses what is no ledger.
 
-Each HTTP request is an attempt:
-
-    reserve ──▶ reserved ──sending──▶ sent ──settle──▶ settled     charged its actual cost; its
-                    │                   │                          verdict is recorded
-                    │                   ├───abandon──▶ abandoned   charged its worst case: billing
-                    │                   │                          is unknown
-                    │                   └───release──▶ released    charged nothing: it was certainly
-                    │                                              not billed
-                    └─release: deleted, as it was never sent
-
-A reservation is durable before the request is sent, and so is the note that it is sent. When a
-process dies, the next that works on the run releases what was never sent, and abandons what was
-sent (`recover`). The ledger does not know prices and does not parse replies.
+The file is readable by its owner only, and refused if everybody may write it. The lock of a run is a file
+beside it, which the process that works on the run holds. Returns connections that know the key of the
+seals, and carries out jobs in transactions. Does not know what is booked.
 """
 
-import asyncio
+import json
 import os
-import platform
+import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar, final
+from typing import Any
 
-from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import (
-    Balance,
-    Clearance,
-    End,
-    KeptResult,
-    RecordedAttempt,
-    Reservation,
-    RunNote,
-    Settlement,
-    Ticket,
-)
-from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import booking, budgets, charges, results
-from judgeloop.ledger.connection import connect
-from judgeloop.ledger.locks import inode, lock_of, taken
-from judgeloop.ledger.outputs import outputs_under
-from judgeloop.ledger.reader import recorded
-from judgeloop.ledger.rows import LedgerConnection, now
-from judgeloop.ledger.writer import Writer
+from filelock import FileLock, Timeout
 
-T = TypeVar("T")
-# Another process that looks whether a run is worked on holds its lock for an instant.
-PATIENCE_S = 0.3
+from judgeloop.core.errors import DamagedLedgerError, LedgerError, NoLedgerError
+from judgeloop.ledger.place import refuse_if_anybody_writes
+from judgeloop.ledger.rows import TABLES, columns, now, statement_of, use_key, write_first_rows
+from judgeloop.ledger.schema import DDL, VERSION
+from judgeloop.ledger.seals import Sealer, key_of
+from judgeloop.ledger.writer import Done, Job
+
+FOLDER = ".judgeloop"  # the default one, which holds texts and spending
+BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
+MEMORY = ":memory:"
+AT_ONCE = 500  # SQLite limits the number of parameters of a statement
+PAUSE_S = 0.02
+APPLICATION_ID = 0x4A4C4447  # "JLDG"
 
 
-@final
-class SqliteLedger:
-    """A ledger file that several processes may share; `:memory:` exists only in this object."""
+class SqliteConnection(sqlite3.Connection):
+    """A connection to a ledger's file, with the locks of runs that it holds."""
 
-    def __init__(self, path: Path | str, charge_to: Sequence[str] = ()) -> None:
-        """Open the file; create it if it is missing.
+    def __init__(self, database: Path | str, **more: Any) -> None:
+        """Open the file; nothing is read or written yet."""
+        super().__init__(database, **more)
+        self.place = str(database)
+        self.sealer = Sealer("")
+        self._locks: dict[str, tuple[FileLock, int]] = {}  # by run, with the inodes of their files
 
-        What is booked is charged to the budget of every run, and to those named in `charge_to`.
+    def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows that a SELECT finds, of which only some are in memory."""
+        # An open cursor would keep the file locked as long as somebody holds the error.
+        with closing(self.execute(statement, parameters)) as found:
+            yield from found
+
+    def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
+        """Return the rows with one of these values in a column, with their seals, by number."""
+        found: list[Any] = []
+        left = iter(dict.fromkeys(values))
+        while some := tuple(islice(left, AT_ONCE)):
+            where = f"{column} IN ({', '.join('?' * len(some))}) ORDER BY {kind._fields[0]}"
+            found += self.execute(
+                f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
+                some,
+            ).fetchall()
+        return found
+
+    def write(
+        self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
+    ) -> None:
+        """Insert the row `after`, change `before` into it, or delete `before`."""
+        self.execute(*statement_of(kind, before, after))
+
+    def next_number(self, kind: type[Any]) -> int:
+        """Return the number of the next row of a table; that of a deleted one is not given again."""
+        found = self.execute(
+            f"SELECT max((SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}), "  # noqa: S608 - our own names
+            "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?)) + 1",
+            (TABLES[kind],),
+        )
+        return int(found.fetchone()[0])
+
+    def now(self) -> str:
+        """Return the time in ISO 8601 (UTC), in milliseconds."""
+        return now()
+
+    def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
+        """Return the condition that a column holds one of any number of texts, with its values."""
+        return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),)  # noqa: S608 - our own names
+
+    def digits_of(self, column: str, begin: int, count: int) -> str:
+        """Return what stands for some bytes of a column, as hexadecimal digits in capitals."""
+        return f"hex(substr({column}, {begin}, {count}))"
+
+    def lock(self, run: str, patience_s: float) -> bool:
+        """Lock a run against other processes, within `patience_s`; return whether it is ours now.
+
+        A ledger in memory has no locks: it has no other process.
 
         Raises:
-            LedgerError: the file cannot be created or opened, or is not a ledger of this version.
+            LedgerError: the file of the lock cannot be made.
         """
-        self.path = path
-        self._charge_to = tuple(charge_to)
-        self._opener = uuid.uuid4().hex
-        self._held: dict[str, int] = {}  # lock files that this object holds, with their inodes
-        self._writer = Writer(lambda: connect(path))
-
-    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-        return await self._do(lambda connection: booking.verdicts_under(connection, keys))
-
-    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
-        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
-        return await self._do(lambda connection: outputs_under(connection, keys, since))
-
-    async def reserve(
-        self,
-        run: str,
-        groups: Sequence[Sequence[Reservation]],
-        budget_p: int | None,
-        *,
-        instead: Ticket | None = None,
-    ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
-
-        If any group is granted, the reservation `instead` is given back.
-        """
-        return await self._do(
-            lambda connection: booking.reserve(
-                connection,
-                run,
-                self._opener,
-                groups,
-                budget_p,
-                charge_to=self._charge_to,
-                instead=instead,
-            )
-        )
-
-    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
-        """Return what processes that live hold back for other runs; None if waiting is of no use.
-
-        What dead processes hold of money that was never sent is given back.
-        """
-        return await self._do(lambda connection: self._held_back(connection, run, cost_p, budget_p))
-
-    def _held_back(
-        self, connection: LedgerConnection, run: str, cost_p: int, budget_p: int | None
-    ) -> dict[str, int] | None:
-        living = [
-            other
-            for other in charges.others_that_hold(connection, run)
-            if not self._recovered(connection, other)
-        ]
-        return charges.worth_waiting_for(
-            connection, run, cost_p, budget_p, charge_to=self._charge_to, living=living
-        )
-
-    async def balances(self) -> list[Balance]:
-        """Return the budgets that runs booked through this object draw on."""
-        return await self._do(lambda connection: budgets.balances(connection, self._charge_to))
-
-    def _recovered(self, connection: LedgerConnection, run: str) -> bool:
-        """Close what dead processes left open of a run; return False if a process works on it."""
-        lock = lock_of(self.path, run)
-        if lock is None or not taken(lock, 0):
+        if run in self._locks:
             return False
+        if self.place == MEMORY:
+            return True
+        folder = locks_of(self.place)
+        lock = FileLock(folder / run, mode=0o600)
         try:
-            booking.recover(connection, run, self._opener)
-        finally:
-            lock.release()
+            folder.mkdir(exist_ok=True, mode=0o700)
+            lock.acquire(timeout=patience_s, poll_interval=PAUSE_S)
+        except Timeout:
+            return False
+        except OSError as error:
+            raise LedgerError(f"the run {run} cannot be locked: {error}") from error
+        self._locks[run] = lock, inode(lock.lock_file)
         return True
 
-    async def sending(self, ticket: Ticket) -> Clearance:
-        """Record that the call is about to be sent, unless it need not or must not be sent now.
+    def unlock(self, run: str) -> None:
+        """Give the lock of a run back."""
+        if run in self._locks:
+            self._locks.pop(run)[0].release()
 
-        A call that costs nothing is not recorded as sent: nobody has to know whether it was. Raises
-        `LedgerError` if the reservation is no longer open, or a lock of this object was removed.
-        """
-        if ticket.cost_p == 0 or ticket.rehearsed:
-            return Clearance()
-        self._check_locks()
-        return await self._do(lambda connection: self._cleared(connection, ticket))
+    def is_locked(self, run: str) -> bool:
+        """Return whether a process holds the lock of a run, this one included; nothing is changed."""
+        if run in self._locks:
+            return True
+        if self.place == MEMORY or not (locks_of(self.place) / run).exists():
+            return False
+        free = self.lock(run, 0)
+        if free:
+            self.unlock(run)
+        return not free
 
-    def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
-        held = booking.known_under(connection, ticket)
-        if held is not None:
-            booking.close_ticket(
-                connection,
-                ticket,
-                "released",
-                End.UNNEEDED,
-                cost_p=0,
-                why=booking.HAD_MEANWHILE,
-            )
-            return Clearance(held)
-        others = list(booking.sent_by_others(connection, ticket))
-        # A process that died holds no lock; its call is not waited for.
-        for other in others:
-            if not self._recovered(connection, other.run):
-                return Clearance(busy=other.run)
-        booking.mark_sent(connection, ticket)
-        return Clearance()
-
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
-        """Book the actual cost, record the verdict or output, and return what is recorded.
-
-        The first verdict or output under a key is never replaced. A second one is a new sample, and
-        choosing between two samples would bias the result.
-        """
-        return (await self.settle_all([(ticket, reply)]))[0]
-
-    async def settle_all(
-        self, replies: Sequence[tuple[Ticket, Reply]]
-    ) -> list[Verdict | Output | None]:
-        """As `settle` for each reply, in one transaction."""
-        return await self._do(
-            lambda connection: [booking.settle(connection, *each) for each in replies]
-        )
-
-    async def finish(self, run: str) -> None:
-        """Record that `run` has ended by itself."""
-        await self._do(lambda connection: booking.finish(connection, run))
-
-    async def release(self, ticket: Ticket, end: End, why: str) -> None:
-        """Book no cost: the provider certainly charges nothing for this attempt."""
-        await self._do(
-            lambda connection: booking.close_ticket(
-                connection, ticket, "released", end, cost_p=0, why=why
-            )
-        )
-
-    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
-        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
-        await self._do(
-            lambda connection: booking.close_ticket(
-                connection, ticket, "abandoned", end, cost_p=ticket.cost_p, why=why
-            )
-        )
-
-    async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """Return what `run` has cost so far, and how much of it through this object."""
-        return await self._do(
-            lambda connection: charges.spend_of(
-                connection, run, self._opener, budget_p, self._charge_to
-            )
-        )
-
-    async def recover(self, run: str) -> tuple[int, int]:
-        """Close what dead processes left open of `run`, which must be locked (`only_run`).
-
-        Returns what was freed, because it was never sent, and what stays charged, because it was
-        sent. Both are in picodollars.
-        """
-        return await self._do(lambda connection: booking.recover(connection, run, self._opener))
-
-    @contextmanager
-    def only_run(self, run: str) -> Iterator[bool]:
-        """Lock `run` against other processes, so that no verdict is paid for twice.
-
-        Yields False for `:memory:`, which has no locks.
+    def check_locks(self) -> None:
+        """Check that the files of the locks that are held are still there: others look for them.
 
         Raises:
-            LedgerError: another process holds the lock, or it cannot be made.
+            LedgerError: one was removed.
         """
-        lock = lock_of(self.path, run)
-        if lock is not None and not taken(lock, PATIENCE_S):
-            raise LedgerError(
-                f"another judgeloop process is working on this run ({run}){self._worker(run)}; wait "
-                "until it ends, then repeat this command: it reuses the verdicts that are already paid for"
-            )
-        if lock is not None:
-            self._held[lock.lock_file] = inode(lock.lock_file)
-        try:
-            yield lock is not None
-        finally:
-            if lock is not None:
-                del self._held[lock.lock_file]
-                lock.release()
-
-    def _worker(self, run: str) -> str:
-        """Return which process worked on a run last, as the end of a sentence."""
-        note = self._writer.submit(lambda connection: results.noted(connection, run)).result()
-        return f": {note.process}, since {note.since[:16]} UTC" if note.process else ""
-
-    def _check_locks(self) -> None:
-        """Check that the files of the locks that are held are still there: others look for them."""
-        for path, held in self._held.items():
-            if inode(path) != held:
+        for lock, held in self._locks.values():
+            if inode(lock.lock_file) != held:
                 raise LedgerError(
-                    f"{path}, which locks this run, was removed while it went on, so that another "
-                    "process may work on it; nothing more is sent, and what was paid for is kept"
+                    f"{lock.lock_file}, which locks this run, was removed while it went on, so that "
+                    "another process may work on it; nothing more is sent, and what was paid for is kept"
                 )
 
-    def begin(self, run: str) -> str:
-        """Record that `run` begins now, unless it has begun; return when it began."""
-        made = self._writer.submit(lambda connection: charges.run_row(connection, run))
-        return made.result().created_at
+    def close(self) -> None:
+        """Close the connection, and give its locks back."""
+        super().close()
+        for run in list(self._locks):
+            self.unlock(run)
 
-    async def note(self, run: str, note: RunNote) -> None:
-        """Note what `run` is, in the place of an earlier note, and that this process works on it now."""
-        process = f"process {os.getpid()} on {platform.node()}"
-        await self._do(
-            lambda connection: results.note(
-                connection, run, replace(note, process=process, since=now())
-            )
+
+def locks_of(path: Path | str) -> Path:
+    """Return the folder of a ledger's locks: beside the file itself, not beside a link to it."""
+    return Path(f"{os.path.realpath(path)}.locks")
+
+
+def inode(path: str) -> int:
+    """Return what identifies the file at a path; 0 if there is none."""
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 - asked before every call
+    except OSError:
+        return 0
+
+
+def connect(path: Path | str) -> SqliteConnection:
+    """Return a connection to the ledger at `path`, which is created if missing.
+
+    Rows are sealed with the key in the environment, if there is one.
+
+    Raises:
+        LedgerError: the file cannot be created or opened, or anybody may write it.
+        DamagedLedgerError: the file has another key, or was changed.
+        NoLedgerError: the file is not a ledger, or a ledger of another version.
+        InputError: the key is too short.
+    """
+    key = key_of(os.environ)
+    try:
+        if str(path) != MEMORY:
+            make_private(Path(path))
+            refuse_if_anybody_writes(Path(path), signed=key is not None)
+        connection = sqlite3.connect(
+            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, factory=SqliteConnection
+        )
+    except (OSError, sqlite3.Error) as error:
+        raise _cannot_open(path, error) from error
+    try:
+        with errors_of_reading(path):
+            _set_up(connection, path, key)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def errors_of_reading(path: object) -> Iterator[None]:
+    """Turn errors of SQLite into errors of the ledger."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise NoLedgerError(
+                f"{path} is not a ledger, nor any SQLite database; name another file (`ledger`)"
+            ) from error
+        if _is_damage(error):
+            raise DamagedLedgerError(
+                f"the ledger {path} is damaged ({error}); copy what can be read to a new file: "
+                "judgeloop ledger salvage"
+            ) from error
+        raise _cannot_open(path, error) from error
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether SQLite found what it did not write."""
+    damage = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT
+    return damage or isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
+
+
+def _set_up(connection: SqliteConnection, path: Path | str, key: bytes | None) -> None:
+    # Not WAL: before SQLite 3.51.3, WAL can corrupt a file that several processes write.
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.execute("PRAGMA synchronous = EXTRA")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    version = version_of(connection, path)
+    if version == 0:
+        _create(connection, path, key)
+    elif version != VERSION:
+        raise NoLedgerError(
+            f"{path} is a ledger of version {version}, but this judgeloop reads version {VERSION}; "
+            "use the version of judgeloop that wrote it, or name another file (`ledger`)"
+        )
+    check_schema(connection, path)
+    use_key(connection, key)
+
+
+def _create(connection: SqliteConnection, path: object, key: bytes | None) -> None:
+    """Create the tables, unless another process has done so meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if version_of(connection, path) == 0:
+            for statement in DDL:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.sealer = Sealer(uuid.uuid4().hex, key)
+            write_first_rows(connection, now())
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # of a disk that is full, the first error is the one to show
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _cannot_open(path: object, error: Exception) -> LedgerError:
+    return LedgerError(
+        f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)"
+    )
+
+
+def make_private(path: Path) -> None:
+    """Create the file and its folder, if missing, for their owner only; git ignores the default folder.
+
+    A file that is there is not opened: closing it would drop the locks that this process holds on
+    it through SQLite (POSIX).
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if path.parent.name == FOLDER:  # a cache may be there before the ledger
+        with suppress(OSError), (path.parent / ".gitignore").open("x", encoding="utf-8") as file:
+            file.write("*\n")
+    if not path.exists():
+        with suppress(FileExistsError):  # another process was faster
+            os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def version_of(connection: sqlite3.Connection, path: object) -> int:
+    """Return the version of the ledger that is open; 0 for an empty file.
+
+    Raises:
+        NoLedgerError: the file is another database.
+    """
+    # In this order: tables that are there were made in one transaction with the id, so that another
+    # process that makes the ledger meanwhile is not taken for another program.
+    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return 0
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise NoLedgerError(
+            f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
+        )
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check_schema(connection: sqlite3.Connection, path: object) -> None:
+    """Check that the file has the ledger's tables and indexes, and no trigger, view or other table.
+
+    Raises:
+        NoLedgerError: it has others; the message names the first.
+    """
+    found = {
+        sql: f"{kind} {name}"
+        for kind, name, sql in connection.execute(
+            "SELECT type, name, coalesce(sql, '') FROM sqlite_master "
+            "WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        )
+    }
+    strange = [name for sql, name in found.items() if sql not in DDL]
+    missing = [sql.split("(")[0].strip() for sql in DDL if sql not in found]
+    if strange or missing:
+        what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
+        raise NoLedgerError(
+            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. "
+            "Name another file (`ledger`), or copy the rows that are as they were written: "
+            "judgeloop ledger salvage"
         )
 
-    def keep(self, run: str, result: KeptResult) -> None:
-        """Keep the result of `run` in the place of an earlier one; each of its texts once."""
-        self._writer.submit(lambda connection: results.keep(connection, run, result)).result()
 
-    def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
-        """Set a budget, or change one; what was spent in its present period stays counted."""
-        self._writer.submit(
-            lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts)
-        ).result()
+def carry_out(connection: SqliteConnection, group: Sequence[Job]) -> Sequence[Done]:
+    """Carry out jobs in one transaction; return what hands out their results, once they are on disk."""
+    results: list[Done] = []
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        results.extend(_run(connection, job) for job in group)
+        connection.execute("COMMIT")
+    except BaseException as error:  # noqa: BLE001 - else its callers would wait for ever
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        failure = LedgerError(f"the ledger could not be written: {error}")
+        failure.__cause__ = error
+        results = [lambda future=job.future: future.set_exception(failure) for job in group]  # type: ignore[misc]
+    return results
 
-    def remove_budget(self, name: str) -> None:
-        """Remove a budget.
 
-        Raises:
-            InputError: there is none of this name.
-        """
-        self._writer.submit(lambda connection: budgets.remove_budget(connection, name)).result()
+def _run(connection: SqliteConnection, job: Job) -> Done:
+    """Run a job in a savepoint: its failure does not affect the other jobs of its group."""
+    connection.execute("SAVEPOINT job")
+    try:
+        result = job.action(connection)
+    except sqlite3.OperationalError:
+        raise  # disk full or file missing: the whole group fails
+    except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
+        connection.execute("ROLLBACK TO job")
+        connection.execute("RELEASE job")
+        failure = _typed(error)
+        return lambda: job.future.set_exception(failure)
+    connection.execute("RELEASE job")
+    return lambda: job.future.set_result(result)
 
-    def unknown(self) -> list[RecordedAttempt]:
-        """Return the attempts that may have been billed without a reply, the oldest first.
 
-        Those of processes that ended are closed first; those of running processes are left alone.
-        """
-        for run in self._writer.submit(booking.open_runs).result():
-            with suppress(LedgerError), self.only_run(run):
-                self._writer.submit(
-                    lambda connection, run=run: booking.recover(connection, run, self._opener)  # type: ignore[misc]
-                ).result()
-        return list(map(recorded, self._writer.submit(booking.unknown).result()))
-
-    def reconcile(self, settlements: Sequence[Settlement]) -> None:
-        """Book what attempts of unknown cost did cost, all or none.
-
-        Raises:
-            LedgerError: an attempt has been settled meanwhile, or the file cannot be written.
-        """
-
-        def book(connection: LedgerConnection) -> None:
-            for settlement in settlements:
-                booking.reconcile(connection, settlement)
-
-        self._writer.submit(book).result()
-
-    def close(self) -> None:
-        """Finish pending writes and close the file."""
-        self._writer.close()
-
-    async def aclose(self) -> None:
-        """As `close`, awaited."""
-        await asyncio.to_thread(self._writer.close)
-
-    async def _do(self, action: Callable[[LedgerConnection], T]) -> T:
-        # Queued before the first await, so that cancelling the caller does not cancel its booking.
-        future = self._writer.submit(action)
-        return await asyncio.wrap_future(future)
+def _typed(error: Exception) -> Exception:
+    """Return the ledger's error for an error of SQLite; other errors are returned as they are."""
+    if not isinstance(error, sqlite3.Error | OverflowError):
+        return error
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+        typed: Exception = DamagedLedgerError(
+            f"the ledger's file is damaged: {error}; `judgeloop ledger salvage` copies what can be "
+            "read to a new file"
+        )
+    else:
+        typed = LedgerError(f"this cannot be written to the ledger: {error}")
+    typed.__cause__ = error
+    return typed

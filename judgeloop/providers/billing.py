@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR, Price, cost, worst_cost
 from judgeloop.core.records import Quote, Usage
-from judgeloop.providers.prices import FLEX, Published, unpublished
+from judgeloop.providers.catalogue import FLEX
+from judgeloop.providers.prices import Published, unpublished
 from judgeloop.providers.replies import WireReply
 
 TOKENS_AROUND_A_MESSAGE = 64

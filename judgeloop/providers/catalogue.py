@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
+TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
 ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user sets it
 
 
@@ -65,7 +67,7 @@ class ChatOptions:
       thinking tokens of a model that thinks (`token_limit.py`).
     - `effort`: how hard the model is asked to think; None to leave it to the model.
     - `verdict`: the form of the reply (`ProviderRow.forms`).
-    - `tier`: the service tier to ask for (`prices.TIERS`).
+    - `tier`: the service tier to ask for (`TIERS`).
     - `offline`: True if no call will be made, so that no key is needed.
     """
 

@@ -28,10 +28,11 @@ from judgeloop.providers.billing import (
     most_tokens,
     quote,
 )
+from judgeloop.providers.catalogue import STANDARD
 from judgeloop.providers.ending import changed, ending, ending_of, ran_out, unreadable
 from judgeloop.providers.endpoint import Endpoint, Provider
 from judgeloop.providers.failures import Failure
-from judgeloop.providers.prices import STANDARD, Published, unpublished
+from judgeloop.providers.prices import Published, unpublished
 from judgeloop.providers.replies import WireReply
 from judgeloop.providers.streams import (
     EVENTS,

@@ -15,11 +15,12 @@ from pydantic import Field
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Reply, Usage
+from judgeloop.providers.catalogue import FLEX, FLEX_OR_STANDARD, STANDARD
 from judgeloop.providers.chat import Chat, ChatSpec, Messages, Read, Said
 from judgeloop.providers.ending import FILTERED
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
-from judgeloop.providers.prices import FLEX, FLEX_OR_STANDARD, STANDARD, note
+from judgeloop.providers.prices import note
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 from judgeloop.providers.streams import EndedEarlyError
 

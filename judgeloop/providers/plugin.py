@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from operator import attrgetter
@@ -78,8 +78,7 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     """
     here = Path.cwd()
     try:
-        kinds = (function, type(function).__call__)
-        if any(map(inspect.iscoroutinefunction, kinds)):
+        if runs_in_the_loop(function):
             returned = await function(**material)
         else:
             returned = await in_own_thread(function, **material)
@@ -96,6 +95,11 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     finally:
         os.chdir(here)
     return returned
+
+
+def runs_in_the_loop(function: Plugin) -> bool:
+    """Return whether a function is async: if it blocks, nothing else goes on."""
+    return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
 
 def _place(error: BaseException, function: Plugin) -> str:
@@ -170,18 +174,12 @@ def _is_in(source: str, function: Any) -> bool:
     if code is None:
         return True  # an object of a class: its own code is in the class
     try:
-        compiled = compile(source, code.co_filename, "exec", dont_inherit=True)
+        codes = [compile(source, code.co_filename, "exec", dont_inherit=True)]
     except SyntaxError:
         return False
-    return any(found == code for found in _codes(compiled))
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and all inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
+    for found in codes:  # the module's code, then what is inside it
+        codes += [inside for inside in found.co_consts if isinstance(inside, CodeType)]
+    return code in codes
 
 
 async def in_own_thread(function: Callable[..., T], /, **arguments: object) -> T:

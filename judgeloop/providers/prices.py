@@ -16,22 +16,27 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
-from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError, nearest_to
-from judgeloop.core.money import Price, Rate, halved, rate_per_mtok, show_price
-from judgeloop.core.protocols import Judge
+from judgeloop.core.money import (
+    PRICE_FILE,
+    Price,
+    Rate,
+    halved,
+    is_price_file,
+    rate_per_mtok,
+    show_price,
+    show_usd,
+)
+from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import JudgeIdentity
-from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.catalogue import FLEX, STANDARD, chat_class
 from judgeloop.providers.endpoint import Provider
 
-STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
-TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
 LONGEST_AGE_DAYS = 90
 MOST_MODELS = 64  # a server may name another model in every reply
-PRICE_FILE = ".toml"  # what the name of a file of prices ends with
 FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: your own server")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
 # Prices of what a judge's call never uses: other media, tools, searches, caching for an hour.
@@ -64,6 +69,15 @@ class Priced(Protocol):
     @property
     def price(self) -> Price | None:
         """What its tokens cost; None if that is not known."""
+
+
+@runtime_checkable
+class PaidByTheCall(Protocol):
+    """A system that is code; what a call may cost is what its caller says."""
+
+    @property
+    def most_p(self) -> int:
+        """The most that a call may cost, in picodollars."""
 
 
 @runtime_checkable
@@ -118,11 +132,6 @@ def own_price(given: str | None, name: str) -> Price | None:
     return read_price(name, Path(given))
 
 
-def is_price_file(given: str) -> bool:
-    """Return whether a price as typed is the path of a file of prices."""
-    return given.endswith(PRICE_FILE)
-
-
 def _flex_price(
     provider: Provider, model: str, url: str, price: Price, *, own: bool
 ) -> Price | None:
@@ -168,17 +177,6 @@ def likely_model(judge: JudgeIdentity) -> str:
     if nearest is None or published_price(nearest, provider=judge.provider) is None:
         return ""
     return f" (did you mean {replace(judge, model=nearest).name}?)"
-
-
-def price_text(given: object) -> object:
-    """Return a pair of numbers, or the path of a file, as text; other values as they are.
-
-    >>> price_text((0.15, 0.6)), price_text("1,4")
-    ('0.15,0.6', '1,4')
-    """
-    if isinstance(given, PathLike):
-        return str(given)
-    return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
 
 
 def price_from_text(text: str) -> Price:
@@ -314,22 +312,27 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def price_sentence(judges: Sequence[object]) -> str:
-    """Return the price of each judge and system, and where it is from; empty if nothing costs."""
-    prices = [
-        (judge.identity.name, price, show_price(price))
-        for judge in judges
-        if isinstance(judge, Priced) and (price := judge.price) is not None
-    ]
-    told = [(name, f"{text}, from {price.source}") for name, price, text in prices if text]
-    if len(judges) == 1:
-        return "".join(text for _, text in told)
-    return "; ".join(f"{name} {text}" for name, text in told)
+def price_sentence(judges: Sequence[Judge], systems: Sequence[System] = ()) -> str:
+    """Return the price of each judge that costs, and of each system, and where it is from."""
+    told = [(one.identity.name, _told_price(one)) for one in judges]
+    told += [(one.identity.name, _told_price(one) or "free") for one in systems if one.priced]
+    if len(told) == 1:
+        return told[0][1]
+    return "; ".join(f"{name} {text}" for name, text in told if text)
 
 
-def age_of(judge: Judge, now: date) -> int | None:
-    """Return the age of a judge's prices in days; None if they have no date, or it is to come."""
-    price = judge.price if isinstance(judge, Metered) else None
+def _told_price(asked: Judge | System) -> str:
+    """Return a price and where it is from; empty for one that costs nothing."""
+    if isinstance(asked, PaidByTheCall):
+        return f"at most {show_usd(asked.most_p)} a call" if asked.most_p else ""
+    price = asked.price if isinstance(asked, Priced) else None
+    text = show_price(price) if price else ""
+    return f"{text}, from {price.source}" if price and text else ""
+
+
+def age_of(asked: Judge | System, now: date) -> int | None:
+    """Return the age of prices by the token in days; None if they have no date, or it is to come."""
+    price = asked.price if isinstance(asked, Priced) else None
     if price is None or price.checked is None or price.checked > now:
         return None
     return (now - price.checked).days
@@ -346,7 +349,7 @@ def age_sentence(judge: Judge, now: date) -> str:
     return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
 
 
-def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:
-    """Return the judges whose prices are old, with their age in days."""
-    ages = [(judge.identity.name, age_of(judge, now) or 0) for judge in judges]
+def old_prices(asked: Sequence[Judge | System], now: date) -> dict[str, int]:
+    """Return the judges and systems whose prices are old, with their age in days."""
+    ages = [(one.identity.name, age_of(one, now) or 0) for one in asked]
     return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from judgeloop.questions.select.result import Selected
     from judgeloop.report.run_result import RunResult
     from judgeloop.run.plan import Plan
+    from judgeloop.run.prepared import Prepared
+    from judgeloop.settings.run_settings import RunSettings
 
-C = TypeVar("C")  # the settings of a question
-P = TypeVar("P")  # a run that is ready to start
+C = TypeVar("C", bound="RunSettings")  # the settings of a question
+P = TypeVar("P", bound="Prepared[Any]")  # a run that is ready to start
 R = TypeVar("R", bound="RunResult")
 C_contra = TypeVar("C_contra", contravariant=True)
 P_co = TypeVar("P_co", covariant=True)

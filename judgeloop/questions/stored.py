@@ -7,37 +7,37 @@ judged items stand in the document by their digests. Renders nothing.
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import KeptResult
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
-from judgeloop.ledger.opening import open_ledger, open_reader
+from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.report.labels import Shown, Texts
+from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.prepared import Prepared
 
 
-def keep(ready: Prepared[Any], result: RunResult, text: str) -> None:
-    """Keep the result of a run in its ledger; `text` is the result as it was printed.
+def keep(ready: Prepared[Any], result: RunResult) -> None:
+    """Keep the result of a run in its ledger.
 
     Raises:
         LedgerError: the ledger cannot be written.
     """
     ledger = open_ledger(ready.config.ledger)
     try:
-        ledger.keep(ready.run_id, kept_of(result, text))
+        ledger.keep(ready.run_id, kept_of(result))
     finally:
         ledger.close()
 
 
-def stored(ledger: Path, run: str) -> KeptResult:
+def stored(ledger: Address, run: str) -> KeptResult:
     """Return what is kept of a run, of which the ledger has a result.
 
     Raises:
@@ -49,7 +49,7 @@ def stored(ledger: Path, run: str) -> KeptResult:
     return kept
 
 
-def kept_of(result: RunResult, text: str) -> KeptResult:
+def kept_of(result: RunResult) -> KeptResult:
     """Return what a ledger keeps of a result."""
     texts: dict[str, str] = {}
 
@@ -61,7 +61,9 @@ def kept_of(result: RunResult, text: str) -> KeptResult:
         pool = _with_texts(_only(result.texts.pool, judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
-    return KeptResult(result.page.headline, text, document, texts, exit_code=result.exit_code)
+    return KeptResult(
+        result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code
+    )
 
 
 def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:

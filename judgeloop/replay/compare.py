@@ -6,21 +6,19 @@ selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Draws, Label, Verdict
+from judgeloop.core.records import TIE, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.formats.rows import read_items
-from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
@@ -30,13 +28,11 @@ from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.replay import recorded_files
 from judgeloop.replay.config import ReplayConfig
+from judgeloop.replay.recorded_files import needs_of, output_lengths, read_recorded
 from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
-FEWEST_SYSTEMS = 2
-SHOWN = 3  # systems named in a message
 Row = dict[str, Any]
 
 
@@ -267,7 +263,8 @@ def _until_met(
                 items=items,
                 selector=selector,
                 estimator=Preferences(),
-                rule=rule if give_up is None else GivingUp(rule, give_up, limit),
+                rule=rule,
+                check=None if give_up is None else GivingUp(rule, give_up, limit),
                 limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )
@@ -288,9 +285,7 @@ def check(config: ReplayConfig) -> list[str]:
     Raises:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
-    if config.history_systems and Need.HISTORY not in recorded_files.needs_of(
-        QUESTION, config.selectors
-    ):
+    if config.history_systems and Need.HISTORY not in needs_of(QUESTION, config.selectors):
         raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
@@ -332,77 +327,31 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    table = recorded_files.read_scores(config.verdicts)
-    systems = recorded_files.systems_of(table, config.leave_out)
-    if not recorded_files.needs_of(QUESTION, config.selectors) & VECTORS:
-        items = table.items
-        recordings = _recordings(config, table, systems, items)
-    elif config.vectors is not None:
-        items = recorded_files.item_ids(config.items)
-        vectors = recorded_files.read_vectors(config.vectors, items)
-        systems = _with_vectors(config.vectors, systems, vectors)
-        recordings = replace(
-            _recordings(config, table, systems, items),
-            outputs=np.stack([vectors[name] for name in systems]),
-            inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items).rows]),
-        )
-    else:
-        pool = recorded_files.read_pool(config.outputs, config.items, systems)
-        items = [item.id for item in pool.items]
-        texts = [text for outputs in pool.outputs for text in outputs]
-        recordings = replace(
-            _recordings(config, table, systems, items),
-            outputs=_embedded(config, texts).reshape(len(systems), len(pool), -1),
-            inputs=_inputs(config, [item.prompt for item in pool.items]),
-        )
-    if not config.looks_at_lengths or not config.outputs.is_dir():
-        return recordings
-    lengths = recorded_files.output_lengths(config.outputs, config.items, recordings.systems, items)
-    return replace(recordings, lengths=lengths)
-
-
-def _with_vectors(path: Path, systems: Sequence[str], vectors: Collection[str]) -> list[str]:
-    """Return the systems with verdicts that also have vectors, in their order.
-
-    Raises:
-        InputError: there are fewer than two, though there are verdicts on two.
-    """
-    known = [name for name in systems if name in vectors]
-    if len(known) < FEWEST_SYSTEMS <= len(systems):
-        raise InputError(
-            f"`vectors`: {path} has vectors of {', '.join(known) or 'none'} of the {len(systems)} systems with "
-            f"verdicts, and a replay needs two; it names {_some(vectors)}, and the verdicts {_some(systems)}"
-        )
-    return known
-
-
-def _some(names: Collection[str]) -> str:
-    """Return the first names, and the number of the others."""
-    more = len(names) - SHOWN
-    return ", ".join(sorted(names)[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:
-    wanted = Need.PROMPT_VECTORS in recorded_files.needs_of(QUESTION, config.selectors)
-    return _embedded(config, prompts) if wanted else None
+    needs = needs_of(QUESTION, config.selectors)
+    vectors = config.vectors if needs & VECTORS else None
+    texts = vectors is None and bool(needs & VECTORS)
+    found = read_recorded(config, outputs=texts, vectors=vectors)
+    _check_history(config, len(found.systems))
+    outputs, inputs, lengths = found.vectors, None, None
+    if texts:
+        found = found.answered()
+        every = [text or "" for own in found.outputs for text in own]
+        outputs = _embedded(config, every).reshape(len(found.systems), len(found.items), -1)
+    if Need.PROMPT_VECTORS in needs:
+        inputs = _embedded(config, [item.prompt for item in found.items])
+    if config.looks_at_lengths and config.outputs.is_dir():
+        lengths = output_lengths(config.outputs, config.items, found.systems, found.ids)
+    return Recordings(found.systems, found.scores, outputs, inputs, lengths, config.tie_margin)
 
 
 def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:
     return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
 
 
-def _recordings(
-    config: ReplayConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
-) -> Recordings:
-    """Return the recordings of `systems` on `items`, without vectors and lengths."""
-    if len(systems) < FEWEST_SYSTEMS:
-        raise InputError(
-            f"{config.verdicts}: a replay needs two systems, found {', '.join(systems) or 'none'}"
-        )
-    others = len(systems) - FEWEST_SYSTEMS
+def _check_history(config: ReplayConfig, systems: int) -> None:
+    others = systems - config.FEWEST
     if config.history_systems > others:
         raise InputError(
-            f"`history_systems={config.history_systems}`: {len(systems)} systems are recorded, which "
-            f"leaves {others} besides a pair"
+            f"`history_systems={config.history_systems}`: {systems} systems are recorded, which leaves "
+            f"{others} besides a pair"
         )
-    return Recordings(tuple(systems), table.scores(systems, items), tie_margin=config.tie_margin)

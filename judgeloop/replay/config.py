@@ -17,8 +17,11 @@ from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
     CONFIDENCES,
+    Confidence,
+    ConfidenceBy,
 )
-from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
+from judgeloop.questions.select.config import Epsilon, MinGap, WeakJudges
+from judgeloop.replay.cluster import scheduler
 from judgeloop.run.prepared import plain
 from judgeloop.settings.setting import Parse, Part, Setting, Source, one_of, some_of
 from judgeloop.settings.shared import (
@@ -114,6 +117,17 @@ class ReplaySettings(Configuration):
     jobs: Annotated[
         int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
     ] = -1
+    engine: Annotated[
+        str | None,
+        Parse(scheduler),
+        Setting(
+            "Dask cluster on whose workers to run, in place of `jobs` processes here.",
+            OUTPUT,
+            Part.PACE,
+            Caller,
+            metavar="dask://HOST:PORT",
+        ),
+    ] = None
     resume: Annotated[
         bool,
         Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
@@ -124,8 +138,9 @@ class ReplaySettings(Configuration):
     ] = HOME / "cache"
     seed: Seed = 0
 
+    FEWEST: ClassVar[int] = 2  # systems
     # Settings that may differ when a replay is resumed: they do not change finished rows.
-    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
+    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "engine", "resume", "cache_dir"})
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""
@@ -272,19 +287,10 @@ class ReplaySelectConfig(ReplaySettings):
     pool: Annotated[
         int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
     ] = 400
-    weak_judges: Annotated[
-        int, Ge(1), run_setting("Number of weak judges (word-sequence models).", MANY)
-    ] = 10
-    epsilon: Annotated[
-        Epsilons | None,
-        Parse(epsilons, EPSILONS),
-        run_setting(
-            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-            MANY,
-            metavar="E1,E2",
-        ),
-    ] = None
+    weak_judges: WeakJudges = 10
+    epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
+    min_gap: MinGap = None
     seeds: Annotated[int, Ge(1), run_setting("Number of realisations.", PROTOCOL)] = 100
     tie_margin: TieMargin = 0.0
 
@@ -299,6 +305,7 @@ class ReplayEstimateConfig(ReplaySettings):
     """
 
     QUESTION: ClassVar[str] = "estimate"
+    FEWEST: ClassVar[int] = 1
 
     selectors: Annotated[
         tuple[str, ...],
@@ -341,21 +348,8 @@ class ReplayEstimateConfig(ReplaySettings):
             ONE,
         ),
     ] = None
-    confidence: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Field of the outputs that holds the system's confidence.", ONE, Part.CONTENT, Caller
-        ),
-    ] = CONFIDENCE_FIELD
-    confidence_by: Annotated[
-        str,
-        one_of(CONFIDENCES),
-        run_setting(
-            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-            ONE,
-        ),
-    ] = CONFIDENCES[0]
+    confidence: Confidence = CONFIDENCE_FIELD
+    confidence_by: ConfidenceBy = CONFIDENCES[0]
     proxy: Annotated[
         str | None,
         one_of((BY_CONFIDENCE, BY_HISTORY)),

@@ -1,26 +1,125 @@
 """Reads the files of replays: recorded scores, outputs of many systems, and vectors.
 
-The file formats are in `formats/`.
+Joins them into a `Recorded`. The file formats are in `formats/`.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import DataError, InputError
-from judgeloop.core.pool import Pool
-from judgeloop.formats.join import join
+from judgeloop.core.errors import DataError, InputError, some
+from judgeloop.core.records import Item
+from judgeloop.formats.join import align
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.stats.strata import Floats
+from judgeloop.replay.config import ReplaySettings
+
+Texts = Sequence[str | None]  # a system's outputs by item; None where it has none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """What is recorded of `systems` on `items`; `table` holds the scores of all systems.
+
+    `scores` has the shape (systems, items), NaN without a score. `vectors`, shape (systems, items,
+    dimensions), are those of a file. `outputs` and `vectors` are empty or None if nothing uses them.
+    """
+
+    table: VerdictTable
+    systems: tuple[str, ...]
+    items: tuple[Item, ...]
+    scores: Floats
+    outputs: tuple[Texts, ...] = ()
+    vectors: NDArray[np.floating] | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the items."""
+        return [item.id for item in self.items]
+
+    def answered(self) -> Self:
+        """Return what is recorded on the items on which every system has an output.
+
+        Raises:
+            InputError: there is no such item.
+        """
+        kept = [at for at, texts in enumerate(zip(*self.outputs, strict=True)) if None not in texts]
+        if not kept:
+            raise InputError(f"no item has an output of all of {some(sorted(self.systems))}")
+        return replace(
+            self,
+            items=tuple(self.items[at] for at in kept),
+            scores=self.scores[:, kept],
+            outputs=tuple([own[at] for at in kept] for own in self.outputs),
+        )
 
 
 def needs_of(question: str, selectors: Collection[str]) -> frozenset[Need]:
     """Return what any of the `selectors` of a question reads."""
     rows = [selector_row(question, name) for name in selectors]
     return frozenset[Need]().union(*(row.needs for row in rows))
+
+
+def read_recorded(
+    config: ReplaySettings,
+    *,
+    also: Collection[str] = (),
+    items: bool = False,
+    outputs: bool = False,
+    vectors: Path | None = None,
+) -> Recorded:
+    """Read the verdicts and what else is asked for, and join them.
+
+    The systems are those with verdicts and `also`, without those to leave out, by name; with
+    `vectors`, they are those in that file. The items are those with verdicts, by id. With `items`,
+    `outputs` or `vectors` they are those of the items file, in its order.
+
+    Raises:
+        InputError: a file is wrong, or the files do not match.
+    """
+    table = read_scores(config.verdicts)
+    if unknown := sorted(set(config.leave_out) - table.systems):
+        raise InputError(f"`leave_out={unknown[0]}`: the verdicts contain no such system")
+    systems = sorted((table.systems | set(also)) - set(config.leave_out))
+    known, texts, given = [Item(name, "") for name in table.items], dict[str, Texts](), None
+    if items or outputs or vectors is not None:
+        rows = [located.row for located in read_items(config.items).rows]
+        known = [Item(row.id or "", row.prompt or "") for row in rows]
+    if vectors is not None:
+        given = read_vectors(vectors, len(known))
+        both = [name for name in systems if name in given]
+        if len(both) < config.FEWEST <= len(systems):
+            raise InputError(
+                f"`vectors`: {vectors} names {some(sorted(given))}, and the verdicts {some(sorted(systems)) or 'none'}; the "
+                f"vectors of {config.FEWEST} systems with verdicts are needed"
+            )
+        systems = both
+    if len(systems) < config.FEWEST:
+        raise InputError(
+            f"{config.verdicts}: expected scores of at least {config.FEWEST} of the systems, found "
+            f"{some(sorted(systems)) or 'none'}"
+        )
+    if outputs:
+        known, texts = read_texts(config.outputs, config.items, systems)
+        if missing := [name for name in systems if name not in texts]:
+            raise InputError(
+                f"{config.outputs}: no outputs of {missing[0]!r}, which has verdicts or is the "
+                "baseline; leave it out with `leave_out`"
+            )
+    return Recorded(
+        table,
+        tuple(systems),
+        tuple(known),
+        table.scores(systems, [item.id for item in known]),
+        tuple(texts[name] for name in systems if outputs),
+        None if given is None else np.stack([given[name] for name in systems]),
+    )
 
 
 def read_scores(path: Path) -> VerdictTable:
@@ -37,61 +136,33 @@ def read_scores(path: Path) -> VerdictTable:
     return table
 
 
-def systems_of(table: VerdictTable, leave_out: Collection[str]) -> list[str]:
-    """Return the systems of a table that are not left out, in alphabetical order.
+def outputs_of(place: Path, systems: Sequence[str]) -> dict[str, Outputs]:
+    """Read the output files of `systems` in a folder, or one file; hidden files are passed over.
+
+    A single file belongs to a single system of any name.
 
     Raises:
-        InputError: a name in `leave_out` is not in the table.
+        DataError: a file is not an output file.
     """
-    if unknown := sorted(set(leave_out) - table.systems):
-        raise InputError(f"`leave_out={unknown[0]}`: the verdicts contain no such system")
-    return sorted(table.systems - set(leave_out))
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    found = [read_outputs(path) for path in files if not path.name.startswith(".")]
+    if len(found) == len(systems) == 1:
+        return {systems[0]: found[0]}
+    return {outputs.system: outputs for outputs in found if outputs.system in systems}
 
 
-def read_folder(folder: Path) -> list[Outputs]:
-    """Read every output file of a folder; hidden files are passed over.
+def read_texts(
+    place: Path, items: Path, systems: Sequence[str]
+) -> tuple[list[Item], dict[str, Texts]]:
+    """Return the items of a file, and the outputs of each of `systems` that has some, by item.
 
     Raises:
-        InputError: there is no such folder, or a file in it is not an output file.
+        DataError: as `outputs_of`, or an output file does not match the items.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder of output files, one per system")
-    files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    return [read_outputs(path) for path in files]
-
-
-def read_pool(folder: Path, items: Path, systems: Sequence[str]) -> Pool:
-    """Read the outputs of all `systems`, in their order, on the items that all of them have.
-
-    Raises:
-        InputError: there is no such folder, or a system has no outputs in it.
-    """
-    found = {
-        outputs.system: outputs for outputs in read_folder(folder) if outputs.system in systems
-    }
-    if missing := [name for name in systems if name not in found]:
-        raise InputError(
-            f"{folder}: no outputs of {missing[0]!r}, which has verdicts or is the baseline; leave it "
-            "out with `leave_out`"
-        )
-    rows = [found[name] for name in systems]
-    return join(rows, read_items(items).rows, items, allow_partial=True).pool
-
-
-def recorded_outputs(
-    folder: Path, items: Path, systems: Sequence[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield system, item id and text of every output of `systems` in `folder`.
-
-    Raises:
-        InputError: there is no such folder, or an output file does not match the items.
-    """
-    known = read_items(items).rows
-    for found in read_folder(folder):
-        if found.system in systems:
-            pool = join([found], known, items, allow_partial=True).pool
-            for item, text in zip(pool.items, pool.outputs[0], strict=True):
-                yield found.system, item.id, text
+    found = outputs_of(place, systems)
+    aligned = align(list(found.values()), read_items(items).rows, items)
+    texts = ([row.output if row else None for row in rows] for rows in aligned.rows)
+    return list(aligned.items), dict(zip(found, texts, strict=True))
 
 
 def output_lengths(
@@ -100,19 +171,19 @@ def output_lengths(
     """Return the lengths of outputs in characters, shape (systems, items); NaN without an output.
 
     Raises:
-        InputError: as in `recorded_outputs`.
+        DataError: as `read_texts`.
     """
-    rows, columns = (
-        {name: place for place, name in enumerate(names)} for names in (systems, items)
-    )
-    lengths = np.full((len(systems), len(items)), np.nan)
-    for system, item, text in recorded_outputs(folder, items_file, systems):
-        if item in columns:
-            lengths[rows[system], columns[item]] = len(text)
-    return lengths
+    known, texts = read_texts(folder, items_file, systems)
+    lengths = {
+        (name, item.id): len(text)
+        for name, own in texts.items()
+        for item, text in zip(known, own, strict=True)
+        if text is not None
+    }
+    return np.array([[lengths.get((name, item), np.nan) for item in items] for name in systems])
 
 
-def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.floating]]:
+def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
     """Read the vectors of each system's outputs, shape (items, dimensions), from an .npz file.
 
     The file holds the arrays `models`, shape (systems,), and `embeddings`, shape (systems, items,
@@ -128,15 +199,9 @@ def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.float
         raise DataError(
             path, f"expected an .npz with the arrays models and embeddings: {error}"
         ) from None
-    if vectors.shape[:-1] != (len(names), len(items)):
+    if vectors.shape[:-1] != (len(names), items):
         raise DataError(
             path,
-            f"expected embeddings of the shape ({len(names)}, {len(items)}, …), "
-            f"found {vectors.shape}",
+            f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}",
         )
     return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))
-
-
-def item_ids(path: Path) -> list[str]:
-    """Return the ids of an items file, in its order."""
-    return [located.row.id or "" for located in read_items(path).rows]

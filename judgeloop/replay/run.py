@@ -1,4 +1,4 @@
-"""Runs a whole replay on all cores and returns its rows.
+"""Runs a whole replay, on all cores or on a cluster, and returns its rows.
 
 Every finished part is written to the journal, so that an interrupted replay can be resumed.
 `compare.py`, `select.py` and `estimate.py` run a single part; `tables.py` sums up the rows.
@@ -6,13 +6,15 @@ Every finished part is written to the journal, so that an interrupted replay can
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.replay import cluster
+from judgeloop.replay.cluster import Call
 from judgeloop.replay.compare import Row, recordings_for, run_pair
 from judgeloop.replay.config import (
     ReplayConfig,
@@ -118,7 +120,12 @@ def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
     recordings = recordings_for(config)
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     return _run_all(
-        config, journal, pairs, lambda pair: (run_pair, recordings, pair, config), observe
+        config,
+        journal,
+        pairs,
+        lambda pair: (run_pair, recordings, pair, config),
+        observe,
+        shared=[recordings],
     )
 
 
@@ -132,7 +139,14 @@ def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
     field = field_for(config)
     plan = completed(config, field)
     numbers = [(number, number) for number in range(config.seeds)]
-    return _run_all(config, journal, numbers, lambda part: (realise, field, part[0], plan), observe)
+    return _run_all(
+        config,
+        journal,
+        numbers,
+        lambda part: (realise, field, part[0], plan),
+        observe,
+        shared=[field],
+    )
 
 
 def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]:
@@ -147,7 +161,12 @@ def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]
     subjects, plan = read_systems(config)
     parts = [(number, part) for number in range(len(subjects)) for part in parts_of(plan)]
     rows = _run_all(
-        config, journal, parts, lambda part: (run_part, subjects[part[0]], *part, plan), observe
+        config,
+        journal,
+        parts,
+        lambda part: (run_part, subjects[part[0]], *part, plan),
+        observe,
+        shared=subjects,
     )
     places = {name: place for place, name in enumerate(plan.selectors)}
 
@@ -167,21 +186,32 @@ def _run_all(
     parts: Sequence[Part],
     work: Callable[[Part], tuple[Any, ...]],
     observe: Observe,
+    *,
+    shared: Sequence[object],
 ) -> list[Row]:
     """Run all unfinished parts and return the rows of all parts.
 
-    `work` returns the function that runs a part, and its arguments.
+    `work` returns the function that runs a part, and its arguments, some of which are `shared`.
     """
-    from joblib import Parallel, delayed
-
     wanted = set(parts)
     todo = [part for part in parts if part not in journal.finished]
     observe(len(parts) - len(todo), len(parts))
-    run = Parallel(n_jobs=config.jobs, return_as="generator_unordered")
-    for part, rows in run(delayed(_run_one)(part, *work(part)) for part in todo):
+    calls = ((_run_one, part, *work(part)) for part in todo)
+    if config.engine is None or not todo:
+        found = _on_cores(calls, config.jobs)
+    else:
+        found = cluster.results(config.engine, calls, shared)
+    for part, rows in found:
         journal.add(part, rows)
         observe(len(wanted & journal.finished.keys()), len(parts))
     return [row for part in parts for row in journal.finished[part]]
+
+
+def _on_cores(calls: Iterable[Call], jobs: int) -> Iterator[tuple[Any, ...]]:
+    from joblib import Parallel, delayed
+
+    run = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    return iter(run(delayed(function)(*given) for function, *given in calls))
 
 
 def _run_one(part: Part, function: Callable[..., list[Row]], *given: Any) -> tuple[Part, list[Row]]:

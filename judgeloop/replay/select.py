@@ -5,7 +5,6 @@ rules are those of live runs. The scores, and the lengths and weak judges' opini
 uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,6 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
@@ -28,7 +26,7 @@ from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.recorded_files import needs_of, read_pool, read_scores, systems_of
+from judgeloop.replay.recorded_files import Recorded, needs_of, read_recorded
 
 QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
@@ -52,7 +50,8 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
     """Return all rows of one realisation; they do not depend on the other realisations.
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
-    over the whole pool; None if the run named no winner. `calls` and `queries` are their numbers at
+    over the whole pool; None if the run named no winner; and `too_far` whether that is more than the gap
+    of the settings allows. `calls` and `queries` are their numbers at
     the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
     rng = np.random.default_rng([config.seed, realisation])
@@ -67,11 +66,13 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
     for name in config.selectors:
         draws = np.random.default_rng([config.seed, realisation, 1])  # the same for all selectors
         outcome = replay(_session(field, items, name, config, draws), oracle)
+        lost = None if outcome.winner is None else float(gaps[outcome.winner])
         rows.append(
             {
                 "realisation": realisation,
                 "selector": name,
-                "winner_gap": None if outcome.winner is None else float(gaps[outcome.winner]),
+                "winner_gap": lost,
+                "too_far": lost is not None and 2 * lost > (config.min_gap or 0.0) + ROUNDING,
                 "calls": outcome.asked,
                 "queries": outcome.estimate.tally.queries,
                 "level_since": None if outcome.belief is None else outcome.belief.level_since,
@@ -90,9 +91,9 @@ def _session(
 ) -> Session[Standings]:
     systems = len(field.systems)
     row, most = selector_row(QUESTION, name), systems * len(items)
-    dropping = Need.RISK in row.needs
+    dropping, gap = Need.RISK in row.needs, config.min_gap or 0.0
     rule: StoppingRule[Standings] = next(
-        rule.make(Ingredients(config.risk, len(items), most))
+        rule.make(Ingredients(config.risk, len(items), most, gap=gap))
         for rule in rules_of(QUESTION)
         if rule.guaranteed is dropping
     )
@@ -102,11 +103,12 @@ def _session(
         config.risk if dropping else None,
         None if field.opinions is None else field.opinions[:, items],
         config.epsilon,
+        gap=gap,
     )
     return Session(
         items=len(items),
         selector=row.make(given),
-        estimator=WinRates(systems, field.baseline, config.risk if dropping else None),
+        estimator=WinRates(systems, field.baseline, config.risk if dropping else None, gap=gap),
         rule=rule,
         limits=Limits(1, most, 1.0),
         rng=rng,
@@ -124,8 +126,8 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
-    query; with bounds, the systems with the most hope. There is a step wherever the share or the gap
-    changes.
+    query; with bounds, the systems with the most hope, and the winner at the end. There is a step wherever
+    the share or the gap changes.
     """
     tally = outcome.estimate.tally
     asked, points = _along(outcome, len(gaps))
@@ -141,6 +143,8 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
         )
     hopes[:, tally.baseline] = TIE
     leading = hopes == hopes.max(axis=1, keepdims=True)
+    if tally.levels is not None and outcome.winner is not None:
+        leading[-1] = np.arange(len(gaps)) == outcome.winner
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
     calls, queries = asked.sum(axis=1), asked.max(axis=1)
@@ -190,19 +194,17 @@ def field_for(config: ReplaySelectConfig) -> Field:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    table, needs = read_scores(config.verdicts), needs_of(QUESTION, config.selectors)
-    known = set(systems_of(table, config.leave_out))
-    systems = sorted((known | {config.baseline}) - set(config.leave_out))
-    baseline = systems.index(config.baseline)
-    if Need.OPINIONS not in needs:
-        return Field(tuple(systems), baseline, _scores(config, table, systems, table.items))
-    pool = read_pool(config.outputs, config.items, systems)
-    scores = _scores(config, table, systems, [item.id for item in pool.items])
-    from judgeloop.represent.weak_judges import weak_opinions
+    opinions, looked_at = None, Need.OPINIONS in needs_of(QUESTION, config.selectors)
+    found = read_recorded(config, also=(config.baseline,), outputs=looked_at)
+    baseline = found.systems.index(config.baseline)
+    if looked_at:
+        from judgeloop.represent.weak_judges import weak_opinions
 
-    folder = config.cache_dir / "weak-judges"
-    opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, folder)
-    return Field(tuple(systems), baseline, scores, opinions)
+        found = found.answered()
+        texts = [[text or "" for text in own] for own in found.outputs]
+        folder = config.cache_dir / "weak-judges"
+        opinions = weak_opinions(texts, baseline, config.weak_judges, folder)
+    return Field(found.systems, baseline, _scores(config, found), opinions)
 
 
 def win_rates(config: ReplaySelectConfig) -> list[Row]:
@@ -213,28 +215,24 @@ def win_rates(config: ReplaySelectConfig) -> list[Row]:
     Raises:
         InputError: the file of verdicts is wrong.
     """
-    table = read_scores(config.verdicts)
-    systems = sorted({*systems_of(table, config.leave_out), config.baseline})
-    scores = _scores(config, table, systems, table.items)
+    found = read_recorded(config, also=(config.baseline,))
     rates = {
         name: float(np.nanmean(own)) if not np.isnan(own).all() else None
-        for name, own in zip(systems, scores, strict=True)
+        for name, own in zip(found.systems, _scores(config, found), strict=True)
         if name != config.baseline
     }
     ranked = sorted(rates.items(), key=lambda pair: (-(pair[1] or 0.0), pair[0]))
     return [{"system": name, "win_rate": rate} for name, rate in ranked]
 
 
-def _scores(
-    config: ReplaySelectConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
-) -> Floats:
+def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
     """Return 1, ½ or 0 for each system against the baseline, shape (systems, items).
 
     If the table has scores of the baseline, each score is compared with the baseline's score.
     Otherwise the scores are verdicts against the baseline already.
     """
-    raw, own = table.scores(systems, items), systems.index(config.baseline)
-    apart = raw - (raw[own] if config.baseline in table.systems else TIE)
+    own = found.systems.index(config.baseline)
+    apart = found.scores - (found.scores[own] if config.baseline in found.table.systems else TIE)
     ties = np.abs(apart) <= config.tie_margin + ROUNDING
     scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
     scores[own] = TIE

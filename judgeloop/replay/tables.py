@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from judgeloop.replay.compare import Row
 
 LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
 NEAR = (0.01, 0.005, 0.001)  # gaps of win rate within which a system is near the best
+GOALS: tuple[str | float, ...] = ("best", *NEAR)
 CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # indices of the figures in a step
 ROUNDING = 1e-9
 RESAMPLES = 400
@@ -36,24 +38,13 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
     `gap` are the mean gaps among the judged and among all items, right system minus
     wrong system. `bias` is `estimate` minus `gap`.
     """
-    table = []
-    for (selector, size), group in _groups(rows, "selector", "judgments"):
-        success, error = _mean(group, lambda row: row["estimate"] > 0)
-        bias, bias_error = _mean(group, lambda row: row["estimate"] - row["gap"])
-        table.append(
-            {
-                "selector": selector,
-                "judgments": size,
-                "runs": len(group),
-                "success": success,
-                "success_se": error,
-                "estimate": _mean(group, lambda row: row["estimate"])[0],
-                "gap": _mean(group, lambda row: row["gap"])[0],
-                "bias": bias,
-                "bias_se": bias_error,
-            }
-        )
-    return table
+    return [
+        {"selector": selector, "judgments": size, "runs": len(group)}
+        | _figure("success", group, lambda row: row["estimate"] > 0)
+        | {name: float(np.mean([row[name] for row in group])) for name in ("estimate", "gap")}
+        | _figure("bias", group, lambda row: row["estimate"] - row["gap"])
+        for (selector, size), group in _groups(rows, "selector", "judgments")
+    ]
 
 
 def by_rule(rows: Sequence[Row]) -> list[Row]:
@@ -63,19 +54,12 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
     """
     table = []
     for (rule, risk, selector), group in _groups(rows, "rule", "risk", "selector"):
-        asked, asked_error = _mean(group, lambda row: row["asked"])
-        row: Row = {
-            "rule": rule,
-            "risk": risk,
-            "selector": selector,
-            "runs": len(group),
-            "judgments": asked,
-            "judgments_se": asked_error,
-        }
-        row["gap"] = _mean(group, lambda run: run["gap"])[0]
+        row: Row = {"rule": rule, "risk": risk, "selector": selector, "runs": len(group)}
+        row |= _figure("judgments", group, lambda run: run["asked"])
+        row["gap"] = float(np.mean([run["gap"] for run in group]))
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
             of_kind = [run | {"is": run["named"] == value} for run in group]
-            row[name], row[f"{name}_se"] = _mean(of_kind, lambda run: run["is"])
+            row |= _figure(name, of_kind, lambda run: run["is"])
             apart = [run["gap"] for run in of_kind if run["is"]]
             row[f"gap_{name}"] = float(np.mean(apart)) if apart else None
         table.append(row)
@@ -88,6 +72,11 @@ def _groups(rows: Iterable[Row], *fields: str) -> list[tuple[tuple[object, ...],
     for row in rows:
         groups.setdefault(tuple(row[field] for field in fields), []).append(row)
     return list(groups.items())
+
+
+def _figure(name: str, group: Sequence[Row], value: Callable[[Row], float]) -> Row:
+    mean, error = _mean(group, value)
+    return {name: mean, f"{name}_se": error}
 
 
 def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, float | None]:
@@ -135,18 +124,14 @@ def needed(rows: Sequence[Row]) -> list[Row]:
     the gap at these calls (table 2). Figures of a level that is never reached are None.
     """
     table: list[Row] = []
-    for name, group in _selectors(rows):
-        for goal in ("best", *NEAR):
-            for level in LEVELS:
-                calls = _first_at(group, goal, level)
-                gap = (
-                    None
-                    if calls is None
-                    else float(np.quantile(_at(group, calls, CALLS)[:, GAP], 0.95))
-                )
-                table.append(
-                    {"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap}
-                )
+    for (name,), group in _groups(rows, "selector"):
+        for goal, level in product(GOALS, LEVELS):
+            calls = _first_at(group, goal, level)
+            gaps = None if calls is None else _at(group, calls, CALLS)[:, GAP]
+            gap = None if gaps is None else float(np.quantile(gaps, 0.95))
+            table.append(
+                {"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap}
+            )
     random = {
         (row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"
     }
@@ -164,7 +149,7 @@ def races(rows: Sequence[Row]) -> list[Row]:
     group = [row for row in rows if row["selector"] == "race"]
     if not group:
         return []
-    wrong = [row["winner_gap"] is not None and row["winner_gap"] > ROUNDING for row in group]
+    wrong = [row["too_far"] for row in group]
     calls = np.array([row["calls"] for row in group])
     return [
         {
@@ -180,7 +165,7 @@ def races(rows: Sequence[Row]) -> list[Row]:
 
 def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list[Row]:
     table = []
-    for selector, group in _selectors(rows):
+    for (selector,), group in _groups(rows, "selector"):
         for size in sizes:
             at = _at(group, size, unit)
             if not len(at):
@@ -232,13 +217,6 @@ def _reached(steps: Floats, goal: str | float) -> Floats:
     return np.asarray(steps[:, GAP] <= float(goal) + ROUNDING, dtype=np.float64)
 
 
-def _selectors(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row["selector"], []).append(row)
-    return list(groups.items())
-
-
 @dataclass(frozen=True, slots=True)
 class _Runs:
     """All runs, as arrays of the shape (selectors, shares, systems, repetitions).
@@ -281,13 +259,8 @@ def by_share(rows: Sequence[Row]) -> list[Row]:
     order = ("error", "error_se", "rms", "coverage", "coverage_se", "half_width")
     table: list[Row] = []
     for place in np.ndindex(len(selectors), len(shares)):
-        selector, share = selectors[place[0]], shares[place[1]]
-        row = {
-            "selector": selector,
-            "share": share,
-            "judged": judged[selector, share],
-            "runs": count,
-        }
+        at = selectors[place[0]], shares[place[1]]
+        row = {"selector": at[0], "share": at[1], "judged": judged[at], "runs": count}
         table.append(row | {name: _known(float(columns[name][place])) for name in order})
     return table
 
@@ -301,10 +274,8 @@ def areas(rows: Sequence[Row]) -> list[Row]:
     better. `coverage` is the mean coverage of the intervals at all shares.
     """
     runs = _runs(rows)
-    selectors, shares = (
-        _values(rows, "selector"),
-        np.array(_values(rows, "share"), dtype=np.float64),
-    )
+    selectors = _values(rows, "selector")
+    shares = np.array(_values(rows, "share"), dtype=np.float64)
     others = list(_resampled(runs))
     resampled = np.array([_heights(_median(sample), shares) for sample in others])
     covered = np.array([_coverage(sample).mean(axis=1) for sample in others])
@@ -336,14 +307,11 @@ def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
 
 
 def _runs(rows: Sequence[Row]) -> _Runs:
-    axes = [_values(rows, name) for name in ("selector", "share", "system", "repetition")]
-    places = [{value: place for place, value in enumerate(values)} for values in axes]
-    errors, covered, half_widths = (
-        np.full([len(values) for values in axes], np.nan) for _ in range(3)
-    )
+    axes = {name: _values(rows, name) for name in ("selector", "share", "system", "repetition")}
+    shape = [len(values) for values in axes.values()]
+    errors, covered, half_widths = (np.full(shape, np.nan) for _ in range(3))
     for row in rows:
-        names = ("selector", "share", "system", "repetition")
-        place = tuple(known[row[name]] for known, name in zip(places, names, strict=True))
+        place = tuple(values.index(row[name]) for name, values in axes.items())
         errors[place] = abs(row["estimate"] - row["truth"]) / row["truth"]
         if row["low"] is not None:
             covered[place] = row["low"] - ROUNDING <= row["truth"] <= row["high"] + ROUNDING

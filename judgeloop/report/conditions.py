@@ -45,13 +45,17 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
 def _flips(result: RunResult, most: float) -> Condition:
     """Return whether few enough verdicts changed with the order; open if none was looked at.
 
-    A tie in the first order is a tie, and the order of a metric's texts changes nothing.
+    A tie in the first order is a tie, and the order of a metric's texts changes nothing. The share is
+    that of these verdicts, which may be few, so the sentence says how far it reaches.
     """
     counts = result.counts
     if result.setup.order in ONE_ORDER or not counts.judged:
         return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
-    if counts.flip_rate is None:
+    if counts.flip_rate is None or counts.flip_interval is None:
         return Condition("flips", 0, "no verdict could change with the order")
-    said = f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most "
-    code = EXIT_JUDGE if counts.flip_rate > most else 0
-    return Condition("flips", code, f"{said}{most:.3g} of them may")
+    low, high = counts.flip_interval
+    said = (
+        f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {most:.3g} "
+        f"of them may (of these verdicts, at no stated risk; 95 % interval {low:.0%} to {high:.0%})"
+    )
+    return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said)

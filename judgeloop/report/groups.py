@@ -12,13 +12,14 @@ from typing import Literal
 from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Section, Table
+from judgeloop.report.page import Table
 from judgeloop.report.words import count, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
 FEWEST_SHOWN = 5  # verdicts: fewer say nothing
 LONGEST_NAME = 40  # characters
 NO_GROUP = "(no group)"
+CLAIMED = ("at least", "at most", "is", "more items")  # columns of groups that are tested
 Claim = Literal["better", "worse", "open"]
 
 
@@ -100,7 +101,7 @@ def _wanting(row: GroupRow) -> str:
     return f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
 
 
-def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]:
+def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
     """Return the table of the largest groups with enough verdicts, and how many more there are.
 
     A group with all items is none.
@@ -108,35 +109,29 @@ def group_section(rows: Sequence[GroupRow], heading: str) -> tuple[Section, ...]
     shown = [row for row in rows if row.claim or row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
     if not shown or len(rows) == 1:
         return ()
-    table = [(row.name, counted(row)) for row in shown]
-    if len(shown) < len(rows):
-        items = sum(row.items for row in rows) - sum(row.items for row in shown)
-        more = count(len(rows) - len(shown), "more group")
-        table.append(("…", f"{more}, of {count(items, 'item')}"))
-    return (Section(heading, tuple(table)),)
-
-
-def group_table(rows: Sequence[GroupRow], whose: str) -> tuple[Table, ...]:
-    """Return the same groups as columns of figures, from the side of the system `whose`."""
-    shown = [row for row in rows if row.claim or row.judged >= FEWEST_SHOWN][:MOST_SHOWN]
-    if not shown or len(rows) == 1:
-        return ()
     tested = any(row.claim for row in shown)
     columns = (
         "group",
+        "items",
+        "judged",
         "won",
         "ties",
         "lost",
         "gap",
-        *(("at least", "at most", "is") if tested else ()),
+        *(CLAIMED if tested else ()),
     )
-    note = "" if tested else "Counts, without a claim by group."
-    return (Table(f"By group, for {whose}", columns, tuple(map(_cells, shown)), note),)
+    cells = [_cells(row) for row in shown]
+    if left := [row for row in rows if row not in shown]:
+        items = sum(row.items for row in left)
+        more = (f"({count(len(left), 'more group')})", f"{items:,}")
+        cells.append((*more, *[""] * (len(columns) - len(more))))
+    return (Table(heading, columns, tuple(cells)),)
 
 
 def _cells(row: GroupRow) -> tuple[str, ...]:
+    counts = (row.items, row.judged, row.wins, row.ties, row.losses)
     gap = "" if row.gap is None else f"{row.gap:+.2f}"
-    claimed = (
-        (*(f"{end:+.2f}" for end in row.interval), row.claim) if row.interval and row.claim else ()
-    )
-    return (row.name, f"{row.wins:,}", f"{row.ties:,}", f"{row.losses:,}", gap, *claimed)
+    more = "" if row.more is None else f"{row.more:,}"
+    bounds = (f"{end:+.2f}" for end in row.interval or ())
+    claimed = (*bounds, row.claim, more) if row.claim else ()
+    return (row.name, *(f"{number:,}" for number in counts), gap, *claimed)

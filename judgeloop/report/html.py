@@ -20,9 +20,10 @@ from string import Template
 from typing import Protocol
 from urllib.parse import quote
 
+from judgeloop.core.choices import Shown
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
-from judgeloop.report.labels import LabelRow, Shown, Texts
+from judgeloop.report.labels import LabelRow, Texts
 from judgeloop.report.page import WARNING, Page, Section, Table
 from judgeloop.report.pictures import Bar, Picture
 from judgeloop.report.records import Setup
@@ -70,6 +71,7 @@ def render_html(result: Shows, written: str = "") -> str:
     style, script = styles() + _web("page.css"), _web("page.js")
     items = list(_items(result))
     again = board.again or Section("How to do it again", ())
+    tables = [one for one in page.notes if isinstance(one, Table)]
     standing, *rest = page.summary or ("",)
     figures = [Section("In figures", (("", standing),))] if board.plain else []
     return Template(_web("page.html")).substitute(
@@ -86,11 +88,9 @@ def render_html(result: Shows, written: str = "") -> str:
             f'<p class="warning">{_words(line)}</p>' for line in filter(_warns, rest)
         ),
         pictures="\n".join(_pictures(board.pictures)),
-        cards="\n".join(map(_card, (*page.tables, *board.cards))),
-        notes="\n".join(_body(one) for one in (*figures, *page.notes) if not _named(one)),
-        figures="\n".join(
-            _body(one) for one in (Section("", page.details), *page.notes) if _named(one)
-        ),
+        cards="\n".join(map(_card, (*page.tables, *board.cards, *tables))),
+        notes="\n".join(_body(one) for one in (*figures, *page.notes) if one not in tables),
+        figures=_body(Section("", page.details)),
         filters="\n".join(_filters(result)),
         about_items=escape(_about_items(result, items)),
         job=result.job,

@@ -5,12 +5,12 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 """
 
 import csv
-import enum
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
 from judgeloop.report.escaping import csv_cell
@@ -105,14 +105,6 @@ def csv_line(values: Iterable[object]) -> str:
 
 
 LONGEST = 8_000  # characters shown of a text
-
-
-class Shown(enum.StrEnum):
-    """Of which judged items a report shows prompt, outputs and reason."""
-
-    ALL = "all"
-    LOST = "lost"  # those that the candidate lost
-    NONE = "none"
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    SAME_TEST = "same_test"
+    SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
     ANOTHER_RUN = "another_run"
@@ -60,7 +62,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
-    "changed: update genai-prices, or set `judge_price`.",
+    "changed: update genai-prices, or set `judge_price` (for a system `system=NAME.price`).",
     NoteCode.ASKED_ANEW: "{why}",
     NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
     "{replies:request}. They are charged at their maximum.",
@@ -85,13 +87,16 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.SAME_TEST: "To go on is no second test.",
+    NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would probably take about "
-    "{judgments:more judgment}{usd:about}: ask without `min_gap`.",
+    "{judgments:more judgment}{usd:about}: ask without `min_gap`, which is a second test.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
     "with a risk of its own.",
-    NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",
+    NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, "
+    "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",
 }

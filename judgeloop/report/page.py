@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from judgeloop.report.pictures import Picture
-from judgeloop.report.words import shortened
+from judgeloop.report.words import WIDTH, shortened
 
-WIDTH = 100  # columns, where no terminal has another width
 INDENT = 2
 NARROW = 3  # a column of names takes at most this part of the width
 
@@ -65,7 +64,7 @@ class Page:
     - `summary`: the sentences after the headline: what was judged, the cost, what comes next, and
       warnings.
     - `tables`: what stands before the details.
-    - `notes`: what stands after them: long sentences, each under its heading.
+    - `notes`: what stands after them: groups, and long sentences, each under its heading.
     - `board`: what only a page in a browser shows.
     """
 
@@ -73,7 +72,7 @@ class Page:
     details: Rows
     summary: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    notes: tuple[Section, ...] = ()
+    notes: tuple[Section | Table, ...] = ()
     board: Board = Board()
 
     @property

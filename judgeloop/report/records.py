@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgeloop.core.outcomes import ControlTally, Finished, Generated, Population
+from judgeloop.core.choices import Population
+from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
@@ -44,7 +45,7 @@ class Setup(Part):
     - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
     - `rubric`: the criteria in that prompt; empty without any
     - `prices`: the price of each judge, and where it is from; empty if nothing costs
-    - `old_prices`: the judges whose prices are old, with their age in days
+    - `old_prices`: the judges and systems whose prices are old, with their age in days
     - `asked_anew`: which judges are functions without an identity; empty if none are
     - `tier`: the service tier asked for and its price; empty for the standard tier
     - `run`: the run's id

@@ -8,6 +8,7 @@ then. Writes no file.
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
+from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import (
     EXIT_INTERRUPTED,
     EXIT_JUDGE,
@@ -16,12 +17,12 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Population, Spend, StopKind
+from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
 from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
-from judgeloop.report.labels import LabelRow, Shown, Texts, render_csv
+from judgeloop.report.labels import LabelRow, Texts, render_csv
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page, render
@@ -76,7 +77,7 @@ class RunResult(Part):
     - `job`: the question: compare, select or estimate
     - `headline`: the decision in words
     - `winner`: null if undecided
-    - `leader`: the system that would be named now; null if several are level
+    - `leader`: the system that would be named now; null if several are level, or nothing is proved
     - `risk`: the stated risk of naming the leader; null if no risk is stated
     - `stop_reason`: why the run stopped, as a name
     - `stop_sentence`: why the run stopped, in words
@@ -162,15 +163,15 @@ class RunResult(Part):
     @property
     def generating_usd(self) -> float | None:
         """The part of `spent_usd` for outputs of systems that answer live; null if a price is unknown."""
-        costs = [one.usd for one in self.counts.generated]
-        return None if None in costs else sum(usd for usd in costs if usd)
+        unknown = any(one.usd is None for one in self.counts.generated)
+        return None if unknown else float(to_usd(self.spend.outputs_p))
 
     @property
     def judging_usd(self) -> float | None:
         """The part of `spent_usd` for judging; null if a price is unknown."""
         if self.spent_usd is None or self.generating_usd is None:
             return None
-        return round(max(0.0, self.spent_usd - self.generating_usd), 12)  # to a picodollar
+        return float(to_usd(self.spend.now_p - self.spend.outputs_p))
 
     @property
     def queries_in_all(self) -> int:

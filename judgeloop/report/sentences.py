@@ -7,15 +7,9 @@ own `text.py` states its decision.
 from decimal import Decimal
 from itertools import zip_longest
 
+from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd, to_pico
-from judgeloop.core.outcomes import (
-    Control,
-    ControlTally,
-    Generated,
-    Population,
-    Spend,
-    StopKind,
-)
+from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section
@@ -58,15 +52,18 @@ ENDED = {
 }
 
 
-def on_items(about: Population, items: int) -> str:
-    """Return which items a decision is about.
+def on_items(about: Population, items: int, but: int = 0) -> str:
+    """Return which items a decision is about: all `but` so many.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
+    >>> on_items(Population.THESE_ITEMS, 1200, 20)
+    'on 1,180 of these 1,200 items'
     """
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    return f"on these {items:,} items" if items != 1 else "on this one item"
+    some = f"{items - but:,} of " if but else ""
+    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
 
 
 def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
@@ -94,16 +91,18 @@ def promise(result: RunResult, guarantee: str) -> str:
 
 
 def ended(result: RunResult) -> str:
-    """Return why a run ended without a decision: in few words, or in full if nothing is judged."""
+    """Return why a run ended without a decision: in few words, or in full if nothing is judged.
+
+    A full stop, or a question mark, is left to the caller.
+    """
     if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
-        return visible(result.stop_sentence)
+        return visible(result.stop_sentence).rstrip(".?")
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return "a budget of the ledger does not cover another judgment"
-    return ENDED.get(result.stop_reason) or shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(
-        "."
-    )
+    cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".?")
+    return ENDED.get(result.stop_reason) or cause
 
 
 def required_first(line: str, result: RunResult) -> str:
@@ -270,8 +269,10 @@ def _generated(one: Generated, result: RunResult) -> str:
 def _other_end(one: Generated) -> str:
     """Return what it would change to treat items without an output in the other way."""
     if one.lost:
-        return f" ({one.lost:,} lost for that; left out, its rivals have {one.lost:,} wins fewer)"
-    return f" (left out; as lost, its rivals have {one.spared:,} wins more)" if one.spared else ""
+        wins = count(one.lost, "win")
+        return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"
+    wins = count(one.spared, "win")
+    return f" (left out; were they lost, its rivals would have {wins} more)" if one.spared else ""
 
 
 def _asked(one: Generated, result: RunResult) -> str:

@@ -5,6 +5,7 @@ import re
 from judgeloop.core.money import PICO_PER_DOLLAR, show_usd
 from judgeloop.report.escaping import visible
 
+WIDTH = 100  # columns, where no terminal has another width
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 
 

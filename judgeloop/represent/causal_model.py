@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +20,6 @@ HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 # Files that can change the model: weights, settings and vocabularies.
 MATTERS = {".json", ".jinja", ".model", ".safetensors", ".txt"}
 Tokens = list[int]
-STATE_AXES = 3  # hidden states have shape (prompts, tokens, hidden size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +100,7 @@ def _revision(model: str) -> str:
 class CausalModel:
     """A model with its head (`network`), its tokenizer and its number of `layers`.
 
-    `blocks` are the layers: the input of block k is transformers' `hidden_states[k]` for k below
-    `layers`. It is None if no list of modules has this property. `prefix` holds the tokens that
-    precede every prompt.
+    `prefix` holds the tokens that precede every prompt.
     """
 
     name: str
@@ -111,7 +108,6 @@ class CausalModel:
     tokenizer: Any
     layers: int
     prefix: Tokens = field(default_factory=list)
-    blocks: Any = None
 
     @property
     def base(self) -> Any:
@@ -222,7 +218,6 @@ def load(place: ModelPlace) -> CausalModel:
             network.to("cuda" if gpu else "cpu").eval()
             network.config.use_cache = False
             layers = network.config.get_text_config().num_hidden_layers
-            blocks = _blocks(network, layers)
     except Exception as error:  # these libraries raise any class, even Exception itself
         said = str(error).strip().split("\n", 1)[0]
         raise InputError(
@@ -235,7 +230,7 @@ def load(place: ModelPlace) -> CausalModel:
         raise InputError(
             f"{flag(place.name)}: weights of the causal language model are missing: {lacking}"
         )
-    model = CausalModel(place.name, network, tokenizer, layers, _prefix(tokenizer), blocks)
+    model = CausalModel(place.name, network, tokenizer, layers, _prefix(tokenizer))
     _check_causal(model)
     return model
 
@@ -265,60 +260,6 @@ def _prefix(tokenizer: Any) -> Tokens:
     prefix: Tokens = dressed[:before]
     beginning = tokenizer.bos_token_id
     return prefix if beginning is None or beginning in prefix else [beginning, *prefix]
-
-
-def block_input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the hidden states among the arguments of a block."""
-    return args[0] if args else kwargs.get("hidden_states")
-
-
-@contextlib.contextmanager
-def _watched(blocks: Iterable[Any]) -> Iterator[list[Any]]:
-    """Collect the hidden states entering each of `blocks`, in order of calls."""
-    seen: list[Any] = []
-
-    def see(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.append(block_input(args, kwargs))
-
-    hooks = [block.register_forward_pre_hook(see, with_kwargs=True) for block in blocks]
-    try:
-        yield seen
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _blocks(network: Any, layers: int) -> Any:
-    """Return the list of modules whose inputs are transformers' hidden states; None if not found.
-
-    The inputs are compared with the hidden states on a few tokens.
-    """
-    import torch
-
-    few = torch.arange(
-        min(3, network.get_input_embeddings().num_embeddings), device=network.device
-    )[None]
-    for blocks in network.base_model.modules():
-        if not isinstance(blocks, torch.nn.ModuleList) or len(blocks) != layers:
-            continue
-        with _watched(blocks) as seen, torch.inference_mode():
-            found = network.base_model(
-                input_ids=few, attention_mask=torch.ones_like(few), output_hidden_states=True
-            )
-        if _same([*seen, found.last_hidden_state], found.hidden_states):
-            return blocks
-    return None
-
-
-def _same(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Return whether both hold the same tensors, of shape (prompts, tokens, hidden size)."""
-    return len(ours) == len(theirs) and all(
-        mine is not None
-        and mine.shape == other.shape
-        and mine.ndim == STATE_AXES
-        and mine.allclose(other, equal_nan=True)
-        for mine, other in zip(ours, theirs, strict=True)
-    )
 
 
 def _check_causal(model: CausalModel) -> None:

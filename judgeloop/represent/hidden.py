@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 from judgeloop.represent.cache import cached
 from judgeloop.represent.causal_model import (
-    STATE_AXES,
     CausalModel,
     Tokens,
-    block_input,
     find_place,
     flag,
     load,
@@ -29,7 +27,9 @@ from judgeloop.represent.causal_model import (
 VERSION = "hidden.1"
 NAMES = ("middle", "last")
 TOGETHER = 64  # prompts in a batch
-TOKENS_AT_A_TIME = 16_384  # tokens in a batch, padding included; bounds the memory
+# Hidden states in a batch, of all layers and of padding, too: transformers returns them together.
+STATES_AT_A_TIME = 131_072
+STATE_AXES = 3  # hidden states have shape (prompts, tokens, hidden size)
 KEPT_AT_A_TIME = 1024  # prompts cached at a time: an interrupted run keeps what it has computed
 
 Layer = str | int
@@ -101,7 +101,7 @@ def _read(model: CausalModel, prompts: Sequence[str], layer: int, batch: int) ->
     import torch
 
     tokens = model.encode(prompts)
-    room = TOKENS_AT_A_TIME if model.blocks is not None else TOKENS_AT_A_TIME // (model.layers + 1)
+    room = STATES_AT_A_TIME // (model.layers + 1)
     parts = list(_batches([len(prompt) for prompt in tokens], batch, room))
     with torch.inference_mode():
         vectors = [_ends(model, [tokens[position] for position in part], layer) for part in parts]
@@ -132,37 +132,12 @@ def _batches(lengths: Sequence[int], most: int, room: int) -> Iterator[list[int]
         begin += count
 
 
-class _Reached(Exception):  # noqa: N818 - ends a forward pass, is not an error
-    """The layer to read is reached, and the rest of the forward pass is not needed."""
-
-
 def _states(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Any:
-    """Return the model's `hidden_states[layer]` of all tokens.
-
-    If the model's blocks are known, layers above it do not run, and no other state is kept.
-    """
-    inputs = model.padded(tokens)
-    if model.blocks is None:
-        found = model.base(**inputs, output_hidden_states=True).hidden_states
-        if len(found) != model.layers + 1 or found[layer].ndim != STATE_AXES:
-            raise InputError(
-                f"{flag(model.name)}: a {model.network.config.model_type} does not return the "
-                "hidden states of each layer"
-            )
-        return found[layer]
-    if layer == model.layers:
-        return model.base(**inputs).last_hidden_state
-    seen = []
-
-    def stop(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.append(block_input(args, kwargs))
-        raise _Reached
-
-    hook = model.blocks[layer].register_forward_pre_hook(stop, with_kwargs=True)
-    try:
-        model.base(**inputs)
-    except _Reached:
-        return seen[0]
-    finally:
-        hook.remove()
-    raise AssertionError("the layer was there when the model was loaded")
+    """Return the model's `hidden_states[layer]` of all tokens."""
+    found = model.base(**model.padded(tokens), output_hidden_states=True).hidden_states
+    if len(found) != model.layers + 1 or found[layer].ndim != STATE_AXES:
+        raise InputError(
+            f"{flag(model.name)}: a {model.network.config.model_type} does not return the hidden "
+            "states of each layer"
+        )
+    return found[layer]

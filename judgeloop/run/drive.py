@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.choices import Order
 from judgeloop.core.ledger import RunNote
-from judgeloop.core.outcomes import ControlTally, Finished
+from judgeloop.core.outcomes import ControlTally, Finished, Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
+    Check,
     Estimator,
     Further,
     Judge,
@@ -24,12 +26,12 @@ from judgeloop.core.protocols import (
     System,
     T,
 )
-from judgeloop.core.records import Query, Quote
+from judgeloop.core.records import Answer, Call, Output, Query, Quote
 from judgeloop.engine.asks import Ask, asks_for
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order, settles
+from judgeloop.engine.presentation import settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
@@ -38,7 +40,6 @@ from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
-from judgeloop.run.folder import note_new_ledger
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
 from judgeloop.run.plan import Plan, Range, priced
@@ -85,12 +86,10 @@ def session_of(
     rule: StoppingRule[T],
     rng: np.random.Generator | None = None,
     *,
+    check: Check[T] | None = None,
     further: Further | None = None,
 ) -> Session[T]:
-    """Return the session of a run; `rng` is by default the generator of the seed.
-
-    `further` says what is asked after the decision.
-    """
+    """Return the session of a run; `rng` is by default the generator of the seed."""
     config = prepared.config
     return Session(
         items=len(prepared.pool),
@@ -100,6 +99,7 @@ def session_of(
         limits=prepared.limits,
         rng=np.random.default_rng(config.seed) if rng is None else rng,
         lookahead=config.lookahead,
+        check=check,
         further=further,
     )
 
@@ -117,19 +117,21 @@ async def drive_session(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first. Judges learn the lengths of their
-    earlier replies from the ledger. `judges` replace the run's judges.
+    earlier replies from the ledger. `judges` replace the run's judges. A run that is not booked has
+    no ledger.
     """
+    if not prepared.booked:
+        return await _answered(session, prepared)
     asked, systems = prepared.judges if judges is None else judges, systems_of(prepared)
     given = prepared.ledger
     ledger = given or open_ledger(prepared.config.ledger, prepared.config.charge_to)
     try:
-        with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
-            if alone:
-                await ledger.note(terms.run_id, _note(prepared))
+        with nullcontext() if terms.offline else ledger.only_run(terms.run_id):
+            if not terms.offline:
+                await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
                 # A ledger without its attempts is refused now.
                 await ledger.spend(terms.run_id, None)
-                note_new_ledger(prepared.config, terms.run_id)
             with open_reader(prepared.config.ledger) as reader:
                 for judge in asked:
                     if isinstance(judge, Metered):
@@ -146,8 +148,7 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
-            asked_now = finished.spend.attempts or terms.offline
-            kept = None if asked_now else reader.result(terms.run_id)
+            kept = None if finished.spend.attempts else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -160,11 +161,29 @@ async def drive_session(
     return replace(finished, models=named, decided_at=kept.at if kept else "")
 
 
-def _note(prepared: Prepared[Any]) -> RunNote:
-    """Return what a list of runs says of this one."""
-    judges = tuple(judge.identity.name for judge in prepared.judges)
-    night = prepared.night or prepared.config.night or ""
-    return RunNote(prepared.pool.systems, judges, night)
+async def _answered(session: Session[T], prepared: Prepared[Any]) -> Finished[T]:
+    """Run a session on the verdicts of a judge that knows them all."""
+    (judge,) = prepared.judges
+    while choices := session.ask():
+        answers: list[Answer] = []
+        for choice in choices:
+            query = prepared.pool.query(choice.position, choice.systems)
+            reply = await judge.judge(Call(query.item, query.systems, query.outputs))
+            assert not isinstance(reply.answer, Output), "a judge gives no output"
+            answers.append(reply.answer)
+        session.tell(answers)
+    return Finished(session.outcome(), Spend(), models=((),))
+
+
+def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
+    """Return what a list of runs says of this one, and what tells how often its question was asked."""
+    return RunNote(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in prepared.judges),
+        night=prepared.night or prepared.config.night or "",
+        risk=1.0 if rule.guarantee is None else rule.threshold,
+        asked=prepared.asked,
+    )
 
 
 async def planned(
@@ -194,6 +213,7 @@ async def planned(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
     await look_up(prepared, sources, every)
+    sources.forget_failures()
     plans = [sources.plan(query) for query in every]
     judging = [
         sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
@@ -293,7 +313,7 @@ def setup_of(
 ) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
-    prompt = prepared.inputs.prompt
+    prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return Setup(
@@ -313,10 +333,10 @@ def setup_of(
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled,
+        controlled=config.controlled and prepared.booked,
         fail_on_warning=config.fail_on_warning,
-        old_prices=old_prices(judges, today()),
-        prices=price_sentence((*judges, *prepared.inputs.systems.values())),
+        old_prices=old_prices((*judges, *systems), today()),
+        prices=price_sentence(judges, systems),
         tier=_tiers(judges),
         asked_anew=_asked_anew(config),
         about=prepared.population,

@@ -15,9 +15,9 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
-from judgeloop.report.page import WIDTH, render, wrapped
+from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import count, sentence, shortened
+from judgeloop.report.words import WIDTH, count, sentence, shortened
 from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EqualSystem, Plan, Range
 from judgeloop.run.prepared import Prepared
@@ -33,19 +33,23 @@ class DryRun:
     - `plan`: the low, expected and worst case of judgments, calls and cost.
     - `result`: what the verdicts in the ledger and identical outputs say already.
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
+    - `settings`: which files set something; empty if none did.
     """
 
     plan: Plan
     result: RunResult
     unpriced: tuple[str, ...] = ()
     unpriced_systems: tuple[str, ...] = ()
+    settings: str = ""
 
     @classmethod
-    def of(cls, prepared: Prepared[Any], plan: Plan, result: RunResult) -> DryRun:
+    def of(
+        cls, prepared: Prepared[Any], plan: Plan, result: RunResult, settings: str = ""
+    ) -> DryRun:
         """Return the dry run of a question."""
         judges = [one.identity.name for one in prepared.judges if not one.priced]
         systems = [name for name, one in systems_of(prepared).items() if not one.priced]
-        return cls(plan, result, tuple(judges), tuple(systems))
+        return cls(plan, result, tuple(judges), tuple(systems), settings)
 
     @property
     def priced(self) -> bool:
@@ -71,7 +75,7 @@ class DryRun:
             ),
             *_outputs(plan),
             *_learned(result),
-            *_data_and_price(result),
+            *_data_and_price(result, self.settings),
         ]
         parts = [wrapped(OPENING, width), self._table(), *_equal(plan, width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
@@ -249,14 +253,14 @@ def _without_calls(plan: Plan, result: RunResult) -> list[str]:
     return [sentence(known)] if known else []
 
 
-def _data_and_price(result: RunResult) -> list[str]:
+def _data_and_price(result: RunResult, settings: str) -> list[str]:
     """Return sentences on prices, guessed columns, empty outputs and files with settings, if any."""
-    setup, details = result.setup, dict(result.page.details)
+    setup = result.setup
     named = {
         "Price": visible(setup.prices),
         "Tier": visible(setup.tier),
         "Columns": visible(result.data.guessed),
-        "Settings": details.get("settings", ""),
+        "Settings": visible(settings),
     }
     return [
         *(f"{name}: {text}." for name, text in named.items() if text),

@@ -206,7 +206,7 @@ async def gathered(generation: Generation) -> Gathered:
 
 
 def _row(item: Item, output: Output) -> dict[str, Any]:
-    """Return an output as a row of a file that a comparison takes."""
+    """Return an output as a row of a file that a comparison takes, with the item's other columns."""
     about = {"id": item.id, "prompt": item.prompt, "reference": item.reference, "group": item.group}
-    kept = {name: value for name, value in about.items() if value is not None}
+    kept = {name: value for name, value in about.items() if value is not None} | {**item.columns}
     return kept | {"output": output.text} | ({"error": output.failed} if output.failed else {})

@@ -11,8 +11,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
-from judgeloop.core.outcomes import Population
+from judgeloop.core.choices import Population
+from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
@@ -181,7 +181,8 @@ def check_ledger(config: MoneySettings) -> None:
     Raises:
         InputError: says what to do instead.
     """
-    check_place(config.ledger)
+    if isinstance(config.ledger, Path):
+        check_place(config.ledger)
     budgets_of(config.ledger, config.charge_to)
     if config.ledger_must_exist and not is_ledger(config.ledger):
         raise InputError(
@@ -388,6 +389,6 @@ def check_winner(config: RunSettings, pool: Pool) -> None:
     required = required_winner(config, pool.systems)
     if required is not None and required not in pool.systems:
         raise InputError(
-            f"`require_winner`: expected one of {', '.join(pool.systems)}, found {required!r}"
+            f"`require_winner`: expected one of {some(pool.systems)}, found {required!r}"
             f"{did_you_mean(stem(Path(required)), pool.systems)}"
         )

@@ -7,6 +7,7 @@ that answer live is refused here.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
@@ -19,7 +20,7 @@ from judgeloop.formats.rows import Items
 from judgeloop.ledger.opening import budgets_of
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.written import night_began
-from judgeloop.systems.catalogue import make_system
+from judgeloop.systems.catalogue import FORMS, described, make_system
 from judgeloop.systems.options import options_of
 
 TURNS = ("user", "assistant")
@@ -34,7 +35,22 @@ def live_systems(
         InputError: a system or an option of it is wrong, or the run cannot have one.
         UnpricedError: the price of one is not known, and there is a budget.
     """
+    for one in config.output_files:
+        if isinstance(one, Path) and not one.suffix[1:].isalpha() and not _exists(one):
+            raise InputError(f"{one}: there is no such file; expected a file or {FORMS}")
     names = {place: one for place, one in enumerate(config.output_files) if isinstance(one, str)}
+    try:
+        return _checked(config, names, environment, offline=offline)
+    except InputError as error:
+        both = [name for name in names.values() if not described(name) and Path(name).is_file()]
+        if not both:
+            raise
+        raise type(error)(f"{error}; for the file of this name, give ./{both[0]}") from None
+
+
+def _checked(
+    config: RunSettings, names: Mapping[int, str], environment: Mapping[str, str], *, offline: bool
+) -> dict[int, System]:
     options = options_of(
         config.system,
         list(names.values()),
@@ -52,6 +68,14 @@ def live_systems(
         _check_price(config, names[place], system)
         _check_lasts(config, names[place], system)
     return systems
+
+
+def _exists(path: Path) -> bool:
+    """Return whether there is something; what may not be looked at is taken to be there."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
 
 
 def looks_at_all(what: str, live: str, instead: str = "`selector=random`") -> InputError:

@@ -8,27 +8,27 @@ judges, and every setting that is not declared as pace, money, place or report (
 import enum
 import hashlib
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import Ledger
-from judgeloop.core.outcomes import Population
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
-from judgeloop.ledger.opening import is_ledger, open_reader
-from judgeloop.methods.selectors.catalogue import SelectorRow
-from judgeloop.methods.stopping.catalogue import RuleRow
-from judgeloop.report.labels import Shown, Texts
+from judgeloop.history.asked import noted_questions
+from judgeloop.ledger.opening import Address, is_ledger, open_reader
+from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
+from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
+from judgeloop.report.labels import Texts
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.setting import Part, alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
@@ -82,12 +82,30 @@ class Prepared(Generic[C]):
     @property
     def booked(self) -> bool:
         """Whether the ledger books the run."""
-        return True
+        return all(judge.booked for judge in self.judges)
 
     @property
     def notice(self) -> str | None:
         """What the user should know before anything is spent; None if there is nothing."""
         return None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Some of the questions about the baseline, by which other runs know them; () without one."""
+        if not isinstance(self.config, ContestSettings):
+            return ()
+        pool, place = self.pool, self.pool.systems.index(self.config.trusted(self.pool.systems))
+        live, texts = self.inputs.systems.get(place), pool.outputs[place]
+
+        def output(at: int) -> object:
+            return (
+                texts[at]
+                if live is None
+                else output_note(live.identity, live.sent(pool.items[at]), "")
+            )
+
+        judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
+        return noted_questions(pool.items, output, judges)
 
     @property
     def population(self) -> Population:
@@ -101,19 +119,14 @@ class Prepared(Generic[C]):
         return self.population is Population.ITEMS_LIKE_THESE
 
 
-def check_idle_settings(
-    config: RunSettings,
-    chosen: Iterable[SelectorRow | RuleRow],
-    every: Iterable[SelectorRow | RuleRow],
-) -> None:
-    """Refuse a setting that only other selectors or rules read: it would have no effect.
-
-    `chosen` are the catalogue rows that the run uses, and `every` all rows that it could use.
+def check_idle_settings(config: RunSettings, question: str, *used: SelectorRow | RuleRow) -> None:
+    """Refuse a setting that only other selectors or rules of a question read than those `used`.
 
     Raises:
-        InputError: such a setting is given; the message says which selectors and rules read it.
+        InputError: such a setting is given, and would have no effect; the message says which selectors
+            and rules read it.
     """
-    used, rows = list(chosen), list(every)
+    rows: list[SelectorRow | RuleRow] = [*selectors_of(question), *rules_of(question)]
     taken = frozenset[str]().union(*(row.takes for row in used))
     for name in sorted(frozenset[str]().union(*(row.takes for row in rows)) - taken):
         value = getattr(config, name)
@@ -178,7 +191,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     return _next_run(made_of, config.ledger)
 
 
-def _next_run(made_of: str, ledger: Path) -> str:
+def _next_run(made_of: str, ledger: Address) -> str:
     """Return the id of a run whose systems are known by their names alone.
 
     What is behind such a name may change. So a finished run is never returned: the same command

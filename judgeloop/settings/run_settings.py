@@ -13,16 +13,13 @@ from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
+from judgeloop.core.choices import Order, Population, Shown, Vote
 from judgeloop.core.errors import InputError
-from judgeloop.core.money import to_pico
-from judgeloop.core.outcomes import Population
+from judgeloop.core.money import is_price_file, to_pico
 from judgeloop.core.protocols import Judge
-from judgeloop.engine.presentation import Order, Vote
 from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.providers.prices import is_price_file
-from judgeloop.report.labels import Shown
 from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
 from judgeloop.settings.shared import (
     ITEMS,
@@ -254,12 +251,6 @@ class RunSettings(JudgeSettings):
         ),
     ] = None
     report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
-    run_dir: Annotated[
-        Path | None,
-        Setting(
-            "Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside, file_only=True
-        ),
-    ] = None
     cache_dir: Annotated[
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
@@ -324,18 +315,22 @@ class RunSettings(JudgeSettings):
     def output_files(self) -> tuple[Source | str, ...]:
         """Each system: its outputs, or the name of one that answers live."""
 
-    @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the pairs of systems that may be compared on an item, or the systems to rate.
+
+        By default all systems are in one question.
 
         Raises:
             InputError: a named system is not among `systems`.
         """
+        return [systems]
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
+        history = Path(getattr(self, "history", ""))  # a setting of some questions
         given = [*files_of(self.output_files), self.items, self.price_file, self.ledger]
-        return [path for path in (*given, *recorded_files(self.specs)) if isinstance(path, Path)]
+        given += [*recorded_files(self.specs), history if history.is_file() else None]
+        return [path for path in given if isinstance(path, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from judgeloop.formats.column_map import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
-from judgeloop.providers.prices import TIERS, price_text
+from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings.setting import (
     DOLLARS_FORM,
     DURATION_FORM,
@@ -22,7 +22,7 @@ from judgeloop.settings.setting import (
     matching,
     one_of,
 )
-from judgeloop.settings.written import amount, listed, night_name, seconds
+from judgeloop.settings.written import amount, listed, night_name, price_text, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -50,9 +50,16 @@ def run_setting(help_: str, panel: str, **more: Any) -> Setting:
     return Setting(help_, panel, Part.RUN, Found, **more)
 
 
+def _map_text(value: object) -> object:
+    """Check a map; what reads it is imported when there is one."""
+    from judgeloop.formats.column_map import map_text
+
+    return map_text(value)
+
+
 ColumnMap = Annotated[
     str | None,
-    Parse(map_text, matching(".+=.+", 'text such as "prompt=question"')),
+    Parse(_map_text, matching(".+=.+", 'text such as "prompt=question"')),
     Setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
         ITEMS,
@@ -335,16 +342,22 @@ JUDGES = Setting(
 
 
 def _address(value: object) -> object:
-    """Refuse the address of a ledger of a kind that is not known, before it becomes a path."""
-    if "://" in str(value):
-        from judgeloop.ledger.opening import check_address
+    """Return the address of a server for its text; a path stays."""
+    if isinstance(value, str) and "://" in value:
+        from judgeloop.ledger.opening import server_of
 
-        check_address(str(value))
+        return server_of(value)
     return value
 
 
 Ledger = Annotated[
-    Path,
-    Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside),
-    Parse(_address),
+    Path | PostgresAddress,
+    Setting(
+        "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE.",
+        OUTPUT,
+        Part.PLACE,
+        Inside,
+        metavar="PATH|ADDRESS",
+    ),
+    Parse(_address, {"type": "string"}),
 ]

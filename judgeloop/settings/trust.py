@@ -183,6 +183,8 @@ def _outside(field: Declared, value: object, folder: Path, working: Path) -> str
     A text that names a file of the working folder alone would be read from there, unchecked.
     """
     for path in _texts(value):
+        if "://" in path:  # a server, which would be told what is paid for
+            return OF_CALLERS
         if _may_be_text(field) and not _exists(folder / path):
             if _exists(working / path):
                 return f"{path!r} is in the working folder, not in the folder of this file"

@@ -6,6 +6,7 @@ Returns what is of another type as it is, for pydantic to check (`validation.py`
 import re
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from os import PathLike
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
 from judgeloop.systems.options import duration
@@ -115,3 +116,14 @@ def numbers(value: object) -> object:
 def unless_auto(value: object) -> object:
     """Parse `auto` to None."""
     return None if value == "auto" else value
+
+
+def price_text(given: object) -> object:
+    """Return a pair of numbers, or the path of a file, as text; other values as they are.
+
+    >>> price_text((0.15, 0.6)), price_text("1,4")
+    ('0.15,0.6', '1,4')
+    """
+    if isinstance(given, PathLike):
+        return str(given)
+    return ",".join(map(str, given)) if isinstance(given, tuple | list) else given

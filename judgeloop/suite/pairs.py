@@ -26,9 +26,7 @@ Asked = Question[Any, Any, Any]
 CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
 OWN = ("question", "systems")  # keys of a pair's table beside its settings
-# What is set for all pairs together, and what would be the same file for all.
-RUN_DIR = "run_dir"
-WHOLE = {*declared(SuiteConfig), RUN_DIR} - {"budget"}
+WHOLE = declared(SuiteConfig).keys() - {"budget"}  # what is set for all pairs together
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,6 @@ def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
     tables = [table for table in suite.pairs.values() if isinstance(table, dict)]
     named = tuple(f"{one}." for table in tables for one in _listed(table.get("systems")))
     for layer in (base, suite.common, flags):
-        if RUN_DIR in layer.values:
-            raise InputError(f"`{RUN_DIR}`: each pair has a folder of its own; leave it out")
         for entry in _listed(layer.values.get(SYSTEM)):
             if not entry.startswith(named):
                 what = entry.partition("=")[0]

@@ -18,6 +18,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.state import Interruption, unobserved
 from judgeloop.ledger.opening import open_reader
 from judgeloop.report.run_result import RunResult
+from judgeloop.run.prepared import Prepared
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.suite.pairs import Pair
 from judgeloop.suite.shares import Account, allot
@@ -32,10 +33,16 @@ class Ended:
     """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could."""
 
     pair: Pair
-    ready: Any = None
+    ready: Prepared[Any] | None = None
     result: RunResult | None = None
     error: Exception | None = None
     charged_p: int = 0
+
+    @property
+    def ran(self) -> Prepared[Any]:
+        """What ran, of a pair that could be prepared."""
+        assert self.ready is not None, "a pair that could not be prepared has no account"
+        return self.ready
 
     @property
     def line(self) -> Line:
@@ -128,7 +135,7 @@ class _Suite:
         charged = {run: one.charged_p for run, one in runs.items()}
         for pair in pairs:
             self._open(pair, charged)
-        own = {self.ends[name].ready.run_id for name in self.accounts}
+        own = {self.ends[name].ran.run_id for name in self.accounts}
         before_p = sum(
             one.charged_p
             for one in runs.values()
@@ -163,7 +170,7 @@ class _Suite:
         self.ends[pair.name] = Ended(pair, ready)
         self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
 
-    def _prepared(self, pair: Pair) -> Any:
+    def _prepared(self, pair: Pair) -> Prepared[Any]:
         """Return a pair that is ready to run."""
         _check(not pair.problem, pair.problem)
         values = {name: getattr(self.config, name) for name in ("budget", *OF_ALL)}
@@ -182,7 +189,7 @@ class _Suite:
         account, last = self.accounts[name], self.ends[name]
         async with places:
             end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
-            spent = await self.ledger.spend(last.ready.run_id, None)
+            spent = await self.ledger.spend(last.ran.run_id, None)
         short = end.result is not None and end.result.stop_reason is StopKind.BUDGET
         self.ends[name] = replace(end, charged_p=spent.charged_p)
         self.accounts[name] = replace(
@@ -197,13 +204,13 @@ class _Suite:
 
     async def _end_of(self, last: Ended, budget_p: int, at_once: int, *, again: bool) -> Ended:
         """Run a pair; after its first round it is prepared anew, as its parts have been used."""
-        pair, ready = last.pair, last.ready
+        pair, ready = last.pair, last.ran
         limits = {name: getattr(self.config, name) for name in SHARED}
         pace = {name: max(1, most // at_once) for name, most in limits.items() if most is not None}
         try:
             if again:
                 ready = self._prepared(pair)
-                same = ready.run_id == last.ready.run_id
+                same = ready.run_id == last.ran.run_id
                 _check(same, "its files were changed while the suite ran; start it again")
             config = replace(ready.config, budget=to_usd(budget_p), deadline=None, **pace)
             ready = replace(ready, config=config)

@@ -4,17 +4,21 @@ A prefix wins: `openai/x` is a model, and `./openai/x` is a file. A file that en
 a system. It imports nothing heavy: a system's module is imported when it is made.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import System
 from judgeloop.providers.catalogue import PROVIDERS
 from judgeloop.systems.options import OF_ALL, SystemOptions
+
+if TYPE_CHECKING:
+    from judgeloop.core.protocols import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,11 @@ def system_row(name: str) -> SystemRow | None:
     return next((row for row in SYSTEMS if row.names(name)), None)
 
 
+def described(name: str) -> bool:
+    """Return whether a system is named by the file that describes it."""
+    return system_row(name) is DESCRIBED
+
+
 def source(value: Any) -> Any:
     """Return a text as the name of a system that answers live, or else as a path.
 
@@ -85,7 +94,7 @@ def source(value: Any) -> Any:
     """
     if isinstance(value, Path) and DESCRIBED.names(value.name):
         name = str(value)  # a path is a file, also one below a folder `openai`
-        return name if system_row(name) is DESCRIBED else str(value.absolute())
+        return name if described(name) else str(value.absolute())
     if not isinstance(value, str):
         return value
     if meant := _meant(value):
@@ -102,10 +111,7 @@ def source(value: Any) -> Any:
 
 def files_of(sources: Iterable[object]) -> list[Path]:
     """Return the files among sources: those of outputs, and descriptions."""
-    named = (
-        Path(one) if isinstance(one, str) and system_row(one) is DESCRIBED else one
-        for one in sources
-    )
+    named = (Path(one) if isinstance(one, str) and described(one) else one for one in sources)
     return [one for one in named if isinstance(one, Path)]
 
 

@@ -15,10 +15,10 @@ from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.providers.catalogue import PROVIDERS, ChatOptions, chat_class
+from judgeloop.providers.catalogue import PROVIDERS, STANDARD, ChatOptions, chat_class
 from judgeloop.providers.chat import Chat, ChatSpec
 from judgeloop.providers.endpoint import JUDGE_KEY, Names, endpoint_for
-from judgeloop.providers.prices import STANDARD, model_price, published_at
+from judgeloop.providers.prices import model_price, published_at
 from judgeloop.providers.token_limit import thinking_tokens_for
 from judgeloop.systems.description import Description, read_description
 from judgeloop.systems.options import SystemOptions
@@ -37,7 +37,7 @@ class ChatSystem:
     def __init__(self, chat: Chat[Any], options: SystemOptions, description: Description) -> None:
         """Ask `chat` as `description` says; `options` are the caller's."""
         self.chat = chat
-        self.label = description.name or description.model
+        self.label, self.typed = description.name or description.model, options.name
         self._description = description
         self.priced = chat.spec.price is not None
         self.price = chat.spec.price

@@ -46,11 +46,11 @@ class CodeSystem(ABC):
                 f"`system {options.name}`: what may a call cost? Give it in dollars: "
                 f"`system={options.name}.max-cost=0.02`, or `system={options.name}.max-cost=0` if it is free"
             )
-        self.label = options.name
+        self.label = self.typed = options.name
         self.at_once = options.concurrency or 1
         self.lasts = options.version is not None
         self.limit_s = options.timeout_s or TIMEOUT_S
-        self.cost_p = options.max_cost_p
+        self.most_p = options.max_cost_p
         named = {"source": source} if options.version is None else {"version": options.version}
         # With the time limit, because what takes longer is no output.
         parameters = {**named, "timeout": f"{self.limit_s:g}", **self._settings(options)}
@@ -77,7 +77,7 @@ class CodeSystem(ABC):
     def quote(self, call: Call) -> Quote:
         """Return the most that a call may cost, as the caller said."""
         del call
-        return Quote(self.cost_p, self.cost_p, price=self._price)
+        return Quote(self.most_p, self.most_p, price=self._price)
 
     @final
     async def answer(self, call: Call) -> Reply:
@@ -90,7 +90,7 @@ class CodeSystem(ABC):
         except FailedError as error:
             text, failed = None, str(error)
         output = Output(text, failed, seconds=loop.time() - began, model=model)
-        return Reply(output, self.cost_p if cost_p is None else cost_p, model=model)
+        return Reply(output, self.most_p if cost_p is None else cost_p, model=model)
 
     def read(self, output: Output) -> Output:
         """Return an output as it is."""

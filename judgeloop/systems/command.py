@@ -88,7 +88,8 @@ class CommandSystem(CodeSystem):
         finally:
             _end(process)
             rest = asyncio.create_task(_last_of(process.stdout))  # so that the pipe is closed
-            _, late = await asyncio.wait([feeding, hearing, rest], timeout=LINGER_S)
+            ended = asyncio.create_task(process.wait())
+            _, late = await asyncio.wait([feeding, hearing, rest, ended], timeout=LINGER_S)
             for task in late:
                 task.cancel()
             said = hearing.result() if hearing.done() and not hearing.cancelled() else b""

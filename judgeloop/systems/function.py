@@ -7,6 +7,7 @@ away; its thread goes on, and is counted.
 """
 
 import inspect
+import time
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -14,7 +15,14 @@ from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 from judgeloop.core.records import Item
 from judgeloop.engine.retrying import time_limit
-from judgeloop.providers.plugin import Plugin, PluginError, called, load_function, source_digest
+from judgeloop.providers.plugin import (
+    Plugin,
+    PluginError,
+    called,
+    load_function,
+    runs_in_the_loop,
+    source_digest,
+)
 from judgeloop.systems.code import CodeSystem, FailedError
 from judgeloop.systems.options import SystemOptions
 
@@ -34,7 +42,7 @@ class FunctionSystem(CodeSystem):
                 told.
         """
         super().__init__("python", name, source_digest(function), options)
-        self._function = function
+        self._function, self._in_loop = function, runs_in_the_loop(function)
         self._shown = f"system {options.name}"
         self._left = 0  # threads that went on after the time limit
         self._takes, self._needs, self._all = _parameters(function, self._shown)
@@ -71,6 +79,7 @@ class FunctionSystem(CodeSystem):
         Raises:
             FailedError: it raised an exception, took too long, or returned something else.
         """
+        began = time.monotonic()
         try:
             async with time_limit(self.limit_s):
                 returned = await called(self._function, self.sent(item))
@@ -78,13 +87,15 @@ class FunctionSystem(CodeSystem):
             raise FailedError(f"it {error}") from error
         except TimeoutError:
             raise FailedError(self._late()) from None
+        if self._in_loop and time.monotonic() - began > self.limit_s:
+            raise FailedError(self._late())  # it blocked the loop, so that no limit could end it
         if not isinstance(returned, dict):
             return returned, None, ""
         return _parts_of(returned)
 
     def _late(self) -> str:
         said = f"it gave no output within {self.limit_s:g} s"
-        if inspect.iscoroutinefunction(self._function):
+        if self._in_loop:
             return said
         self._left += 1
         return f"{said}; its threads left behind: {self._left:,}"

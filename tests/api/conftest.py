@@ -22,12 +22,11 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def own_module(tmp_path, monkeypatch):
+def own_module(tmp_path, monkeypatch, own_modules):
     """Writes a module into a folder of the import path, and imports it."""
     folder = tmp_path / "modules"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def make(source, name="own_functions"):
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
@@ -35,6 +34,4 @@ def own_module(tmp_path, monkeypatch):
         importlib.invalidate_caches()
         return importlib.import_module(name)
 
-    yield make
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
+    return make

@@ -177,6 +177,7 @@ class Own:
     order_matters = False
     blind = True
     by_hand = False
+    booked = True
     priced = True
     identity = JudgeIdentity("own", "first", mark=":")
 

@@ -10,7 +10,7 @@ import pytest
 
 import judgeloop
 from judgeloop.api.arguments import (
-    COMMAND_ONLY,
+    NO_SETTINGS,
     CallArguments,
     CompareArguments,
     EstimateArguments,
@@ -44,18 +44,15 @@ ACCEPTS = {
 
 def settings(config):
     """The settings that a program may give by keyword."""
-    return {
-        name: field
-        for name, field in declared(config).items()
-        if not field.setting.argument and name not in COMMAND_ONLY
-    }
+    return {name: field for name, field in declared(config).items() if not field.setting.argument}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_typed_keyword_is_a_setting(name):
+def test_every_typed_keyword_is_a_setting_and_every_setting_is_typed(name):
     config, arguments, _ = QUESTIONS[name]
     keywords = arguments.__annotations__.keys() - CallArguments.__annotations__.keys()
-    assert keywords <= settings(config).keys()
+    assert keywords == settings(config).keys()
+    assert NO_SETTINGS.keys() == CallArguments.__annotations__.keys()
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -69,6 +66,8 @@ def test_the_signature_shows_every_parameter_with_its_default(name, form):
         default = inspect.Parameter.empty if field.default is MISSING else field.default
         assert shown[parameter].default == default
         assert shown[parameter].kind is inspect.Parameter.KEYWORD_ONLY
+    assert shown["raise_on_failure"].default is False
+    assert shown["environment"].default is None
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -90,10 +89,9 @@ def test_a_parameter_takes_the_type_of_its_setting(name):
             assert accepted in written, parameter
 
 
-@pytest.mark.parametrize("setting", COMMAND_ONLY)
-def test_a_setting_of_the_command_line_alone_is_refused(setting, rows):
-    with pytest.raises(InputError, match=f"`{setting}`: only the command line"):
-        judgeloop.compare(rows["terse"], rows["chatty"], judge="human", **{setting: "x"})
+def test_a_setting_of_the_command_line_alone_is_refused(rows):
+    with pytest.raises(InputError, match="`output`: only the command line"):
+        judgeloop.compare(rows["terse"], rows["chatty"], judge="human", output="x")
 
 
 def test_an_error_names_the_parameter_and_no_flag(rows):
@@ -110,16 +108,3 @@ def test_an_error_names_the_parameter_and_no_flag(rows):
         judgeloop.select(rows["terse"], rows["chatty"], rows["terse"], judge="human")
     with pytest.raises(InputError, match="expected outputs by position, once"):
         judgeloop.estimate(rows["terse"], outputs=rows["terse"], judge="human")
-
-
-def test_a_configuration_may_be_passed_in_place_of_everything(files):
-    config = judgeloop.CompareConfig.of(
-        first=files["terse"], second=files["chatty"], judge="metric:exact"
-    )
-    one = judgeloop.compare(config)
-    assert one.setup.run == judgeloop.compare(config, {"HOME": "/"}).setup.run
-    assert one.setup.run == judgeloop.compare(config=config, environment={}).setup.run
-    with pytest.raises(InputError, match="only `environment`, `progress` and `raise_on_failure`"):
-        judgeloop.compare(config, seed=3)
-    with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
-        judgeloop.compare(config, {"JUDGELOOP_MAX_USD": "much"})

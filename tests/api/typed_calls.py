@@ -25,3 +25,4 @@ def refused() -> None:
     judgeloop.compare(ROWS, ROWS, judge="human", colour="red")  # type: ignore[call-overload]
     judgeloop.compare(ROWS, ROWS, judge="human", seed="red")  # type: ignore[call-overload]
     judgeloop.compare(ROWS, ROWS)  # type: ignore[call-overload]
+    judgeloop.estimate(ROWS, judge="human", colour="red")  # type: ignore[call-arg]

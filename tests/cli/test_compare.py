@@ -21,7 +21,7 @@ from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
 
@@ -471,10 +471,10 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
 
 
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
+    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
     command = ["compare", *live(chat_server, *files[:2])]
     run = json.loads(judgeloop(*command, "--dry-run", "--json").stdout)["run"]
-    other = SqliteLedger(Path(".judgeloop/ledger.sqlite"))
+    other = open_ledger(Path(".judgeloop/ledger.sqlite"))
     with other.only_run(run):
         done = judgeloop(*command)
     asyncio.run(other.aclose())
@@ -516,15 +516,14 @@ def test_doctor_shows_what_the_ledger_is_kept_by_and_on(doctor, chat_server):
     assert f"SQLite {sqlite3.sqlite_version}, .judgeloop/ledger.sqlite on " in result.stdout
 
 
-def test_a_budget_that_had_a_ledger_and_finds_none_says_so(chat_server, files):
-    """Two runs of one command, with the ledger lost in between."""
+def test_a_ledger_that_is_new_or_that_others_may_change_is_said(chat_server, files):
     command = ["compare", *live(chat_server, *files[:2]), "--max-judgments", 5]
-    for _ in range(2):
-        assert "had a ledger" not in judgeloop(*command).stderr
-    Path(".judgeloop/ledger.sqlite").unlink()
-    lost = judgeloop(*command)
-    assert "judgeloop: this run had a ledger and was charged $" in lost.stderr
-    assert "its budget counts from zero" in lost.stderr
+    assert "judgeloop: ledger: new, at .judgeloop/ledger.sqlite" in judgeloop(*command).stderr
+    again = judgeloop(*command).stderr
+    assert "ledger: new" not in again
+    assert "can be changed" not in again
+    Path(".judgeloop").chmod(0o777)
+    assert "can be changed by every user of this machine" in judgeloop(*command).stderr
 
 
 def test_doctor_has_a_judge_rate_where_it_is_to_rate(doctor, chat_server, tmp_path):

@@ -1,24 +1,15 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.cli.files import (
-    check_run_folder,
-    render_json,
-    write_output,
-    write_run,
-)
-from judgeloop.core.errors import InputError
+from judgeloop.cli.files import render_json, write_output
 from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, StopReason, Tally
-from judgeloop.core.part import plain
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.report.labels import render_csv
 from judgeloop.report.latex import render_latex
-from judgeloop.report.page import render
 
 
 def strict_json(text):
@@ -118,39 +109,6 @@ def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending):
     write_output(path, make_result())
     assert path.read_text(encoding="utf-8") == FORMS[ending](make_result())
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(tmp_path):
-    labels = (
-        Label(Choice(3, 0.5), Verdict(1.0, "a\x1b[31m\u2028\ud800\nb")),
-        Label(Choice(1, None), Verdict(0.5, "the two orders disagree", flipped=True)),
-        Label(Choice(2, None), Abstention("refused")),
-    )
-    folder = tmp_path / "runs" / "one"
-    result = make_result(
-        labels=labels, tally=Tally(items=10, wins=(1, 0), ties=1, abstentions=1, flips=1)
-    )
-    write_run(folder, result)
-    write_run(folder, result)
-    files = ["labels.jsonl", "result.json", "result.txt"]
-    assert sorted(path.name for path in folder.iterdir()) == files
-    assert (folder / "result.txt").read_text() == render(result.page, files=str(folder)) + "\n"
-    assert (folder / "result.json").read_text(encoding="utf-8") == render_json(result)
-    text = (folder / "labels.jsonl").read_text(encoding="utf-8")
-    assert text.isascii()
-    assert "\x1b" not in text
-    rows = [strict_json(line) for line in text.splitlines()]
-    assert [row["item_id"] for row in rows] == ["q3", "q1", "q2"]
-    assert rows == [plain(row) for row in result.labels]
-
-
-@pytest.mark.parametrize("below", ["", "one", "one/two"])
-def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, below):
-    taken = tmp_path / "taken"
-    taken.write_text("", encoding="utf-8")
-    message = f"`run_dir={taken / below}`: {taken} is no folder"
-    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
-        check_run_folder(taken / below)
 
 
 def test_what_more_judgments_would_cost_rests_on_this_runs_mean():

@@ -9,7 +9,6 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.cli.commands import COMMANDS, FIELDS
-from judgeloop.cli.panel_command import OPTION_HINTS, option_hint
 from judgeloop.questions.question import QUESTIONS
 
 MOST_OPTIONS, MOST_COMMON, MOST_LINES = 47, 15, 60
@@ -93,38 +92,19 @@ def test_a_mistyped_command_is_an_error_that_names_the_nearest():
     assert "there is no command 'compar' (did you mean compare?)" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        (["--metric", "exact"], "--judge metric:NAME"),
-        (["--junit", "out.xml"], "-o FILE.xml"),
-        (["--max-usd=1"], "--budget"),
-        (["--alpha", "0.05"], "--risk"),
-        (["--timeout", "3"], "--deadline"),
-        (["--output_column", "x"], "--map output=COLUMN"),
-    ],
-)
-def test_an_option_of_another_tool_names_the_one_here(typed, meant):
-    done = judgeloop("compare", "a.jsonl", "b.jsonl", *typed)
+def test_reading_no_settings_has_its_own_spelling():
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", "--no-config")
     assert done.exit_code == 2
-    assert f"No such option: {typed[0].partition('=')[0]}. Did you mean {meant}" in done.stderr
-
-
-def test_a_hint_names_options_that_exist_for_one_that_does_not():
-    flags = {"-o", *(f"--{key}" for key in FIELDS["compare",])}
-    for name, hint in OPTION_HINTS.items():
-        assert option_hint(f"--{name}", flags) == hint
-    assert not {f"--{name}" for name in OPTION_HINTS} & flags
-    assert judgeloop("runs", "--metric", "exact").stderr.count("metric:NAME") == 0
+    assert "No such option: --no-config. Did you mean --config none?" in done.stderr
 
 
 def test_the_name_of_a_file_in_place_of_a_systems_leads_to_it(pair, incidents):
     _, *two = pair
     third = incidents / "systems" / "longest.jsonl"
-    named = [*two, "--names", "lead,central,longest", "--baseline", "lead.jsonl"]
+    named = [*two, "--names", "lead,central,longest", "--baseline", "lea.jsonl"]
     done = judgeloop("select", third, *named)
     assert done.exit_code == 2
-    assert "found 'lead.jsonl' (did you mean lead?)" in done.stderr
+    assert "found 'lea.jsonl' (did you mean lead?)" in done.stderr
     required = ["--names", "lead,central", "--require-winner", Path("folder") / "central.jsonl"]
     done = judgeloop(*pair, *required)
     assert done.exit_code == 2

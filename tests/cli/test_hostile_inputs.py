@@ -101,10 +101,8 @@ def test_an_address_with_a_sign_that_is_not_seen_is_refused(sign):
         endpoint_for(PROVIDER, {}, base_url=f"http://ho{sign}st/v1", timeout_s=1, offline=True)
 
 
-def test_a_result_that_cannot_be_written_is_refused_before_anything_is_judged(files, monkeypatch):
+def test_a_result_that_cannot_be_written_is_refused_before_anything_is_judged(files):
     refused(judgeloop(*files, "-o", "/proc/x.json"), "/proc/x.json cannot be written")
-    monkeypatch.setenv("JUDGELOOP_RUN_DIR", "/proc/x")
-    refused(judgeloop(*files), "cannot be written")
     assert not Path(".judgeloop").exists()
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from make_schema import file_value, form_of, words
+from make_starter import OWN_FILE, address
 from support.commandline import judgeloop
 
-from judgeloop.cli import init
 from judgeloop.cli.commands import FIELDS
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.schema import file_value, form_of, words
 from judgeloop.settings.setting import Source, declared
 from judgeloop.settings.sources import read_settings
 
@@ -90,7 +90,7 @@ def test_the_examples_are_values_that_a_question_takes(question, uncommented):
 def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(uncommented):
     tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
     for table, fields in FIELDS.items():
-        if table == init.OWN_FILE:
+        if table == OWN_FILE:
             continue
         section = tables["shared"] | tables.get(table[0], {})
         for key, field in fields.items():
@@ -135,34 +135,17 @@ def test_init_reads_no_settings():
     assert judgeloop("init", "evals").exit_code == 0
 
 
-class About:
-    """The metadata of a package whose repository has an address."""
-
-    def __init__(self, address):
-        self.address = address
-
-    def get_all(self, name):
-        return ["Documentation, https://elsewhere.example", f"Repository, {self.address}"]
-
-    def __getitem__(self, name):
-        return "1.2.3"
-
-
-HOST = "https://github.com"
-
-
-def test_the_schema_is_the_published_one_once_the_repository_has_an_address(monkeypatch):
-    monkeypatch.setattr("importlib.metadata.metadata", lambda _: About(f"{HOST}/people/judgeloop"))
-    raw = "https://raw.githubusercontent.com/people/judgeloop/v1.2.3"
-    assert init.schema_address() == f"{raw}/docs/reference/judgeloop.schema.json"
-    monkeypatch.setattr("importlib.metadata.metadata", lambda _: About(f"{HOST}/OWNER/judgeloop"))
-    assert init.schema_address() == "judgeloop.schema.json"
+def test_the_schema_is_the_published_one_once_the_repository_has_an_address():
+    host, raw = "https://github.com", "https://raw.githubusercontent.com/people/judgeloop/v1.2.3"
+    found = address("1.2.3", {"Repository": f"{host}/people/judgeloop"})
+    assert found == f"{raw}/docs/reference/judgeloop.schema.json"
+    assert address("1.2.3", {"Repository": f"{host}/OWNER/judgeloop"}) == "judgeloop.schema.json"
 
 
 @pytest.fixture(scope="module")
 def valid():
     """A function that says whether a settings file is valid by the schema."""
-    schema = json.loads(init.schema_text())
+    schema = json.loads(judgeloop("init", "--schema").stdout)
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
     return lambda text: validator.is_valid(tomllib.loads(text))
@@ -239,6 +222,6 @@ def test_the_form_of_a_setting_is_said_in_words(key, said):
 
 
 def test_the_schema_says_what_only_a_named_file_may_set(valid):
-    defined = json.loads(init.schema_text())["definitions"]
+    defined = json.loads(judgeloop("init", "--schema").stdout)["definitions"]
     assert defined["judge-price"]["description"].endswith("Only in a file named by --config.")
     assert "--config" not in defined["risk"]["description"]

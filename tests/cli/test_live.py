@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, Response, completion, error, used
+from support.chat_server import ChatServer, Response, completion, used
 from support.commandline import judged_by, judgeloop, result_of
 from support.live import (
     ITEMS,
@@ -37,28 +37,30 @@ def comparison(server, first="old.jsonl", second=LIVE, *more, price="1,10", vers
     return ["compare", first, second, "--items", "items.jsonl", *judged_by(server), *systems, *more]
 
 
-def test_only_outputs_that_are_judged_are_generated(server):
+def test_only_outputs_that_are_judged_are_generated_and_never_twice(server):
     result = result_of(*comparison(server))
     (one,) = result["generated"]
     assert (result["winner"], result["exit_code"]) == (LIVE, 0)
     assert len(generated(server)) == one["asked"] == result["judged"] < ITEMS
     assert (one["unjudged"], one["failed"], one["cut"]) == (0, 0, 0)
+    sent = len(server.requests)
+    again = result_of(*comparison(server))
+    assert len(server.requests) == sent
+    assert (again["winner"], again["wins"]) == (result["winner"], result["wins"])
+    assert again["generated"][0]["remembered"] == one["asked"]
 
 
-def test_generating_and_judging_are_shown_apart(server):
-    said = judgeloop(*comparison(server)).stdout
+def test_generating_and_judging_are_shown_apart_with_an_estimate_of_everything(server):
+    said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
     assert "5 outputs now for $0.0030 (all 30 would cost about $0.018, an estimate)" in said
-    assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in re.sub(r"\s+", " ", said)
-
-
-def test_a_result_in_json_has_both_parts_and_an_estimate_of_everything(server):
-    result = result_of(*comparison(server))
+    assert "$0.0090 now ($0.0030 for outputs, $0.0060 for judging)" in said
+    result = result_of(*comparison(server, "old.jsonl", LIVE, "--ledger", "another.sqlite"))
     (one,) = result["generated"]
     assert result["generating_usd"] == one["usd"] == pytest.approx(0.003)
     assert result["judging_usd"] == pytest.approx(0.006)
     assert one["usd_of_all"] == pytest.approx(one["usd"] / one["asked"] * ITEMS)
     again = result_of(*comparison(server))
-    assert (again["generating_usd"], again["judging_usd"]) == (0, 0)
+    assert (again["spent_usd"], again["generating_usd"], again["judging_usd"]) == (0, 0, 0)
     assert again["generated"][0]["usd_of_all"] == one["usd_of_all"], "of the remembered outputs"
 
 
@@ -68,23 +70,6 @@ def test_a_forecast_of_what_is_left_counts_outputs_too(server):
     assert (result["winner"], result["judged"]) == (None, 6)
     each = result["run_spent_usd"] / result["judged"]
     assert result["more_usd"] == pytest.approx(result["more_judgments"] * each)
-
-
-def test_both_systems_may_answer_live(server):
-    result = result_of(*comparison(server, *TWO[::-1]))
-    assert result["winner"] == LIVE
-    assert [one["system"] for one in result["generated"]] == list(TWO[::-1])
-    assert len(generated(server)) == 2 * result["judged"]
-
-
-def test_a_repeated_command_asks_nothing(server):
-    first = result_of(*comparison(server))
-    sent = len(server.requests)
-    again = result_of(*comparison(server))
-    assert len(server.requests) == sent
-    assert (again["winner"], again["wins"]) == (first["winner"], first["wins"])
-    assert again["generated"][0]["remembered"] == first["generated"][0]["asked"]
-    assert again["spent_usd"] == 0
 
 
 def test_another_judge_and_seed_reuse_outputs_that_are_paid_for(server):
@@ -101,7 +86,9 @@ def test_the_outcome_is_the_same_at_any_concurrency(server):
         flags = ["--concurrency", concurrency, "--ledger", f"{concurrency}.sqlite"]
         result = result_of(*comparison(server, *TWO, *flags, "--about", "items"))
         found.append((result["winner"], result["risk"], result["wins"], result["asked"]))
+        assert [one["system"] for one in result["generated"]] == list(TWO)
     assert found[0] == found[1]
+    assert len(generated(server)) == 4 * result["judged"], "both answer, in two ledgers"
 
 
 def test_a_dry_run_forecasts_both_parts_and_sends_nothing(server):
@@ -126,68 +113,6 @@ def test_a_dry_run_shows_what_is_not_known_as_not_known(server):
     assert f"{LIVE} has no known price." in said
 
 
-@pytest.mark.parametrize("cents", [4, 5, 6, 8, 12])
-def test_no_budget_is_ever_exceeded(server, cents):
-    systems_say(
-        server,
-        lambda request, n: completion("plain " * (400 if n % 3 else 4_000), usage=used(request)),
-    )
-    budget = cents / 100
-    done = judgeloop(*comparison(server, *TWO, "--budget", budget, price="1,1"), "--json")
-    result = json.loads(done.stdout)
-    assert result["run_spent_usd"] <= budget
-    assert result["stop_reason"] in {"budget", "all_judged", "pool_exhausted", "judgment_limit"}
-
-
-def test_outputs_longer_than_the_earmark_stay_in_the_ledger(server):
-    long = "word " * 12_000
-    systems_say(
-        server,
-        lambda request, n: completion(long, usage=used(request) | {"completion_tokens": 12_000}),
-    )
-    flags = ["--system", f"{LIVE}.max-tokens=16000", "--budget", "0.16"]
-    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags, price="1,1"), "--json")
-    result = json.loads(done.stdout)
-    assert result["run_spent_usd"] <= 0.16
-    held = sum(one["asked"] for one in result["generated"])
-    server.respond = lambda request, n: of_both(request)
-    sent = len(generated(server))
-    more = json.loads(
-        judgeloop(*comparison(server, "old.jsonl", LIVE, *flags[:2], price="1,1"), "--json").stdout
-    )
-    assert more["generated"][0]["remembered"] == held
-    texts = [request["messages"][-1]["content"] for request in generated(server)]
-    assert len(set(texts)) == len(texts) >= sent
-
-
-def test_who_gives_no_output_has_lost_the_item(server):
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request or request["model"] != "better"
-        else completion("", finish="length", usage=used(request))
-    )
-    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1"]
-    result = result_of(*comparison(server, *TWO, *flags))
-    assert result["winner"] == "openai/plain"
-    (one, _) = result["generated"]
-    assert one["failed"] == one["lost"] == result["judged"]
-    said = re.sub(r"\s+", " ", judgeloop(*comparison(server, *TWO, *flags)).stdout)
-    assert f"left out, its rivals have {one['lost']} wins fewer" in said
-    assert not [one for one in server.requests if "response_format" in one], "no judge is asked"
-
-
-def test_failures_may_abstain_in_place_of_losing(server):
-    server.respond = lambda request, n: (
-        of_both(request)
-        if "response_format" in request or request["model"] != "better"
-        else completion("", finish="length", usage=used(request))
-    )
-    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1", "JUDGELOOP_MISSING=abstain"]
-    result = result_of(*comparison(server, *TWO, *flags))
-    assert (result["winner"], result["judged"]) == (None, 0)
-    assert result["generated"][0]["spared"] == result["abstentions"] > 0
-
-
 def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
     server.respond = lambda request, n: (
         of_both(request)
@@ -201,124 +126,40 @@ def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
     assert "openai/plain gave no output to" in done.stderr
 
 
-def test_a_default_limit_that_cuts_outputs_stops_the_run(server):
-    systems_say(server, lambda request, n: completion("good", finish="length", usage=used(request)))
-    done = judgeloop(*comparison(server))
-    assert done.exit_code == 4
-    assert f"--system {LIVE}.max-tokens=NUMBER" in done.stderr
-    chosen = judgeloop(*comparison(server, "old.jsonl", LIVE, "--system", f"{LIVE}.max-tokens=64"))
-    assert chosen.exit_code == 0, "a limit that the user set is part of the system"
-
-
-def test_text_that_arrived_is_judged_cut_or_empty(server):
-    systems_say(server, lambda request, n: completion("", usage=used(request)))
-    (one,) = result_of(*comparison(server))["generated"]
-    assert (one["empty"], one["failed"]) == (one["asked"], 0)
-
-
-@pytest.mark.parametrize("limit", ["max_item_bytes", "the judge's context"])
-def test_outputs_that_are_too_long_to_be_judged_are_counted_by_system(server, limit):
-    def respond(request, n):
-        if "response_format" not in request:
-            model, long = request["model"], number_of(request) % 3 == 0
-            text = "good " * 500 if model == "better" and long else f"{model} {number_of(request)}"
-            return completion(text, usage=used(request))
-        if limit != "max_item_bytes" and len(str(request)) > 3_500:
-            return error(400, "context_length_exceeded")
-        return of_both(request)
-
-    server.respond = respond
-    flags = ["JUDGELOOP_MAX_ABSTENTIONS=1", "JUDGELOOP_MIN_JUDGMENTS=12", "--max-judgments", 12]
-    most = ["JUDGELOOP_MAX_ITEM_BYTES=2000"] if limit == "max_item_bytes" else []
-    result = result_of(*comparison(server, *TWO, *flags, *most))
-    assert [one["too_long"] for one in result["generated"]] == [result["abstentions"], 0]
-    assert result["abstentions"] > 0
-
-
-def test_nothing_is_sent_that_was_not_asked_for(server):
-    result_of(*comparison(server))
-    assert {frozenset(request) for request in generated(server)} == {
-        frozenset({"model", "messages", "max_tokens"})
-    }
-    assert generated(server)[0]["max_tokens"] == 4096
-
-
-def test_conversations_reach_systems_as_messages(server):
-    turns = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "What is 1 and 1?"},
-        {"role": "assistant", "content": "2"},
-        {"role": "user", "content": "What is 2 and 2?"},
-    ]
-    last = [{"role": "user", "content": f"What is {n} and {n}?"} for n in range(ITEMS)]
-    rows = [{"id": f"item-{n}", "messages": [*turns[:-1], last[n]]} for n in range(ITEMS)]
-    Path("items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    result_of(*comparison(server))
-    assert [one["role"] for one in generated(server)[0]["messages"]] == [
-        one["role"] for one in turns
-    ]
+FOUND = "only the caller may set it"
 
 
 @pytest.mark.parametrize(
-    "roles", ["user user", "user assistant", "system system user", "tool user"]
+    ("place", "text", "said"),
+    [
+        ("x", "", f"--system {LIVE}.pric: there is no such setting (did you mean price?)"),
+        ("judgeloop.toml", f'[systems."{LIVE}"]\nprice = "1,1"\n', FOUND),
+        ("judgeloop.toml", f'[compare]\nsystem = ["{LIVE}.price=1,1"]\n', FOUND),
+        (".env", f"JUDGELOOP_SYSTEM={LIVE}.price=1,1\n", ""),
+    ],
 )
-def test_a_conversation_that_waits_for_own_answers_is_refused(server, roles):
-    turns = [{"role": role, "content": "x"} for role in roles.split()]
-    Path("items.jsonl").write_text(json.dumps({"id": "item-0", "messages": turns}))
-    done = judgeloop(*comparison(server, *TWO))
+def test_what_is_wrong_is_a_usage_error_before_anything_is_sent(server, place, text, said):
+    Path(place).write_text(text)
+    wrong = [] if text else ["--system", f"{LIVE}.pric=1,1"]
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *wrong))
     assert (done.exit_code, server.requests) == (2, [])
-    assert "expected a conversation that a live system can answer" in done.stderr
-
-
-WRONG = [
-    (["openai/"], "the name ends after '/'"),
-    (["openai/a=b"], "expected the name of a model without ="),
-    ([LIVE, "--system", f"{LIVE}.pric=1,1"], "did you mean price?"),
-    ([LIVE, "--system", "openai/other.price=1,1"], "belongs to no system of this run"),
-    ([LIVE, "--system", f"{LIVE}.samples=4"], "another item tells more than another output"),
-    ([LIVE, "--system", f"{LIVE}.max-tokens=0"], "expected a whole number, 1 or more"),
-    ([LIVE, "--system", f"{LIVE}.timeout=0"], "expected a duration"),
-    ([LIVE, "--system", f"{LIVE}.key-variable=NOWHERE"], "this variable is not set"),
-    ([LIVE, "--system", f"{LIVE}.key-variable=OPENAI_API_KEY"], "belongs to its provider"),
-    ([LIVE, "--system", f"{LIVE}.key-variable=JUDGELOOP_JUDGE_API_KEY"], "belongs to the judge"),
-    ([LIVE, "--selector", "diffuse"], "looks at the outputs"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("typed", "said"), WRONG)
-def test_what_is_wrong_is_refused_before_anything_is_sent(server, typed, said):
-    second, *more = typed
-    flags = more or []
-    base = comparison(server, "old.jsonl", LIVE)
-    base[2] = second
-    keys = {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_JUDGE_API_KEY": "of-the-judge"}
-    done = judgeloop(*base, *flags, **keys)
-    assert (done.exit_code, server.requests) == (2, []), done.output
     assert said in re.sub(r"\s+", " ", done.stderr)
 
 
-def test_items_are_required_and_a_price_under_a_budget(server):
-    without = [one for one in comparison(server) if one not in {"--items", "items.jsonl"}]
-    assert "give the file of items with --items FILE" in judgeloop(*without).stderr
-    unpriced = ["--system", f"{LIVE}.base-url={server.url}"]
-    done = judgeloop(
-        "compare", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server), *unpriced
-    )
-    assert (done.exit_code, server.requests) == (2, [])
-    assert f"--system {LIVE}.price=IN,OUT" in done.stderr
-
-
-def test_the_same_system_twice_is_refused(server):
-    done = judgeloop(*comparison(server, LIVE, LIVE))
-    assert (done.exit_code, server.requests) == (2, [])
-
-
-def test_a_path_that_looks_like_a_system_is_given_with_a_dot(server):
-    Path("openai").mkdir()
-    write_outputs(Path("openai/better"), "good")
-    base = comparison(server)
-    items = ["--items", "items.jsonl", *judged_by(server)]
-    assert result_of(*base[:2], "./openai/better", *items)["generated"] == []
+def test_the_limit_of_tokens_is_learned_for_judges_and_never_for_systems(server):
+    every = ["JUDGELOOP_MIN_JUDGMENTS=30"]
+    result_of(*comparison(server, "old.jsonl", LIVE, *every))
+    asked = len(server.requests)
+    write_items(Path("items.jsonl"), 2 * ITEMS)
+    write_outputs(Path("old.jsonl"), items=2 * ITEMS)
+    result_of(*comparison(server, "old.jsonl", LIVE, *every))
+    judged = [
+        {one["max_tokens"] for one in some if "response_format" in one}
+        for some in (server.requests[:asked], server.requests[asked:])
+    ]
+    assert max(judged[1]) < min(judged[0])
+    assert {one["max_tokens"] for one in generated(server)} == {4096}
+    assert len(generated(server)) > ITEMS
 
 
 def test_a_settings_file_that_the_caller_names_may_hold_options(server):
@@ -330,25 +171,6 @@ def test_a_settings_file_that_the_caller_names_may_hold_options(server):
     flags = ["--config", "mine.toml", "--system", f"{LIVE}.price=2,20", "--seed", "3"]
     said = judgeloop(*base, *flags).stdout
     assert "$2.00 in and $20.00 out" in re.sub(r"\s+", " ", said), "a flag wins, the rest stays"
-
-
-TRUSTED = ["base-url", "key-variable", "price", "timeout", "max-tokens", "version", "tools"]
-
-
-@pytest.mark.parametrize("key", TRUSTED)
-def test_a_found_file_says_nothing_of_systems(server, key):
-    Path("judgeloop.toml").write_text(f'[systems."{LIVE}"]\n{key} = "x"\n')
-    done = judgeloop(*comparison(server))
-    assert (done.exit_code, server.requests) == (2, [])
-    assert "only the caller may set it" in done.stderr
-    Path("judgeloop.toml").write_text(f'[compare]\nsystem = ["{LIVE}.{key}=x"]\n')
-    done = judgeloop(*comparison(server))
-    assert (done.exit_code, server.requests) == (2, [])
-    assert "only the caller may set it" in done.stderr
-    Path("judgeloop.toml").unlink()
-    Path(".env").write_text(f"JUDGELOOP_SYSTEM={LIVE}.{key}=x\n")
-    done = judgeloop(*comparison(server))
-    assert (done.exit_code, server.requests) == (2, [])
 
 
 def test_no_key_goes_to_an_address_that_it_was_not_given_for(server):
@@ -401,28 +223,6 @@ def test_with_a_key_outputs_of_a_committed_ledger_are_refused(server):
     key = {"JUDGELOOP_LEDGER_KEY": "of-the-caller-and-of-nobody-else"}
     done = judgeloop(*comparison(server, "old.jsonl", LIVE, "--seed", "9"), **key)
     assert (done.exit_code, len(server.requests)) == (1, sent), done.output
-
-
-def test_a_name_that_says_nothing_serves_its_own_run_alone(server):
-    base = comparison(server, version="")
-    result_of(*base)
-    sent = len(generated(server))
-    result_of(*base)
-    assert len(generated(server)) == 2 * sent, "a finished run is not returned"
-
-
-def test_a_system_that_does_not_answer_is_named(server):
-    systems_say(server, lambda request, n: error(401, "invalid_api_key"))
-    done = judgeloop(*comparison(server))
-    assert done.exit_code == 4
-    assert f"the system {LIVE} failed" in done.stderr
-
-
-def test_transport_failures_are_abstentions_that_name_the_system(server):
-    systems_say(server, lambda request, n: Response(200, b"not json"))
-    done = judgeloop(*comparison(server))
-    assert done.exit_code == 4
-    assert LIVE in done.stderr
 
 
 def selection(server, *systems, price="1,10"):
@@ -481,28 +281,6 @@ def test_selecting_is_the_same_at_any_concurrency_and_keeps_its_budget(server):
     assert short["run_spent_usd"] <= 0.05
 
 
-@pytest.mark.parametrize("selector", ["llm-selector"])
-def test_selecting_by_all_outputs_is_refused_and_names_generate(server, selector):
-    flags = ["--selector", selector, "--baseline", "old", "--rule", "fixed-budget"]
-    typed = selection(server, "old.jsonl", LIVE, "openai/plain")[:-2]
-    done = judgeloop(*typed, *flags)
-    assert (done.exit_code, server.requests) == (2, []), done.output
-    said = re.sub(r"\s+", " ", done.stderr)
-    assert (
-        f"--selector {selector} looks at the outputs of all items, and {LIVE} answers live" in said
-    )
-    assert "judgeloop generate" in said
-
-
-def test_a_calibrated_rule_needs_a_file_as_its_baseline(server):
-    done = judgeloop(*comparison(server, LIVE, "old.jsonl"), "--rule", "calibrated")
-    assert (done.exit_code, server.requests) == (2, [])
-    assert f"and {LIVE} answers live; use another rule" in re.sub(r"\s+", " ", done.stderr)
-    done = judgeloop(*comparison(server), "--rule", "calibrated", "--budget", "1")
-    assert "too little history for calibrated" in re.sub(r"\s+", " ", done.stderr)
-    assert done.exit_code in {0, 3}
-
-
 def rated(request, _=0):
     """Rate every output 8; answer as any system does."""
     if "response_format" not in request:
@@ -522,39 +300,6 @@ def test_an_estimate_generates_only_what_is_judged(server):
     sent = len(server.requests)
     assert result_of(*estimate(server))["mean"] == result["mean"]
     assert len(server.requests) == sent
-
-
-@pytest.mark.parametrize("more", [["--proxy", "metric:rouge2"], ["--selector", "stratified"]])
-def test_an_estimate_by_all_outputs_is_refused(server, more):
-    done = judgeloop(*estimate(server, *more))
-    assert (done.exit_code, server.requests) == (2, []), done.output
-    assert "looks at the outputs of all items" in re.sub(r"\s+", " ", done.stderr)
-
-
-def test_a_system_whose_model_changes_within_a_run_stops_it(server):
-    def respond(request, n):
-        response = of_both(request)
-        if "response_format" not in request and len(generated(server)) > 3:
-            response.body = response.body.replace(b"judge-2026-01-01", b"judge-2026-06-01")
-        return response
-
-    server.respond = respond
-    flags = ["JUDGELOOP_MIN_JUDGMENTS=20", "--concurrency", 1]
-    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags))
-    assert done.exit_code == 4
-    assert "answered as judge-2026-01-01, and then as judge-2026-06-01" in done.stderr
-    assert f"--system {LIVE}.version=TEXT" in done.stderr
-
-
-def test_a_limit_above_the_servers_is_an_error_and_no_failure_of_the_system(server):
-    said = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
-    refusal = {"message": said, "type": "BadRequestError", "param": "max_tokens", "code": 400}
-    systems_say(server, lambda request, n: Response(400, json.dumps({"error": refusal}).encode()))
-    done = judgeloop(*comparison(server))
-    assert done.exit_code == 4
-    assert f"the system {LIVE} failed" in done.stderr
-    assert said in re.sub(r"\s+", " ", done.stderr)
-    assert not [one for one in server.requests if "response_format" in one], "no item is lost"
 
 
 @pytest.mark.parametrize("dead", ["judge", "system"])
@@ -588,22 +333,21 @@ def test_python_takes_a_system_by_its_name_and_a_path_as_a_path(server):
         judgeloop_api.compare("old.jsonl", "exec:./run", **given, judge_price="1,10")
 
 
+OF_VLLM = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says
 # The status, the code, the parameter and the message of a server's refusal.
-REFUSED = {
-    "a limit above the server's": (
-        400,
-        "invalid_value",
-        "max_tokens",
-        "max_tokens is too large: 4096",
-    ),
-    "a model for another API": (404, "model_not_found", None, "This is not a chat model"),
-    "no such model": (404, "model_not_found", None, "The model does not exist"),
-}
+REFUSED = [
+    (400, "invalid_value", "max_tokens", "max_tokens is too large: 4096"),
+    (400, 400, "max_tokens", OF_VLLM),
+    (404, "model_not_found", None, "This is not a chat model"),
+    (404, "model_not_found", None, "The model does not exist"),
+    (401, "invalid_api_key", None, "401"),
+]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(server, name):
-    status, code, param, said = REFUSED[name]
+@pytest.mark.parametrize(("status", "code", "param", "said"), REFUSED)
+def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(
+    server, status, code, param, said
+):
     body = {"error": {"message": said, "type": code, "code": code, "param": param}}
     refusal = Response(status, json.dumps(body).encode())
     systems_say(server, lambda request, n: refusal)
@@ -614,11 +358,3 @@ def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(server, n
     assert said in shown
     assert "cost: $0" in shown
     assert [one for one in server.requests if "response_format" in one] == []
-
-
-def test_items_that_appear_twice_are_refused(server):
-    with Path("items.jsonl").open("a") as file:
-        file.write(json.dumps({"id": "item-0", "prompt": "another"}) + "\n")
-    done = judgeloop(*comparison(server, *TWO))
-    assert (done.exit_code, server.requests) == (2, [])
-    assert "the id 'item-0' appears twice" in done.stderr

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
+from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, counting, watching, words
 from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
@@ -66,13 +66,14 @@ def terminal(monkeypatch):
 
 
 def watched(stream, clock, systems=("gpt-4o", "mistral")):
-    run = Watched(
+    return watching(
         "compare: 2 systems, 200 items, at most 200 judgments",
         200,
         USD,
         lambda tally, longest: so_far(tally, systems, longest),
+        stream=stream,
+        now=clock,
     )
-    return watching(run, stream, clock)
 
 
 def progress(asked, **more):

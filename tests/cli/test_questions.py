@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from support.chat_server import Response, candidates, completion, error, goodness, verdict
+from support.chat_server import candidates, completion, error, goodness, verdict
 from support.commandline import judged_by, judgeloop, result_of
 from support.outputs import write_outputs
 
@@ -118,12 +120,20 @@ def test_money_that_ends_is_an_end_and_with_more_the_same_command_goes_on(comman
     assert result_of(*strict)["judged"] > first["judged"]
 
 
-def test_calls_fly_side_by_side(command, server):
-    server.respond = lambda request, number: Response(
-        body=honest(request, number).body, delay_s=0.05
-    )
+def test_calls_fly_side_by_side(command, question, server):
+    """No reply comes before some requests are in flight together; where there are fewer, after a minute."""
+    together, until = threading.Event(), time.monotonic() + 60
+    some = 2 if question == "select" else 4  # a race's first round asks about two systems
+
+    def respond(request, number):
+        if server.most_in_flight >= some:
+            together.set()
+        together.wait(max(0.0, until - time.monotonic()))
+        return honest(request, number)
+
+    server.respond = respond
     judgeloop(*command, "--max-judgments", 16, "--concurrency", 8)
-    assert server.most_in_flight >= 4
+    assert together.is_set(), f"at most {server.most_in_flight} requests were in flight at a time"
 
 
 def test_a_program_gets_the_same_as_the_command(command, question, server, tmp_path):

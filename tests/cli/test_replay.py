@@ -143,7 +143,7 @@ def test_scripts_draw_a_finished_replay_and_what_diffuse_picked(data, tmp_path):
         (["--sizes", "5:x:1"], "--sizes: expected FIRST:LAST:STEP"),
         (["--sizes", "0"], "--sizes"),
         (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
-        (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
+        (["--leave-out", "s0,s1,s2"], "expected scores of at least 2 of the systems, found s3"),
         (["--subset", "0"], "--subset"),
         (["--verdicts", "none.csv"], "none.csv"),
     ],
@@ -177,8 +177,7 @@ def vectors(tmp_path):
 @pytest.mark.parametrize(
     ("names", "shape", "said"),
     [
-        (["other"], (1, ITEMS, 2), "vectors.npz has vectors of none of the 4 systems with verdicts"),
-        (["other"], (1, ITEMS, 2), "it names other, and the verdicts s0, s1, s2 and 1 more"),
+        (["other"], (1, ITEMS, 2), "vectors.npz names other, and the verdicts s0, s1, s2, s3"),
         (["s0", "s1"], (2, ITEMS + 1, 3), f"expected embeddings of the shape (2, {ITEMS}, …)"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ from support.outputs import write_good_and_poor
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, KeptResult, Reservation, RunNote
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.questions.stored import result_of, stored
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
@@ -51,8 +51,8 @@ def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision
 
 
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
-    monkeypatch.setattr("judgeloop.ledger.sqlite.PATIENCE_S", 0.05)
-    with closing(SqliteLedger(LEDGER)) as one, closing(SqliteLedger(LEDGER)) as other:
+    monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
+    with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
         with one.only_run("0a"):
             asyncio.run(one.note("0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))
             assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
@@ -64,6 +64,19 @@ def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, m
         assert (lost["state"], lost["exit_code"], lost["night"]) == ("lost", None, "2026-11-24")
         assert lost["systems"] == ["old", "new"]
     assert "its process ended; rerun its command" in judgeloop("runs", "show", "0a").stderr
+
+
+def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
+    Path("items.jsonl").write_text('{"id": "1", "prompt": "Why?"}\n')
+    code = ["--allow-plugins", "--system", "command:cat.max-cost=0"]
+    items = ["--items", "items.jsonl", "-o", "outputs.jsonl"]
+    assert judgeloop("generate", "command:cat", *items, *code).exit_code == 0
+    assert judgeloop("doctor", "--system", "command:cat", *code).exit_code == 0
+    runs = json.loads(judgeloop("runs", "--json").stdout)
+    assert {run["id"] == "doctor": run["state"] for run in runs} == dict.fromkeys(
+        (True, False), "unjudged"
+    )
+    assert "outputs by `generate`, or a check by `doctor`" in judgeloop("runs").stdout
 
 
 def test_runs_since_a_day_are_listed_and_others_are_not(two_runs):
@@ -153,7 +166,7 @@ def test_each_ledger_shows_the_result_that_the_same_run_had_with_it(two_runs):
     again = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1"]
     other = LEDGER.with_name("other.sqlite")
     anew = judgeloop(*again, "--ledger", other)
-    assert "if you mean to begin anew, there is nothing to do" in anew.stderr
+    assert f"ledger: new, at {other}" in anew.stderr
     run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
     assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
     assert judgeloop("runs", run).stdout == two_runs[1]
@@ -200,7 +213,7 @@ def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, chat_serve
 
 def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tmp_path):
     async def story():
-        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        ledger = open_ledger(tmp_path / "ledger.sqlite")
         wanted = [[Reservation(f"k{at}", 5, f"=1+{at}", "j", {})] for at in range(5)]
         tickets = [ticket for (ticket,) in await ledger.reserve("run", wanted, None)]
         await ledger.release(tickets[0], End.UNSENT, "x")
@@ -226,7 +239,7 @@ def test_a_result_that_a_stranger_changed_is_not_shown(two_runs):
 
 
 def test_a_result_is_shown_without_commands_to_the_terminal(tmp_path):
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger = open_ledger(tmp_path / "ledger.sqlite")
     ledger.keep("0a", KeptResult("h", "\x1b[2J::add-mask::x\n\x1b]8;;http://e\x07\n", "{}", {}))
     ledger.close()
     shown = judgeloop("runs", "show", "0a", "--ledger", tmp_path / "ledger.sqlite").stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from support.chat_server import candidates, goodness, verdict
 from support.commandline import judgeloop
 from support.text import unwrapped
 
+from judgeloop.core.errors import InputError
 from judgeloop.methods.estimators.win_rates import SCOUTED
+from judgeloop.questions.select.config import SelectConfig
 
 ITEMS = 40
 SHARES = {
@@ -135,20 +138,30 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     assert len(sooner["near_best"]) > 1
 
 
+def test_a_run_cut_off_at_once_states_no_gap(systems, chat_server):
+    command = live(chat_server, systems, "--risk", "0.001", "--max-judgments", "4")
+    assert "No gap can be stated yet. The best may be: best" in unwrapped(
+        judgeloop(*command).stdout
+    )
+    outcome = outcome_of(judgeloop(*command, "--json"))
+    assert (outcome["leader"], outcome["gap"], outcome["risk"]) == (None, None, None)
+    assert set(outcome["near_best"]) == set(SHARES)
+
+
 @pytest.mark.parametrize("selector", ["race", "random"])
 def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_server, selector):
     command = live(chat_server, systems, "--selector", selector, "--risk", "0.02")
-    result = judgeloop(*command, "--max-judgments", "20")
+    result = judgeloop(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
     assert first.startswith("No winner yet among 5 systems on these 40 items:")
     said = " ".join(rest)
     assert re.search(r"best: no system is more than \d+[\d.]* points better\. Risk 0\.02\.", said)
     assert "The best may be: best" in said
-    outcome = outcome_of(judgeloop(*command, "--max-judgments", "20", "--json"))
+    outcome = outcome_of(judgeloop(*command, "--max-judgments", "70", "--json"))
     assert outcome["winner"] is None
     assert outcome["leader"] == "best"
-    assert 0 < outcome["gap"] <= 2
+    assert 0 < outcome["gap"] < 1
     assert outcome["risk"] == 0.02
 
 
@@ -180,7 +193,7 @@ BAD = [
     (["--epsilon", "0.1,0.2"], "--epsilon 0.1,0.2 has no effect with --selector race and --rule separated; it applies to --selector llm-selector"),
     (["--selector", "llm-selector", "--epsilon", "0.1"], "--epsilon: expected auto, or E1,E2"),
     (["--selector", "llm-selector", "--epsilon", "0.6,0.4"], "with a sum under 1"),
-    (["--max-judgments", 3], "one item takes 4 judgments"),
+    (["--max-judgments", 3], "one item takes 4 judgments, one for each system except the baseline; allow at least 4"),
 ]  # fmt: skip
 
 
@@ -199,7 +212,10 @@ def test_what_makes_no_sense_is_one_clear_line_and_nothing_is_asked(
     ("chosen", "message"),
     [
         ([4], "at least 2 systems, the baseline's among them; found 1"),
-        ([0, 1, 2, 3], "--baseline: expected one of best, able, fair, poor, found 'base'"),
+        (
+            [0, 1, 2, 3],
+            "--baseline: expected one of best, able, fair, poor, or its file, found 'base'",
+        ),
         ([0, 1, 2, 3, 4, 5], "best and copy gave the same output on all 40 items"),
     ],
 )
@@ -286,12 +302,13 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     assert outcome["baseline"] in SHARES
     assert outcome["chosen_on"] == SCOUTED
     assert outcome["asked"] == outcome["judged"] + SCOUTED * 4, "the choice is in the total"
+    assert outcome["chosen_by"] == SCOUTED * 4
     rows = {row["system"]: row for row in outcome["standings"]}
     assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
     text = judgeloop(*command).stdout
     assert f"5 systems on {ITEMS - SCOUTED} of these {ITEMS} items" in text.splitlines()[0]
     assert f"Win rates against {outcome['baseline']}" in text
-    assert "chosen by comparisons on 3 items, which are not in the decision" in unwrapped(text)
+    assert "chosen by 12 judgments on 3 items, which are not in the decision" in unwrapped(text)
     again = outcome_of(judgeloop(*command, "--json", "--concurrency", "1"))
     assert again["attempts"] == 0, "the same comparisons, in the same order"
     assert again["standings"] == outcome["standings"]
@@ -302,14 +319,44 @@ def test_of_two_systems_the_first_is_the_baseline_without_a_choice(systems, chat
     del command[command.index("--baseline") : command.index("--baseline") + 2]
     outcome = outcome_of(judgeloop(*command))
     assert (outcome["winner"], outcome["baseline"], outcome["chosen_on"]) == ("best", "poor", 0)
+    command.remove("--json")
+    assert "baseline poor, the first system, as" in unwrapped(judgeloop(*command).stdout)
 
 
-def test_a_baseline_is_found_by_its_file(systems, chat_server, tmp_path):
+@pytest.mark.parametrize("given", ["other", "other.jsonl", "{folder}/other.jsonl", "base"])
+def test_a_baseline_is_found_by_its_name_or_its_file(given, systems, chat_server, tmp_path):
     renamed = tmp_path / "other.jsonl"
     renamed.write_text(systems[4].read_text())
-    command = live(chat_server, [*systems[:4], renamed], "--json")
-    command[command.index("base")] = "other"
-    assert outcome_of(judgeloop(*command))["baseline"] == "base"
+    command = live(chat_server, [*systems[:4], renamed], "--json", "--max-judgments", "40")
+    command[command.index("base")] = given.format(folder=tmp_path)
+    outcome = outcome_of(judgeloop(*command))
+    assert (outcome["baseline"], outcome["chosen_on"], outcome["chosen_by"]) == ("base", None, 0)
+
+
+def test_a_file_name_that_two_systems_share_names_no_baseline():
+    config = SelectConfig.of(outputs=["a/x.jsonl", "b/x.jsonl"], judge="human", baseline="x.jsonl")
+    with pytest.raises(InputError, match=r"`baseline=x.jsonl`: old, new are in files of this name"):
+        config.against(("old", "new"))
+    assert replace(config, baseline="./b/x.jsonl").against(("old", "new")) == "new"
+
+
+def test_an_unknown_baseline_is_answered_with_a_few_of_many_names():
+    names = tuple(f"s{number}" for number in range(54))
+    config = SelectConfig.of(outputs=names, judge="human", baseline="nope")
+    with pytest.raises(InputError, match=r"expected one of s0, s1, s2, s3, s4 and 49 more, or its"):
+        config.against(names)
+
+
+def test_a_limit_below_the_choice_of_a_baseline_is_refused_with_the_least(systems, chat_server):
+    command = live(chat_server, systems, "--max-judgments", "5")
+    del command[command.index("--baseline") : command.index("--baseline") + 2]
+    result = judgeloop(*command)
+    assert result.exit_code == 2
+    assert "--max-judgments 5: one item takes 4 judgments, one for each system except the baseline, and the choice of a baseline those of 3 items; allow at least 16" in unwrapped(result.stderr)  # fmt: skip
+    assert not chat_server.requests
+    command[command.index("5")] = "16"
+    outcome = outcome_of(judgeloop(*command, "--json"))
+    assert (outcome["asked"], outcome["judged"], outcome["chosen_by"]) == (16, 4, 12)
 
 
 def test_only_a_race_chooses_its_baseline(systems, chat_server):
@@ -350,9 +397,16 @@ def test_who_speaks_of_these_items_alone_is_refused_for_others(more, systems, ch
     assert "speaks of these items alone; use --selector race" in unwrapped(result.stderr)
 
 
-@pytest.mark.parametrize("gap", [[], ["--min-gap", "0.05"]])
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        ([], "names one only if it is clearly ahead, and else none"),
+        (["--min-gap", "0.02"], "with a gap of 2 points often names none"),
+        (["--min-gap", "0.05"], "with a gap of 5 points often names none"),
+    ],
+)
 def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
-    gap, systems, chat_server, tmp_path
+    gap, said, systems, chat_server, tmp_path
 ):
     copies = []
     for number in range(4):
@@ -362,8 +416,11 @@ def test_before_the_first_call_many_systems_are_warned_that_they_may_stay_open(
         copies.append(copy)
     command = live(chat_server, [*systems, *copies], "--about", "like-these", *gap)
     forecast = unwrapped(judgeloop(*command, "--dry-run").stdout)
-    said = "for items like these, a search among 9 systems names one only if it is clearly ahead"
-    assert said in forecast
-    assert "after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
+    said = f"for items like these, a search among 9 systems {said}"
+    assert f"{said}, after up to 320 judgments; with --min-gap 0.1 it ends far sooner" in forecast
     assert chat_server.requests == []
-    assert (said in unwrapped(judgeloop(*command).stderr)) == (not gap)
+    warned = gap != ["--min-gap", "0.05"]
+    assert (said in unwrapped(judgeloop(*command).stderr)) == warned
+    if warned:
+        cut = judgeloop(*command, "--max-judgments", "80")
+        assert "would probably be enough" not in cut.stdout

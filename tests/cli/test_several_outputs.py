@@ -114,7 +114,7 @@ def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
         write_whole(path, text)
 
     monkeypatch.setattr("judgeloop.cli.files.write_whole", failing)
-    result = judgeloop(*command, "JUDGELOOP_RUN_DIR=run", *of_each(["result.md", "result.csv"]))
+    result = judgeloop(*command, *of_each(["result.md", "result.csv"]))
     assert result.exit_code == 1
     assert "result.md" in result.stderr
     assert written() == ["result.csv"]

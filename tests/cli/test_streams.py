@@ -31,7 +31,6 @@ FULL = Path("/dev/full")
 def compare(chat_server, tmp_path, monkeypatch):
     """A comparison of two systems, of which one is better."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JUDGELOOP_RUN_DIR", "run")
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
     )
@@ -157,7 +156,8 @@ def test_a_result_that_nobody_reads_exits_with_141_and_is_in_its_files(
     _, err = process.communicate(timeout=DEADLINE_S)
     assert (process.returncode, messages(err)) == (141, [])
     assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
-    assert list((tmp_path / "run").iterdir())
+    with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM results").fetchone() == (1,)
 
 
 def messages(err):

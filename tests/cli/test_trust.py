@@ -58,7 +58,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('items = "/etc/passwd"', "outside"),
         ('history = "../past.csv"', "outside"),
         ('ledger = "../ledger.sqlite"', "outside"),
-        ('run-dir = "/tmp/elsewhere"', "outside"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),
         ('rubric = ".env"', "hidden"),

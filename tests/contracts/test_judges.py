@@ -14,7 +14,7 @@ from support.chat_server import Response, candidates, completion, goodness
 from support.messages_server import message, text
 
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.core.verdict_key import verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.verdicts import Recorded, VerdictTable
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import judge_from_spec
@@ -170,7 +170,7 @@ def test_a_blind_judge_pays_no_heed_to_names(asked):
         renamed = replace(call, systems=("x", "y")[: len(call.systems)])
         one, other = ask(judge, call, renamed)
         assert one.answer == other.answer
-        keys = {verdict_key(judge.identity, each, blind=True) for each in (call, renamed)}
+        keys = {KeyIngredients.of(judge.identity, each, blind=True).key for each in (call, renamed)}
         assert len(keys) == 1
 
 
@@ -181,7 +181,9 @@ def test_it_rates_one_output_from_0_to_1(rater):
 
 def test_a_rating_never_answers_a_comparison_of_an_output_with_itself(rater):
     compared = Call(GOOD.item, ("a", "a"), GOOD.outputs * 2)
-    keys = [verdict_key(rater.identity, call, blind=rater.blind) for call in (GOOD, compared)]
+    keys = [
+        KeyIngredients.of(rater.identity, call, blind=rater.blind).key for call in (GOOD, compared)
+    ]
     assert keys[0] != keys[1]
 
 

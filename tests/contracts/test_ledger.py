@@ -9,7 +9,7 @@ import pytest
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 pytestmark = [pytest.mark.smoke, pytest.mark.anyio]
 
@@ -21,10 +21,9 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(params=["deep/ledger.sqlite", ":memory:"])
-async def ledger(request, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ledger = SqliteLedger(request.param)
+@pytest.fixture
+async def ledger(address):
+    ledger = open_ledger(address)
     yield ledger
     await ledger.aclose()
 
@@ -161,7 +160,7 @@ async def test_more_keys_than_one_lookup_takes(ledger):
 
 
 async def test_a_closed_ledger_refuses_work(tmp_path):
-    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    ledger = open_ledger(tmp_path / "l.sqlite")
     await ledger.aclose()
     await ledger.aclose()
     with pytest.raises(LedgerError, match="closed"):

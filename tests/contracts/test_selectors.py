@@ -12,7 +12,8 @@ import pytest
 from support.pools import differences, known_beforehand
 from support.selectors import PICKERS, steps_of
 
-from judgeloop.core.records import Abstention, Draws, Label, Verdict
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.catalogue import (
     CLUSTERINGS,
     COMBINATIONS,

@@ -15,7 +15,7 @@ from support.messages_server import message, text
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Output
-from judgeloop.core.verdict_key import digest, output_note, verdict_key
+from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.prepare import prepare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
@@ -23,6 +23,7 @@ from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.description import KEYS_OF_FILE
 from judgeloop.systems.options import KEYS, OF_ALL, options_of
 
+pytestmark = pytest.mark.usefixtures("own_modules")
 SECRETS = {"reference": "the reference", "group": "the group"}
 CALL = Call(Item("the id", "the prompt", *SECRETS.values()), ("s",), ())
 MODELS = ("openai", "anthropic", "vllm", "toml")
@@ -74,14 +75,6 @@ def system(server, kind, **given):
     return make_system(name, options[name])
 
 
-@pytest.fixture(autouse=True)
-def _modules(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield
-    sys.modules.pop("own_contract", None)
-
-
 def reply(kind, words, *, ended="stop"):
     """A reply of this kind of server, which ended so: stop, length or blocked."""
     if kind == "anthropic":
@@ -117,7 +110,9 @@ def test_the_output_is_the_text_as_it_is_within_its_quote(chat_server, kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_it_is_told_of_an_item_only_what_its_key_covers(chat_server, kind):
     answered(chat_server, kind, reply(kind, "x"))
-    sent = json.dumps(chat_server.requests[-1])
+    asked = chat_server.requests[-1]
+    assert asked.keys() - {"service_tier"} == {"model", "messages", "max_tokens"}
+    sent = json.dumps(asked)
     assert "the prompt" in sent
     assert not [word for word in (*SECRETS.values(), "the id") if word in sent]
     assert system(chat_server, kind).sent(CALL.item) == [("user", "the prompt")]
@@ -161,6 +156,7 @@ def test_an_error_of_transport_is_no_output(chat_server, kind):
 def test_it_promises_all_that_a_run_asks_of_a_system(chat_server, kind):
     one = system(chat_server, kind)
     assert one.label == {"toml": "system"}.get(kind, name_of(kind))
+    assert one.typed == name_of(kind)
     assert one.at_once == (1 if kind in CODE else None)
     assert (one.timeout_s is None) == (kind in CODE), "code keeps to its own time limit"
     assert 0 < one.likely_bytes <= one.longest_bytes
@@ -205,7 +201,7 @@ def keys_of(name, values):
     one, item = ready.inputs.systems[1], ready.pool.items[0]
     output = digest(output_note(one.identity, one.sent(item), ""))
     shown = Call(item, ready.pool.systems, ("one", "another"))
-    return ready.run_id, output, verdict_key(ready.judges[0].identity, shown, blind=True)
+    return ready.run_id, output, KeyIngredients.of(ready.judges[0].identity, shown, blind=True).key
 
 
 @pytest.fixture
@@ -284,9 +280,3 @@ def test_every_key_of_a_description_is_in_the_table():
 def test_a_description_of_a_model_alone_shares_outputs_with_the_model():
     Path("system.toml").write_text('model = "openai/m"\n')
     assert keys_of("system.toml", OF_MODEL)[1] == keys_of("openai/m", OF_MODEL)[1]
-
-
-def test_outputs_of_another_seed_budget_or_judge_have_the_same_key(chat_server):
-    one = system(chat_server, "openai", version="1")
-    assert one.lasts
-    assert not system(chat_server, "openai").lasts, "a server of one's own says nothing"

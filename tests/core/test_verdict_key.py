@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest, verdict_key
+from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest
 
 pytestmark = pytest.mark.smoke
 
@@ -18,7 +18,7 @@ CALL = Call(Item("q1", "2+2?", "4", "sums"), ("small", "large"), ("4", "four"))
 
 
 def key(identity=IDENTITY, call=CALL, *, blind=True):
-    return verdict_key(identity, call, blind=blind)
+    return KeyIngredients.of(identity, call, blind=blind).key
 
 
 def note(call=CALL, *, blind=True):

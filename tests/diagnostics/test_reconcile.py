@@ -21,7 +21,7 @@ from judgeloop.core.records import Reply, Verdict
 from judgeloop.diagnostics.config import ReconcileConfig
 from judgeloop.diagnostics.reconcile import Request, matched, reconcile
 from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 WORST_P = to_pico("0.01")
 NOW = datetime.now(UTC)
@@ -35,10 +35,10 @@ UNKNOWN = RecordedAttempt(
 def path(tmp_path, monkeypatch):
     """Three attempts that a dead process had sent, one that it had not, and one that is known."""
     path = tmp_path / "ledger.sqlite"
-    monkeypatch.setattr("judgeloop.ledger.booking.now", NOW.isoformat)
+    monkeypatch.setattr("judgeloop.ledger.sqlite.now", NOW.isoformat)
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         wanted = [[Reservation(f"k{at}", WORST_P, f"i{at}", "openai/m", {})] for at in range(5)]
         tickets = [ticket for (ticket,) in await ledger.reserve("run", wanted, None)]
         for ticket in tickets[:4]:
@@ -202,7 +202,7 @@ def test_a_request_that_is_left_keeps_a_complete_export_from_freeing(path, tmp_p
 
 
 def test_attempts_of_a_run_that_is_worked_on_are_left_alone(path):
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     with ledger.only_run("run"):
         assert settled(path).unknown == ()
     asyncio.run(ledger.aclose())

@@ -14,8 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.ledger.connection import key_of
-from judgeloop.ledger.rows import KEY_VARIABLE
+from judgeloop.ledger.seals import KEY_VARIABLE, key_of
 from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 
@@ -101,6 +100,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
         "replay a",
         "calibrate",
         "budget set 1",
+        "ledger create",
         "ledger salvage",
         "ledger merge a",
         "ledger prune",

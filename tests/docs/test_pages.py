@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -128,7 +129,7 @@ def printed(text, folder, environment):
 # What differs from place to place: a run's id (the judge's address is part of it), the time, the
 # source of the price, the version of SQLite, and the file system.
 DIFFERS = re.compile(
-    r"(?<=runs/)[0-9a-f]{16}|(?<=run )[0-9a-f]{16}|\d{4}-\d\d-\d\dT[\d:.+]+"
+    r"(?<= )[0-9a-f]{16}\b|\d{4}-\d\d-\d\dT[\d:.+]+"
     r"|(?<=from)\s+(?:genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
     r"|(?<=SQLite )[\d.]+(?=, )|(?<=sqlite on ).*"
 )
@@ -156,10 +157,22 @@ def renewed(shown, output):
     return shown.replace(shown.strip(), new)
 
 
+SERVER = "@db.example/evals"  # of PostgreSQL, on the pages
+
+
+def served(block, request):
+    """The block with a real server in the place of the one that it names."""
+    if SERVER not in block.text:
+        return block
+    server = request.getfixturevalue("postgres")
+    database = server.empty() if "ledger create" in block.text else server.ledger()
+    return replace(block, text=block.text.replace(SERVER, database[database.index("@") :]))
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("block", apart())
 def test_a_block_does_what_it_shows(block, reader, environment, request):
-    perform(block, reader, environment, request.config.option.update_snapshots)
+    perform(served(block, request), reader, environment, request.config.option.update_snapshots)
 
 
 @pytest.mark.processes

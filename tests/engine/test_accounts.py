@@ -8,13 +8,13 @@ import asyncio
 import pytest
 from support.pools import make_pool
 
+from judgeloop.core.choices import Order
 from judgeloop.core.ledger import Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.records import Verdict
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.state import Interruption, RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge

@@ -11,18 +11,18 @@ import pytest
 from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine.accounts import AHEAD
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -154,7 +154,7 @@ def test_an_interruption_ends_the_wait_for_another_attempt():
 
 def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
     async def story():
-        book = SqliteLedger(tmp_path / "l.sqlite")
+        book = open_ledger(tmp_path / "l.sqlite")
         asked = asyncio.Event()
         delay_s = at_call(1, asked.set, 60)
         judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
@@ -248,7 +248,7 @@ class FailingLedger:
 
 def run_with_failure(judges, at, slow):
     async def story():
-        ledger = SqliteLedger(":memory:")
+        ledger = open_ledger(":memory:")
         terms = Terms("run", order=Order.FIXED, concurrency=2)
         session = make_session(6, limits=Limits(min_judgments=4, max_judgments=6))
         try:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from support.driving import AT_ONCE, jitter, run, script_from
 from support.pools import make_pool, make_session, scores
 
+from judgeloop.core.choices import Order
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
 from judgeloop.engine import asks, generating
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms

@@ -16,8 +16,8 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.ledger import writer
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger import sqlite
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
@@ -44,15 +44,16 @@ def computed(table, **options):
 @pytest.fixture
 def commits(monkeypatch):
     """Counts the transactions that change the ledger."""
-    counted, commit = [], writer._commit
+    counted, carry_out = [], sqlite.carry_out
 
     def counting(connection, group):
         before = connection.total_changes
-        commit(connection, group)
+        done = carry_out(connection, group)
         if connection.total_changes != before:
             counted.append(len(group))
+        return done
 
-    monkeypatch.setattr(writer, "_commit", counting)
+    monkeypatch.setattr(sqlite, "carry_out", counting)
     return counted
 
 
@@ -113,7 +114,7 @@ def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
         interruption.request()
 
     async def story():
-        book, abandoning = SqliteLedger(tmp_path / "l.sqlite"), asyncio.create_task(abandon())
+        book, abandoning = open_ledger(tmp_path / "l.sqlite"), asyncio.create_task(abandon())
         try:
             return await drive(
                 make_session(10, limits=Limits(10, 10)), make_pool(10), judge, book, Terms("run"),

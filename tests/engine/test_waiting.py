@@ -25,8 +25,8 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.ledger.sqlite import SqliteLedger
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -41,11 +41,11 @@ def wanted(key="held", cost_p=WORST_P):
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(address):
     """Open the ledger once more, with a limit for all its runs."""
 
     def open_one(limit_p=LIMIT_P):
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        ledger = open_ledger(address)
         ledger.set_budget("", limit_p, "total", MIDNIGHT)
         return ledger
 
@@ -220,7 +220,7 @@ def test_three_commands_at_once_all_judge_under_a_limit_that_one_fills(tmp_path)
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     # A little more than 16 calls of each of three runs cost, and than two of them may cost.
-    with closing(SqliteLedger(tmp_path / ".judgeloop/ledger.sqlite")) as ledger:
+    with closing(open_ledger(tmp_path / ".judgeloop/ledger.sqlite")) as ledger:
         ledger.set_budget("", to_pico("0.35"), "day", MIDNIGHT)
     server = ChatServer(lambda request, number: verdict(goodness(request), usage=used(request)))
     base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]

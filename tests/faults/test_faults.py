@@ -15,15 +15,15 @@ from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
@@ -99,7 +99,7 @@ def run(wire, url, path, *, timeout_s):
         judge = Watched(chat_judge(wire, url, key=KEY, timeout_s=30.0))
         with judge._judge.chat._clients.one():
             pass  # in advance: what an SDK takes to start is no fault of the server
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         terms = Terms("run", order=Order.FIXED, policy=POLICY, timeout_s=timeout_s, budget_p=10**14)
         limits = Limits(min_judgments=1, max_judgments=1, max_abstentions=1.0)
         try:

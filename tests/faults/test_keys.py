@@ -66,7 +66,6 @@ def start(*arguments, server=None):
     """The real command, with every key set and every SDK told to log all it does."""
     env = (
         os.environ
-        | {"JUDGELOOP_RUN_DIR": "run"}
         | KEYS
         | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONDONTWRITEBYTECODE": "1"}
     )

@@ -17,13 +17,13 @@ from support.outputs import two_files
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
+from judgeloop.core.choices import Order
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.providers.openai import OpenAIChat
 from judgeloop.providers.prices import price_from_text
 
@@ -86,7 +86,7 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
 
     async def story(server):
         judge = chat_judge("openai", server.url("openai"), timeout_s=LIMIT_S)
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        ledger = open_ledger(tmp_path / "l.sqlite")
         terms = Terms(
             "run",
             order=Order.FIXED,

@@ -71,6 +71,17 @@ def test_a_file_whose_ids_nobody_else_knows_joins_by_the_prompt():
         assert pool.outputs[1] == ("b1", "b2")
 
 
+def test_of_many_files_those_that_lack_most_are_named():
+    every = [q(number) for number in range(9)]
+    files = [outputs(f"s{number}", *every) for number in range(50)]
+    files += [outputs(f"t{lacks}", *every[lacks:]) for lacks in (1, 2, 3, 4, 5, 6)]
+    left_out = join(files, None, None, allow_partial=True).left_out
+    assert left_out == (
+        "3 matched, 6 not in t6 ('q0', 'q1', 'q2', …), 5 not in t5 ('q0', 'q1', 'q2', …), 4 not in t4 ('q0', "
+        "'q1', 'q2', …), 3 not in t3 ('q0', 'q1', 'q2'), 2 not in t2 ('q0', 'q1'), and likewise in 1 more"
+    )
+
+
 def test_where_ids_join_an_unknown_id_is_another_item_despite_its_prompt():
     partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], allow_partial=True)
     assert partial.left_out == "1 matched, 1 only in a ('q2'), 1 only in b ('q9')"

@@ -10,7 +10,7 @@ from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import JudgeloopError
-from judgeloop.formats.own_files import HOME, make_folder, read_own, write_whole
+from judgeloop.formats.own_files import check_place, read_own, write_whole
 
 COMPARE = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1"]
 
@@ -59,7 +59,7 @@ def test_a_file_of_ones_own_is_no_link_no_pipe_and_no_folder(tmp_path):
             read_own(tmp_path / name)
 
 
-@pytest.mark.parametrize("link", [".judgeloop", ".judgeloop/runs", ".judgeloop/ledger.sqlite"])
+@pytest.mark.parametrize("link", [".judgeloop", ".judgeloop/cache", ".judgeloop/ledger.sqlite"])
 @pytest.mark.parametrize("there", [True, False], ids=["target", "dangling"])
 def test_a_checked_in_link_leads_no_run_outside_the_repository(tmp_path, monkeypatch, link, there):
     outside, repository = tmp_path / "outside", tmp_path / "repository"
@@ -77,18 +77,5 @@ def test_a_checked_in_link_leads_no_run_outside_the_repository(tmp_path, monkeyp
 
 
 def test_a_place_that_the_caller_names_may_be_a_link(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    make_folder(tmp_path / "link" / "runs")
-    assert (tmp_path / "real" / "runs").is_dir()
-
-
-def test_the_default_folder_is_kept_out_of_git_and_no_other_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    make_folder(HOME / "runs")
-    make_folder(Path("mine"))
-    assert (HOME / ".gitignore").read_text() == "*\n"
-    (HOME / ".gitignore").write_text("theirs")
-    make_folder(HOME / "runs")
-    assert (HOME / ".gitignore").read_text() == "theirs"
-    assert not Path("mine/.gitignore").exists()
+    (tmp_path / "link").symlink_to(tmp_path)
+    check_place(tmp_path / "link" / "ledger.sqlite")

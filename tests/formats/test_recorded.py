@@ -7,7 +7,7 @@ import pytest
 from formats.samples import text
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.recorded import pair, read_recorded
+from judgeloop.formats.recorded import join_recorded, read_recorded
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def inspect_log(*samples, model="m"):
 
 
 def read(path, scorer="", epoch=None):
-    return read_recorded(path, scorer, epoch=epoch)
+    return read_recorded(path, scorer, epoch=epoch)[0]
 
 
 def scores(path, scorer="", epoch=None):
-    return [one.score for one in read(path, scorer, epoch).items]
+    return [one.row.score for one in read(path, scorer, epoch).rows]
 
 
 def test_letters_booleans_and_text_are_scores(write):
@@ -108,23 +108,25 @@ def both(write, mine, theirs):
     return [read(write(f"{name}.jsonl", *rows)) for name, rows in (("a", mine), ("b", theirs))]
 
 
-def ids(paired):
-    return [item.id for item in paired.joined.pool.items]
+def ids(*runs, partial=False):
+    joined, _ = join_recorded(runs, allow_partial=partial)
+    return [item.id for item in joined.pool.items]
 
 
-def test_runs_pair_by_id_or_by_prompt(write):
+def test_runs_join_by_id_or_by_prompt(write):
     a, b = both(
         write,
         [{"id": 1, "score": 1}, {"id": 2, "score": 0}],
-        [{"id": 2, "score": 1}, {"id": 1, "score": 0}],
+        [{"id": 2, "score": 0.5}, {"id": 1, "score": 0}],
     )
-    paired = pair(a, b, allow_partial=False)
-    assert (ids(paired), paired.scores) == (["1", "2"], ((1.0, 0.0), (0.0, 1.0)))
+    joined, found = join_recorded([a, b], allow_partial=False)
+    assert [item.id for item in joined.pool.items] == ["1", "2"]
+    assert found == {("1", "a"): 1.0, ("1", "b"): 0.0, ("2", "a"): 0.0, ("2", "b"): 0.5}
     a, b = both(write, [{"prompt": "p", "score": 1}], [{"id": 9, "prompt": "p", "score": 0}])
-    assert ids(pair(a, b, allow_partial=False)) == ["p"]
+    assert ids(a, b) == ["9"]
 
 
-def test_a_partial_pairing_is_refused_with_counts_or_allowed(write):
+def test_a_partial_join_is_refused_with_counts_or_allowed(write):
     a, b = both(
         write,
         [{"id": 1, "score": 1}, {"id": 2, "score": 0}, {"id": 3, "score": None}],
@@ -134,25 +136,25 @@ def test_a_partial_pairing_is_refused_with_counts_or_allowed(write):
         f"1 scored in both, 1 only in {a.path}, 1 without a score in {a.path}, 1 only in {b.path}"
     )
     with pytest.raises(InputError, match=re.escape(said) + ".*`allow_partial`"):
-        pair(a, b, allow_partial=False)
-    paired = pair(a, b, allow_partial=True)
-    assert (ids(paired), paired.joined.left_out) == (["1"], said)
+        ids(a, b)
+    joined, _ = join_recorded([a, b], allow_partial=True)
+    assert (ids(a, b, partial=True), joined.left_out) == (["1"], said)
 
 
 def test_runs_without_a_common_item_are_refused(write):
     a, b = both(write, [{"id": 1, "score": 1}], [{"id": 2, "score": 1}])
     with pytest.raises(InputError, match="no item has a score in both files"):
-        pair(a, b, allow_partial=True)
+        ids(a, b, partial=True)
 
 
 def test_other_items_under_the_same_ids_are_refused_unless_their_references_agree(write):
     mine = {"id": 1, "prompt": "<|user|>2+2?", "reference": "4", "output": "x", "score": 1}
     theirs = mine | {"prompt": "2+2?"}
-    a, b = both(write, [mine], [theirs])
-    assert ids(pair(a, b, allow_partial=False)) == ["1"]
+    assert ids(*both(write, [mine], [theirs])) == ["1"]
+    assert ids(*both(write, [mine], [mine | {"reference": "four"}])) == ["1"]
     a, b = both(write, [mine], [theirs | {"reference": "5"}])
-    with pytest.raises(DataError, match=r"line 1: the item '1' is not that of .*a\.jsonl, line 1"):
-        pair(a, b, allow_partial=False)
+    with pytest.raises(DataError, match=r"line 1: the field 'prompt' of the item '1' differs"):
+        ids(a, b)
 
 
 def test_a_failed_sample_has_no_score(write):

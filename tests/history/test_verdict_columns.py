@@ -16,7 +16,7 @@ from judgeloop.core.records import Call, Item, Reply, Verdict
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
 from judgeloop.history.verdict_columns import known_runs, remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_verdicts_have_the_ingredients_that_their_attempts_note(path):
 
 def test_they_are_in_the_order_of_the_attempts_not_of_the_replies(tmp_path):
     async def story():
-        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        ledger = open_ledger(tmp_path / "ledger.sqlite")
         told = KeyIngredients.of(JUDGES[1], Call(Item("i", "p"), ("a",), ("x",)), blind=True)
         note = {"ingredients": told.to_note(), "systems": ["a"]}
         wanted = [[Reservation(key, 9, "i", "m", note) for key in "xyz"]]
@@ -85,7 +85,7 @@ def test_a_choice_of_runs_leaves_out_all_others(path, of_runs):
 def test_a_run_sees_what_it_first_saw_however_the_clock_is_set(path, monkeypatch, hour):
     assert len(remembered_verdicts(path, RUNS[3], begin=True)) == 90
     first, known = read(path, RUNS[3]), list(known_runs(path))
-    monkeypatch.setattr("judgeloop.ledger.booking.now", lambda: hour)
+    monkeypatch.setattr("judgeloop.ledger.sqlite.now", lambda: hour)
     monkeypatch.setattr("support.past_verdicts.NOW", hour)
     write(path, 100, 160)
     assert len(read(path)) > 90

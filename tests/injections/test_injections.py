@@ -14,11 +14,11 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.cli.files import FORMS, render_json, write_run
+from judgeloop.cli.files import FORMS, render_json
 from judgeloop.cli.naming import page_as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
-from judgeloop.core.verdict_key import KeyIngredients, verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.questions.compare.text import page
@@ -119,10 +119,10 @@ def test_the_marker_is_new_each_time_and_no_part_of_the_verdicts_key(name):
 
     def check(_, text):
         call = call_with("answer_A", text)
-        before = verdict_key(judge, call, blind=True)
+        before = KeyIngredients.of(judge, call, blind=True).key
         first, second = (asked.render(call)[1].split("\n", 1)[0] for _ in range(2))
         assert first != second
-        assert verdict_key(judge, call, blind=True) == before
+        assert KeyIngredients.of(judge, call, blind=True).key == before
         assert not any(
             marker in value
             for marker in (first, second)
@@ -250,18 +250,6 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
         assert values["judge_models"] == [list(models) for models in result.counts.judge_models]
 
     one_by_one(check)
-
-
-def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it_is(tmp_path):
-    result = make_result()
-    rows = [replace(result.labels[0], item_id=text, reason=text) for text in TEXTS.values()]
-    write_run(tmp_path, replace(result, labels=tuple(rows)))
-    printed = (tmp_path / "labels.jsonl").read_bytes().decode("ascii")
-    shown_safely(printed)
-    read = [json.loads(line) for line in printed.splitlines()]
-    assert [(row["item_id"], row["reason"]) for row in read] == [
-        (one, one) for one in TEXTS.values()
-    ]
 
 
 def test_the_corpus_is_large_and_of_many_families():

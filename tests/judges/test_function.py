@@ -11,7 +11,7 @@ from support.endings import ends
 
 from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
-from judgeloop.core.verdict_key import verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.function import PluginJudge, answer_from, load_plugin
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
@@ -19,19 +19,15 @@ RATING = Call(CALL.item, ("large",), ("four",))
 
 
 @pytest.fixture
-def plugin(tmp_path, monkeypatch):
+def plugin(tmp_path, monkeypatch, own_modules):
     """Writes a module into the working folder and loads `judge` from it."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
 
     def load(source, name="own_judge"):
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
         monkeypatch.delitem(sys.modules, name, raising=False)
         return load_plugin(f"{name}:judge", allowed=True)
 
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield load
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
+    return load
 
 
 def answer(judge, call=CALL):
@@ -184,7 +180,7 @@ def test_what_is_not_there_or_no_function_is_refused(plugin, spec, problem):
 
 def test_another_source_is_another_judge_and_the_same_source_the_same(plugin):
     def key(judge):
-        return verdict_key(judge.identity, CALL, blind=True)
+        return KeyIngredients.of(judge.identity, CALL, blind=True).key
 
     source = "LIMIT = 1\ndef judge(**_):\n    return 'A'\n"
     first, same = key(plugin(source, "own_one")), key(plugin(source, "own_one"))

@@ -6,7 +6,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
-from judgeloop.core.verdict_key import verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import LONGEST_NAME, judge_from_spec, server_names
 from judgeloop.judges.prompt import shipped_template
@@ -26,7 +26,7 @@ def judge(spec="vllm/m", port=8000, **options):
 
 
 def key(one):
-    return verdict_key(one.identity, CALL, blind=True)
+    return KeyIngredients.of(one.identity, CALL, blind=True).key
 
 
 @pytest.mark.parametrize("spec", ["vllm/m", "openai/m", "anthropic/m"])

@@ -21,8 +21,7 @@ from judgeloop.core.records import (
     Verdict,
 )
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.opening import open_reader
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger, open_reader
 
 JUDGE = JudgeIdentity("openai", "m", {})
 CALL = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
@@ -63,7 +62,7 @@ def known_of(path, end, said):
     """Book an attempt that ended so; return the state, export and limits that follow."""
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         wanted = Reservation("k", 9, "i", JUDGE.name, NOTE)
         ((ticket,),) = await ledger.reserve("run", [[wanted]], None)
         await ledger.sending(ticket)
@@ -85,8 +84,8 @@ NEVER_SENT = [End.UNSENT, End.UNNEEDED]
 
 
 @pytest.mark.parametrize("end", NEVER_SENT)
-def test_a_reservation_that_was_never_sent_is_not_kept(tmp_path, end):
-    _, spend, lines, _, ended = known_of(tmp_path / "l.sqlite", end, "x")
+def test_a_reservation_that_was_never_sent_is_not_kept(address, end):
+    _, spend, lines, _, ended = known_of(address, end, "x")
     assert (spend.charged_p, len(lines), ended) == (0, 1, [])
 
 

@@ -17,11 +17,10 @@ from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Ver
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.merging import Believing, merge
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.pruning import prune
-from judgeloop.ledger.rows import KEY_VARIABLE
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.seals import KEY_VARIABLE
 
 COST_P, WORST_P = 3, 10
 OURS, THEIRS = "o" * 20, "t" * 20
@@ -38,7 +37,7 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
     """Book verdicts by key, outputs by key, attempts of unknown cost, and some still in flight."""
 
     async def book():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         if limit_p is not None:
             ledger.set_budget("", limit_p, "day", MIDNIGHT)
 
@@ -68,7 +67,7 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
 
 def known(path, keys):
     async def look():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         found = await ledger.verdicts(list(keys))
         await ledger.aclose()
         return {key: verdict.score for key, verdict in found.items()}
@@ -298,7 +297,7 @@ def test_pruning_keeps_what_tells_merged_attempts_apart(paths):
 
 def with_failure(path):
     async def book():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         wanted = Reservation("f", WORST_P, "item f", "judge", noted("f"))
         ((ticket,),) = await ledger.reserve("night", [[wanted]], None)
         await ledger.sending(ticket)

@@ -12,10 +12,11 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.ledger.connection import VERSION, connect, version_of
 from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
+from judgeloop.ledger.schema import VERSION
+from judgeloop.ledger.sqlite import connect, locks_of, version_of
 
-SCHEMES = ["postgresql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
+SCHEMES = ["mysql://host/db", "https://host/l", Path("postgresql://host/db"), "sqlite:///l"]
 
 
 @pytest.mark.parametrize("address", SCHEMES)
@@ -24,7 +25,9 @@ def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
 ):
     monkeypatch.chdir(tmp_path)
     for look in (open_ledger, is_ledger, lambda given: open_reader(given).__enter__()):
-        with pytest.raises(InputError, match=r"expected the path of a file, found an address"):
+        with pytest.raises(
+            InputError, match=r"expected the path of a file or postgresql://.*, found an address"
+        ):
             look(address)
     done = CliRunner().invoke(app, ["ledger", "show", "--ledger", str(address)])
     assert done.exit_code == 2
@@ -32,11 +35,16 @@ def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_git_ignores_the_default_folder_that_is_made_and_no_other(tmp_path, monkeypatch):
+def test_git_ignores_the_default_folder_and_no_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    Path(".judgeloop/cache").mkdir(parents=True)  # a cache may be there before the ledger
     for address in (".judgeloop/ledger.sqlite", "own/ledger.sqlite"):
         open_ledger(address).close()
-    assert Path(".judgeloop/.gitignore").read_text() == "*\n"
+    ignored = Path(".judgeloop/.gitignore")
+    assert ignored.read_text() == "*\n"
+    ignored.write_text("theirs")
+    open_ledger(".judgeloop/ledger.sqlite").close()
+    assert ignored.read_text() == "theirs"
     assert not Path("own/.gitignore").exists()
 
 
@@ -66,8 +74,8 @@ def test_a_reader_makes_no_ledger_and_writes_none(tmp_path):
 
 def test_two_ledgers_in_one_folder_do_not_lock_each_others_runs(tmp_path):
     one, other = open_ledger(tmp_path / "a.sqlite"), open_ledger(tmp_path / "b.sqlite")
-    with closing(one), closing(other), one.only_run("run"), other.only_run("run") as locked:
-        assert locked
+    with closing(one), closing(other), one.only_run("run"), other.only_run("run"):
+        assert locks_of(tmp_path / "a.sqlite") != locks_of(tmp_path / "b.sqlite")
 
 
 class Interleaved:

@@ -1,9 +1,8 @@
-"""Where a ledger lies: who may write it, on what file system, and whether it is that of before."""
+"""Where a ledger lies: who may write it, and on what file system."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -13,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.ledger import connection as place
-from judgeloop.ledger.connection import connect
+from judgeloop.ledger import place
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.ledger.rows import KEY_VARIABLE
-from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.run.folder import remember, sentences_about
+from judgeloop.ledger.seals import KEY_VARIABLE
+from judgeloop.ledger.sqlite import connect
 
 MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 23 22 0:40 / /home/me/my\\040share rw shared:2 master:1 - nfs4 server:/export rw
@@ -29,22 +26,22 @@ MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "home" / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     return path
 
 
 def test_a_ledger_that_anybody_may_write_is_refused(path, monkeypatch):
     path.chmod(0o666)
     with pytest.raises(LedgerError, match="can be written by every user of this machine"):
-        SqliteLedger(path)
+        open_ledger(path)
 
 
 def test_unless_its_rows_are_signed(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "k" * 32)
     path = tmp_path / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     path.chmod(0o666)
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
 
 
 def test_a_ledger_of_its_own_has_no_warning(path):
@@ -99,35 +96,6 @@ def test_a_file_system_of_the_host_is_warned_of(path, tmp_path, monkeypatch):
 def test_an_unknown_file_system_is_none(tmp_path, monkeypatch):
     monkeypatch.setattr(place, "MOUNTS", tmp_path / "none")
     assert place.file_system_of(tmp_path) is None
-
-
-def test_a_ledger_that_is_lost_or_another_is_said(path, tmp_path):
-    folder = tmp_path / "runs" / "x"
-    assert sentences_about(path, folder, "x") == []
-    remember(path, folder, "x")
-    remember(path, folder, "x", 30_000_000_000)
-    remember(path, folder, "x")
-    assert sentences_about(path, folder, "x") == []
-    assert sentences_about(path, folder, "another run in the same folder") == []
-    path.unlink()
-    (lost,) = sentences_about(path, folder, "x")
-    assert "was charged $0.030 there" in lost
-    assert "ledger.sqlite is missing: its budget counts from zero" in lost
-    asyncio.run(SqliteLedger(path).aclose())
-    assert "ledger.sqlite is another one" in sentences_about(path, folder, "x")[0]
-
-
-def test_a_ledger_that_was_not_made_before_a_crash_is_not_another_one(path, tmp_path):
-    """The run's folder was written first, and the process died before it made the ledger."""
-    told = {"run": "x", "ledger": None, "charged_p": None}
-    (tmp_path / "ledger.json").write_text(json.dumps(told))
-    assert all("from zero" not in said for said in sentences_about(path, tmp_path, "x"))
-
-
-@pytest.mark.parametrize("text", ["", "no JSON", "[]", json.dumps({"run": "x", "charged_p": "y"})])
-def test_a_memory_that_cannot_be_read_is_no_memory(path, tmp_path, text):
-    (tmp_path / "ledger.json").write_text(text)
-    assert all("budget" not in said for said in sentences_about(path, tmp_path, "another"))
 
 
 def test_a_ledger_keeps_its_id(path):

@@ -12,11 +12,10 @@ from support.database import opened
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
-from judgeloop.ledger import booking
+from judgeloop.ledger import sqlite
 from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import day_before, prune
-from judgeloop.ledger.sqlite import SqliteLedger
 
 CUT = "2026-03-01"
 OLD, NEW = "2026-02-10T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
@@ -34,7 +33,7 @@ def path(tmp_path, monkeypatch):
     """A ledger with attempts of every end from three days, of which two are old."""
 
     async def story():
-        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        ledger = open_ledger(tmp_path / "l.sqlite")
 
         async def begin(key):
             ((ticket,),) = await ledger.reserve("run", wanted(key), None)
@@ -42,7 +41,7 @@ def path(tmp_path, monkeypatch):
             return ticket
 
         for when in (OTHER_DAY, OLD, NEW):
-            monkeypatch.setattr(booking, "now", lambda when=when: when)
+            monkeypatch.setattr(sqlite, "now", lambda when=when: when)
             usage = Usage(3, 1)
             reply = Reply(Verdict(1.0, "why"), cost_p=3, usage=usage)
             await ledger.settle(await begin(f"verdict {when}"), reply)
@@ -50,7 +49,7 @@ def path(tmp_path, monkeypatch):
             tickets = await asyncio.gather(*(begin(f"unread {at} {when}") for at in range(UNREAD)))
             await ledger.settle_all([(ticket, unread) for ticket in tickets])
             await ledger.release(await begin(f"failed {when}"), End.FAILED, "not connected")
-        monkeypatch.setattr(booking, "now", lambda: OTHER_DAY)
+        monkeypatch.setattr(sqlite, "now", lambda: OTHER_DAY)
         await ledger.abandon(await begin("unknown"), End.TIMED_OUT, "timed out")
         await begin("in flight")
         await ledger.aclose()
@@ -87,7 +86,8 @@ def test_old_attempts_become_one_a_day_and_all_sums_stay(path):
     assert {f"unread {at} {NEW}" for at in range(UNREAD)} < set(left)
     assert {"unknown", "in flight", f"verdict {OLD}"} < set(left)
     assert f"unread 0 {OTHER_DAY}" in left, "a day with a call of unknown cost stays"
-    assert found.after_bytes < found.before_bytes
+    before_bytes, after_bytes = found.sizes
+    assert after_bytes < before_bytes
     assert inspect(path).problems == ()
 
 
@@ -114,7 +114,7 @@ def test_a_pruned_ledger_goes_on_and_gives_no_number_twice(path):
     prune(path, "2027-01-01", verdicts=True)
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         ((ticket,),) = await ledger.reserve("run", wanted("new"), None)
         assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=1)) == Verdict(0.0)
         spend = await ledger.spend("run", None)

@@ -19,7 +19,7 @@ from support.patience import PATIENCE_S
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 
 ITEMS = 40
 KILLS = 2
@@ -36,12 +36,12 @@ def states(path):
 
 
 @pytest.fixture
-def died(tmp_path):
+def died(address):
     """A ledger whose owner died with one call never sent, one sent, and one answered."""
-    path = tmp_path / "ledger.sqlite"
+    path = address
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         groups = [[wanted(key)] for key in ("never", "sent", "answered")]
         (_,), (sent,), (answered,) = await ledger.reserve("run", groups, None)
         for ticket in (sent, answered):
@@ -56,9 +56,8 @@ def died(tmp_path):
 
 @pytest.mark.anyio
 async def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
-    ledger = SqliteLedger(died)
-    with ledger.only_run("run") as alone:
-        assert alone
+    ledger = open_ledger(died)
+    with ledger.only_run("run"):
         assert await ledger.recover("run") == (10, 10)
         assert await ledger.recover("run") == (0, 0)
     spend = await ledger.spend("run", None)
@@ -69,7 +68,7 @@ async def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(
 
 @pytest.mark.anyio
 async def test_other_runs_and_own_reservations_are_left_alone(died):
-    ledger = SqliteLedger(died)
+    ledger = open_ledger(died)
     await ledger.reserve("run", [[wanted("own")]], None)
     assert await ledger.recover("another run") == (0, 0)
     await ledger.recover("run")
@@ -80,7 +79,7 @@ async def test_other_runs_and_own_reservations_are_left_alone(died):
 @pytest.mark.anyio
 async def test_a_reservation_that_was_taken_away_is_not_sent(died):
     """Were an owner wrongly taken for dead, it may not send what is no longer reserved."""
-    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    ledger, other = open_ledger(died), open_ledger(died)
     (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
     await other.recover("run")
     with pytest.raises(LedgerError, match="not open"):
@@ -91,7 +90,7 @@ async def test_a_reservation_that_was_taken_away_is_not_sent(died):
 
 @pytest.mark.anyio
 async def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
-    ledger, other = SqliteLedger(died), SqliteLedger(died)
+    ledger, other = open_ledger(died), open_ledger(died)
     (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
     await ledger.sending(ticket)
     await other.recover("run")
@@ -110,7 +109,7 @@ async def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
 @pytest.mark.parametrize("more", [{"cost_p": 0}, {"rehearsed": True}])
 @pytest.mark.anyio
 async def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
-    ledger = SqliteLedger(tmp_path / "l.sqlite")
+    ledger = open_ledger(tmp_path / "l.sqlite")
     (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
     await ledger.sending(ticket)
     await ledger.aclose()

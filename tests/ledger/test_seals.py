@@ -18,10 +18,9 @@ from judgeloop.core.ledger import KeptResult, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.history.verdict_columns import remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import prune
-from judgeloop.ledger.rows import KEY_VARIABLE, Sealer
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.seals import KEY_VARIABLE, Sealer
 
 KEY, OTHER = "k" * 32, "o" * 32
 VERDICTS = 40
@@ -33,7 +32,7 @@ def key(number):
 
 def fill(path, *, verdicts=VERDICTS):
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         wanted = [
             [Reservation(key(at), 9, f"i{at}", "judge", {"ingredients": {}, "systems": ["a", "b"]})]
             for at in range(verdicts)
@@ -49,7 +48,7 @@ def asked(path, what):
     """What a ledger answers, opened for this alone."""
 
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         try:
             return await what(ledger)
         finally:
@@ -234,7 +233,7 @@ def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
 def test_a_schema_that_is_not_ours_is_refused(path, statement, said):
     tamper(path, statement)
     with pytest.raises(NoLedgerError, match=said):
-        SqliteLedger(path)
+        open_ledger(path)
     assert any(said in problem for problem in inspect(path).problems)
 
 
@@ -246,6 +245,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "about": 1,
         "runs": 1,
         "attempts": VERDICTS,
+        "sums": 1,
         "verdicts": VERDICTS,
         "texts": 1,
         "outputs": 0,
@@ -283,7 +283,7 @@ def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path)
 
 
 def test_salvage_and_pruning_know_results_with_their_texts(path, tmp_path):
-    with closing(SqliteLedger(path)) as ledger:
+    with closing(open_ledger(path)) as ledger:
         ledger.keep("one", KeptResult("old", "text", "{}", {"d1": "a prompt", "d2": "of both"}))
         ledger.keep("two", KeptResult("new", "text", "{}", {"d2": "of both"}))
     target = tmp_path / "new.sqlite"

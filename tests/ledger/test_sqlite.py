@@ -17,9 +17,9 @@ from support.database import opened
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger import connection
-from judgeloop.ledger.rows import LedgerConnection
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger import sqlite
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.sqlite import SqliteConnection
 
 
 def wanted(key, cost_p):
@@ -28,7 +28,7 @@ def wanted(key, cost_p):
 
 def spend_all_that_fits(path, name):
     async def story():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         bought = 0
         while granted := await ledger.reserve("run", [[wanted(f"{name}-{bought}", 7)]], 1000):
             await ledger.settle(granted[0][0], Reply(Verdict(1.0), cost_p=5))
@@ -43,11 +43,11 @@ def spend_all_that_fits(path, name):
 async def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path):
     path = tmp_path / "ledger.sqlite"
 
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     granted = await ledger.reserve("run", [[wanted("k", 9)]], None)
     await ledger.settle(granted[0][0], Reply(Verdict(0.0, "why"), cost_p=4))
     await ledger.aclose()
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     held, spend = await ledger.verdicts(["k"]), await ledger.spend("run", None)
     await ledger.aclose()
     assert held == {"k": Verdict(0.0, "why")}
@@ -75,12 +75,12 @@ def test_several_processes_together_keep_one_budget(tmp_path):
 
 CHILD = """
 import asyncio, sys
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story():
-    ledger = SqliteLedger(sys.argv[1])
+    ledger = open_ledger(sys.argv[1])
     for number in range(10_000):
         wanted = Reservation(f"k{number}", 7, item_id="i", judge="j", note={})
         granted = await ledger.reserve("run", [[wanted]], None)
@@ -106,7 +106,7 @@ def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charg
     settled = {line.split()[1] for line in lines if line.startswith("settled")}
 
     async def look():
-        ledger = SqliteLedger(path)
+        ledger = open_ledger(path)
         held = await ledger.verdicts([f"k{number}" for number in range(10_000)])
         spend = await ledger.spend("run", None)
         await ledger.aclose()
@@ -122,7 +122,7 @@ def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charg
 
 def test_the_file_and_its_folder_are_for_their_owner_alone(tmp_path):
     path = tmp_path / "own" / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     with pytest.raises(
         NoLedgerError, match="is not a ledger, nor any SQLite database; name another"
     ):
-        SqliteLedger(path)
+        open_ledger(path)
     assert path.read_bytes() == before
 
 
@@ -143,29 +143,29 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path):
     with opened(path) as connection:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
-        SqliteLedger(path)
+        open_ledger(path)
 
 
 def test_a_ledger_of_another_version_is_refused(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    asyncio.run(SqliteLedger(path).aclose())
+    asyncio.run(open_ledger(path).aclose())
     with opened(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(NoLedgerError, match="version 99"):
-        SqliteLedger(path)
+        open_ledger(path)
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError, match="cannot be opened"):
-        SqliteLedger(tmp_path / "file" / "ledger.sqlite")
+        open_ledger(tmp_path / "file" / "ledger.sqlite")
 
 
 @pytest.mark.smoke
 @pytest.mark.anyio
 async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     await ledger.reserve("run", [[wanted("a", 1)]], None)
     with opened(path) as other:
         other.execute("DROP TABLE attempts")
@@ -176,7 +176,7 @@ async def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
 
 @pytest.mark.anyio
 async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
-    class Full(LedgerConnection):
+    class Full(SqliteConnection):
         full = False
 
         def execute(self, sql, *given):
@@ -185,9 +185,9 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
                 raise sqlite3.OperationalError("database or disk is full")
             return super().execute(sql, *given)
 
-    monkeypatch.setattr(connection, "LedgerConnection", Full)
+    monkeypatch.setattr(sqlite, "SqliteConnection", Full)
 
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger = open_ledger(tmp_path / "ledger.sqlite")
     monkeypatch.setattr(Full, "full", True)
     with pytest.raises(LedgerError, match="database or disk is full"):
         await ledger.reserve("run", [[wanted("b", 1)]], None)
@@ -196,14 +196,14 @@ async def test_an_error_says_why_a_commit_failed(tmp_path, monkeypatch):
     await ledger.aclose()
     monkeypatch.setattr(Full, "full", True)
     with pytest.raises(LedgerError, match="database or disk is full"):
-        connection.connect(tmp_path / "another.sqlite")
+        sqlite.connect(tmp_path / "another.sqlite")
 
 
 @pytest.mark.anyio
 @pytest.mark.timeout(30)
 async def test_a_reader_waits_while_another_process_writes(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     waiting = asyncio.create_task(ledger.verdicts(["k"]))

@@ -15,12 +15,12 @@ from support.endings import replied
 from support.messages_server import message, text
 from support.pools import driven
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.attempts import FIRST_ITEMS
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.ending import ending

@@ -122,7 +122,8 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     result = replace(result, counts=replace(result.counts, generated=(gave,)))
     table = card(result, "The systems")
     assert table.rows == (("large", "4", "$0.0050", "$0.50", "1.2 s", "3.0 s"),)
-    costs = card(replace(result, spend=replace(result.spend, remembered=0)), "What it cost")
+    spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
+    costs = card(replace(result, spend=spend), "What it cost")
     assert (costs["for outputs"], costs["for judging"]) == ("$0.020", "$0.0010")
     assert costs["all 100 judgments"] == "about $0.010", "judging alone: 0.001 for 10 of 100"
     assert (costs["all 100 outputs"], costs["all of both"]) == ("about $0.50", "about $0.51")
@@ -138,12 +139,9 @@ def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_pat
     rows = {row.system: row for row in result.standings}
     assert upper.name == result.leader
     for line in (*others, upper):
-        assert line.points[-1][1] >= 100 * rows[line.name].at_most - 1e-9, (
-            "it ends where it is ruled out"
-        )
+        # The race divides its risk over the bounds, so that they are wider than those shown alone.
+        assert line.points[-1][1] >= 100 * rows[line.name].at_most - 1e-9
         assert (np.diff([y for _, y in line.points]) <= 1e-9).all()
-    # The race divides its risk over the bounds, so that the leader's is below the one shown by itself.
-    assert upper.points[-1][1] == pytest.approx(100 * rows[result.leader].at_most)
     assert 0 < lower.points[-1][1] <= 100 * rows[result.leader].at_least
     (table,) = result.page.tables
     assert {row[0].removesuffix(" (baseline)") for row in table.rows} == set(rows)

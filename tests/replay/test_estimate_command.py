@@ -123,7 +123,7 @@ def test_vectors_may_be_given(data, tmp_path):
         (["--proxy", "metric:exact"], "--proxy"),
         (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
         (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
-        (["--leave-out", "a,b"], "a replay needs at least one system, found none"),
+        (["--leave-out", "a,b"], "expected scores of at least 1 of the systems, found none"),
         (
             ["--represent", "minilm", "--vectors", "v.npz"],
             "--represent minilm: not used, because --vectors are given",

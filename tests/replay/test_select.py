@@ -133,6 +133,17 @@ def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
     assert races(rows)[0]["error"] == 0.0
 
 
+def test_a_race_to_a_gap_ends_sooner_and_is_wrong_only_beyond_it():
+    scores = np.tile([[1.0] * 9 + [0.0], [1.0] * 8 + [0.0] * 2, [0.0] * 10], 20)
+    exact, near = (
+        realise(field_of(scores), 0, plan("race", pool=200, min_gap=gap))[0] for gap in (None, 0.4)
+    )
+    assert near["calls"] < exact["calls"]
+    assert not near["too_far"]
+    wrong = {**near, "winner_gap": 0.3, "too_far": True}
+    assert [row["error"] for row in (*races([near]), *races([near, wrong]))] == [0.0, 0.5]
+
+
 def test_level_leaders_share_the_credit():
     """s0 and s1 win the first two items each, s0 alone the third: until then the best is named by
     half."""

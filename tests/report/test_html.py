@@ -12,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 from support.results import make_result
 
+from judgeloop.core.choices import Shown
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Choice, Item, Label, Verdict
 from judgeloop.report import html as page
 from judgeloop.report import labels as texts
-from judgeloop.report.labels import LONGEST, Shown, Texts
+from judgeloop.report.labels import LONGEST, Texts
 from judgeloop.report.page import Page, Table
 
 SYSTEMS = ("small", "large")

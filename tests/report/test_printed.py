@@ -8,7 +8,8 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.cli.naming import page_as_flags
-from judgeloop.core.outcomes import Control, ControlTally, Population, StopKind, StopReason, Tally
+from judgeloop.core.choices import Population
+from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason, Tally
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, Table, render
 
@@ -24,7 +25,6 @@ PAGES = {
     "not worse": make_result(
         winner=None,
         not_worse=0.05,
-        stronger=False,
         guarantee="a bound",
         stop=StopReason(StopKind.NOT_WORSE, "met"),
     ),
@@ -54,7 +54,7 @@ def test_a_page_on_80_columns(name, snapshot):
 
 
 def test_a_page_on_40_columns(snapshot):
-    assert render(PAGES["decided"].page, files=".judgeloop/runs/0123abcd", width=40) == snapshot
+    assert render(PAGES["decided"].page, files="runs/0123abcd.html", width=40) == snapshot
 
 
 def test_markdown(snapshot):

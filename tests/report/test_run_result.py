@@ -17,9 +17,9 @@ from support.tables import ROWS
 from support.text import unwrapped
 
 import judgeloop
+from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.questions.select.text import page
-from judgeloop.report.labels import Shown
 from judgeloop.report.page import Board
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"

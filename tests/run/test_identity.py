@@ -56,7 +56,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "night": {"night": "2026-01-02"},
     "rpm": {"rpm": 5},
     "tpm": {"tpm": 5000},
-    "run_dir": {"run_dir": "elsewhere"},
     "half_width": {"half_width": 0.1},
     "require_score": {"require_score": 0.5, "half_width": 0.2},
     "interval": {"interval": "anytime"},

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import InputError
-from judgeloop.engine.presentation import Order
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.settings.setting import declared

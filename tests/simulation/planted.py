@@ -50,7 +50,7 @@ class Planted(NamedTuple):
 
 
 ATTEMPTS, BATCH, ACCOUNTS = "engine/attempts.py", "engine/batch.py", "engine/accounts.py"
-BOOKING, SQLITE, WRITER = "ledger/booking.py", "ledger/sqlite.py", "ledger/writer.py"
+BOOKING, STORED, SQLITE = "ledger/booking.py", "ledger/stored.py", "ledger/sqlite.py"
 BUDGETS = "ledger/budgets.py"
 ROWS = "ledger/rows.py"
 PLANTED = [
@@ -191,7 +191,7 @@ PLANTED = [
     Planted(
         "the budget of the ledger is forgotten",
         BUDGETS,
-        "left_p = max(0, row.limit_p - _drawn_p(connection, row, since))",
+        "left_p = max(0, row.limit_p - _drawn_p(connection, row))",
         "left_p = 10**18",
     ),
     Planted(
@@ -215,39 +215,40 @@ PLANTED = [
     Planted(
         "a run's charge is not corrected",
         BOOKING,
-        "    charges.charge(connection, row, cost_p - row.charged_p)",
+        "    charges.charge(connection, row, charged_p - row.charged_p)",
         "    pass",
     ),
     Planted(
         "a call is sent though another run has its verdict",
-        SQLITE,
+        STORED,
         "if held is not None:",
         "if False:",
     ),
     Planted(
         "a call is sent while another run makes it",
-        SQLITE,
+        STORED,
         "return Clearance(busy=other.run)",
         "pass",
     ),
     Planted(
         "a booking that is cancelled at once is not made",
-        SQLITE,
-        "        future = self._writer.submit(action)\n        return await",
-        "        await asyncio.sleep(0)\n        future = self._writer.submit(action)\n        return await",
+        STORED,
+        "        future = self._writer.submit(action, wanted)\n        return await",
+        "        await asyncio.sleep(0)\n        future = self._writer.submit(action, wanted)\n"
+        "        return await",
     ),
     Planted(
         "results are told before they are on disk",
-        WRITER,
-        '        connection.execute("COMMIT")',
+        SQLITE,
+        '        connection.execute("COMMIT")\n    except BaseException as error:',
         "        for tell in results:\n"
         "            tell()\n"
         "        results.clear()\n"
-        '        connection.execute("COMMIT")',
+        '        connection.execute("COMMIT")\n    except BaseException as error:',
     ),
     Planted(
         "a failed write is told as a success",
-        WRITER,
+        SQLITE,
         "        results = [lambda future=job.future: future.set_exception(failure)",
         "        _ = [lambda future=job.future: future.set_exception(failure)",
     ),
@@ -265,13 +266,13 @@ PLANTED = [
     ),
     Planted(
         "a run that lives is taken for dead by one that waits",
-        SQLITE,
-        "if lock is None or not taken(lock, 0):",
-        "if lock is None:",
+        STORED,
+        "if not connection.lock(run, 0):",
+        "if False:",
     ),
     Planted(
         "the number of an attempt is given twice",
-        ROWS,
+        SQLITE,
         "coalesce(max(seq), 0)",
         "coalesce(0 * max(seq), 0)",
     ),

@@ -120,7 +120,7 @@ class System(Judge):
     """A system that answers live, at the same provider."""
 
     lasts, limit_is_default, timeout_s = True, False, 30.0
-    at_once, label = None, "system"
+    at_once, label, typed = None, "system", "system"
     longest_bytes = likely_bytes = 8  # less than most outputs: the earmark is then too small
 
     def sent(self, item: Item) -> str:

@@ -17,14 +17,14 @@ from typing import Any
 
 from simulation.history import History
 from simulation.provider import Judge, Provider, System
-from simulation.stores import CALLS, PLANS, STATEMENTS, Fault, SqliteStore, Wire, without_threads
+from simulation.stores import CALLS, PLANS, STATEMENTS, Fault, Store, Wire, without_threads
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 from support.pools import make_pool, make_session
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.outcomes import Finished
 from judgeloop.engine.loop import drive
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
@@ -113,7 +113,7 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
 class Simulation:
     """One simulated world with its provider, its store and its history."""
 
-    def __init__(self, plan: Plan, store: SqliteStore, world: World, storm: float) -> None:
+    def __init__(self, plan: Plan, store: Store, world: World, storm: float) -> None:
         self.plan = plan
         self.store = store
         self.world = world
@@ -142,10 +142,9 @@ class Simulation:
         ledger = self.store.open()
         wire = Wire(ledger, life, job.name, self.history)
         try:
-            with ledger.only_run(job.name) as alone:
-                if alone:
-                    await wire.recover(job.name)
-                    await wire.spend(job.name, None)
+            with ledger.only_run(job.name):
+                await wire.recover(job.name)
+                await wire.spend(job.name, None)
                 return await drive(
                     self.session(job),
                     pool,
@@ -311,7 +310,7 @@ def _decision(finished: Finished[Any] | None) -> object:
 async def undisturbed(simulation: Simulation, job: Job) -> Finished[Any]:
     """Return how a run ends that nothing disturbs, in a ledger of its own."""
     world = simulation.world
-    calm = Simulation(simulation.plan, SqliteStore(":memory:", None), world, storm=0.0)
+    calm = Simulation(simulation.plan, Store(":memory:", None), world, storm=0.0)
     return await world.start(Life("calm"), calm.live(job, job.terms, Interruption()))
 
 
@@ -323,8 +322,12 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def simulate(seed: int, folder: Path, only: Fault | None = None) -> History:
+def simulate(
+    seed: int, folder: Path, only: Fault | None = None, *, address: str | None = None
+) -> History:
     """Run the simulation of a seed in `folder`; `only` is then the fault of every process.
+
+    Its ledger is a file there, or that of a server, which has to be empty.
 
     Raises:
         BrokenError: a promise was broken; the message has the command that repeats it.
@@ -333,6 +336,7 @@ def simulate(seed: int, folder: Path, only: Fault | None = None) -> History:
     path = folder / f"{seed} {only}" / "ledger.sqlite"
     plan = replace(Plan.of(seed), only=only)
     try:
-        return Simulation(plan, SqliteStore(path, plan.ledger_budget_p), World(), plan.storm).run()
+        store = Store(address or path, plan.ledger_budget_p)
+        return Simulation(plan, store, World(), plan.storm).run()
     except Exception as error:
         raise BrokenError(f"{error}\n{REPEAT.format(seed=seed)}") from error

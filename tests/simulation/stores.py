@@ -1,8 +1,9 @@
-"""The ledger of a simulated process: the real one over SQLite, without its thread, and its faults.
+"""The ledger of a simulated process: the real one over a real store, without its thread, and its faults.
 
 `Wire` puts faults in at the ledger's protocol, so that they reach any store. `FaultyConnection`
 puts them in between two statements of SQLite, and below: a full disk, and a COMMIT that cannot be
-written.
+written. `FaultyServerConnection` does so for PostgreSQL: there a connection breaks before a statement, or
+before its answer.
 """
 
 from __future__ import annotations
@@ -20,17 +21,22 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import psycopg
 from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
+from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
-from judgeloop.ledger import connection, rows, sqlite, writer
+from judgeloop.ledger import opening, postgres, rows, sqlite
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
-from judgeloop.ledger.rows import LedgerConnection
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.postgres import PostgresConnection
+from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.sqlite import SqliteConnection
+from judgeloop.ledger.writer import Job, Wanted, Writer
 
 UNKNOWN_P = 10**9  # more than any run can be charged
 BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
@@ -65,7 +71,7 @@ class Plans:
 PLANS = Plans({})
 
 
-class FaultyConnection(LedgerConnection):
+class FaultyConnection(SqliteConnection):
     """A connection of a process that may die before or after a statement, or find the disk full."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -97,6 +103,47 @@ class FaultyConnection(LedgerConnection):
         if kind == "dies after a statement":
             done.close()  # else it would keep its lock
             self._die()
+        return done
+
+    def _die(self) -> None:
+        assert self.life is not None
+        self.life.kill()
+        raise KilledError
+
+
+class FaultyServerConnection(PostgresConnection):
+    """A connection to a server, of a process that may die, or that may break."""
+
+    def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
+        self.life = LIFE.get(None)
+        self.fault = PLANS.of(self.life)
+        super().__init__(address, read_only=read_only)
+        if self.life is not None:
+            self.life.at_death.append(self.close)
+
+    def _begin(self, jobs: Sequence[Job]) -> str:
+        return self._faulty(lambda: super(FaultyServerConnection, self)._begin(jobs))
+
+    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self._faulty(lambda: super(FaultyServerConnection, self)._send(statements))
+
+    def _faulty(self, step: Callable[[], Any]) -> Any:
+        """Carry out a step, and what goes wrong with it."""
+        if self.life is not None:
+            self.life.check_alive()
+        kind = self.fault.comes(*STATEMENTS)
+        if kind == "a statement fails":
+            raise psycopg.OperationalError("the disk is full")
+        if kind == "dies before a statement":
+            self._die()
+        if kind == "the disk is full":
+            self._raw.close()  # the step finds that the connection is lost
+        done = step()
+        if kind == "dies after a statement":
+            self._die()
+        if kind == "a commit cannot be written":
+            self._raw.close()
+            raise psycopg.OperationalError("the connection was lost before the answer")
         return done
 
     def _die(self) -> None:
@@ -141,23 +188,26 @@ class Committed(Future[Any]):
         return super().result()
 
 
-class InlineWriter:
+class InlineWriter(Writer[Any]):
     """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
 
-    def __init__(self, connect: Callable[[], LedgerConnection]) -> None:
+    def __init__(self, connect: Callable[[], Any], carry_out: Any) -> None:
         self._connection = connect()
-        self._jobs: list[Any] = []
+        self._carry_out = carry_out
+        self._jobs: list[Job] = []
         self._closed = False
         self._life = LIFE.get(None)
 
-    def submit(self, action: Callable[[LedgerConnection], Any]) -> Future[Any]:
+    def submit(
+        self, action: Callable[[LedgerConnection], Any], wanted: Sequence[Wanted] = ()
+    ) -> Future[Any]:
         if self._life is not None:
             self._life.check_alive()
         if self._closed:
             raise LedgerError("the ledger is closed")
         future = Committed(self._commit)
         future.set_running_or_notify_cancel()
-        self._jobs.append(writer._Job(action, future))
+        self._jobs.append(Job(action, future, wanted))
         if len(self._jobs) == 1:
             loop = asyncio.get_running_loop()
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
@@ -167,7 +217,8 @@ class InlineWriter:
         jobs, self._jobs = self._jobs, []
         if jobs and (self._life is None or self._life.alive):
             try:
-                writer._commit(self._connection, jobs)
+                for hand_out in self._carry_out(self._connection, jobs):
+                    hand_out()
             except KilledError:
                 return
 
@@ -330,15 +381,15 @@ CALLS = (
 )
 
 
-class SqliteStore:
-    """One ledger file, which all processes of a simulation share."""
+class Store:
+    """One ledger, which all processes of a simulation share."""
 
-    def __init__(self, path: Path | str, budget_p: int | None) -> None:
-        self.path = path
+    def __init__(self, address: Path | str, budget_p: int | None) -> None:
+        self.address = address
         self.budget_p = budget_p
 
-    def open(self) -> SqliteLedger:
-        return SqliteLedger(self.path)
+    def open(self) -> Ledger:
+        return open_ledger(self.address)
 
     def limit(self, budget_p: int) -> None:
         """Set what all runs together may be charged."""
@@ -357,9 +408,11 @@ def without_threads(world: World) -> Iterator[None]:
             return BEGAN + timedelta(seconds=world.now_s + world.wall_jumps_s)
 
     with (
-        patch.object(sqlite, "Writer", InlineWriter),
-        patch.object(connection, "LedgerConnection", FaultyConnection),
-        patch.object(connection, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
+        patch.object(opening, "Writer", InlineWriter),
+        patch.object(sqlite, "SqliteConnection", FaultyConnection),
+        patch.object(sqlite, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
+        patch.object(postgres, "PostgresConnection", FaultyServerConnection),
+        patch.object(postgres, "SLOWEST_S", 0.05),
         patch.object(rows, "datetime", Clock),
     ):
         yield

@@ -11,9 +11,9 @@ from simulation.disk import available, logged
 from judgeloop.core.errors import JudgeloopError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger import connection
-from judgeloop.ledger.rows import LedgerConnection
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger import sqlite
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.sqlite import SqliteConnection
 
 CALLS = 12
 IMAGES = 400
@@ -31,7 +31,7 @@ def wanted(number):
 
 async def calls(path, disk):
     """Book some calls, and note on the disk what the ledger has acknowledged."""
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     disk.note("made")
     for number in range(CALLS):
         ((ticket,),) = await ledger.reserve(RUN, wanted(number), None)
@@ -44,7 +44,7 @@ async def calls(path, disk):
 
 async def found(path):
     """Return what a ledger holds after power failed: keys of verdicts, and what is charged."""
-    ledger = SqliteLedger(path)
+    ledger = open_ledger(path)
     await ledger.recover(RUN)
     held = await ledger.verdicts([f"k{number}" for number in range(CALLS)])
     spend = await ledger.spend(RUN, None)
@@ -82,13 +82,13 @@ def test_after_power_failed_nothing_acknowledged_is_lost(tmp_path):
 
 
 def test_a_ledger_that_does_not_synchronise_is_found_out(tmp_path, monkeypatch):
-    class Careless(LedgerConnection):
+    class Careless(SqliteConnection):
         def execute(self, sql, *given):
             careless = sql.startswith("PRAGMA synchronous")
             return super().execute("PRAGMA synchronous = OFF" if careless else sql, *given)
 
     path = tmp_path / "ledger.sqlite"
-    monkeypatch.setattr(connection, "LedgerConnection", Careless)
+    monkeypatch.setattr(sqlite, "SqliteConnection", Careless)
     with logged() as disk:
         asyncio.run(calls(path, disk))
     monkeypatch.undo()

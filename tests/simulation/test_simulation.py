@@ -18,12 +18,19 @@ from simulation.world import BrokenError, World
 
 GROUPS = 10
 QUICK, MANY = 50, 150  # seeds of a group: with all tests, and with `-m simulation`
+ON_SERVER = 5
 
 
 def simulate_all(first, count):
     with scratch() as folder:
         for seed in range(first, first + count):
             simulate(seed, folder)
+
+
+def simulate_on(server, first, count):
+    with scratch() as folder:
+        for seed in range(first, first + count):
+            simulate(seed, folder, address=server.ledger())
 
 
 @pytest.mark.first
@@ -37,6 +44,18 @@ def test_every_promise_holds_in_runs_under_faults(group):
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_promise_holds_in_many_runs_under_faults(group):
     simulate_all(GROUPS * QUICK + group * MANY, MANY)
+
+
+@pytest.mark.parametrize("group", range(2))
+def test_every_promise_holds_on_a_server(group, postgres):
+    simulate_on(postgres, group * ON_SERVER, ON_SERVER)
+
+
+@pytest.mark.first
+@pytest.mark.simulation
+@pytest.mark.parametrize("group", range(4))
+def test_every_promise_holds_in_many_runs_on_a_server(group, postgres):
+    simulate_on(postgres, (2 + 5 * group) * ON_SERVER, 5 * ON_SERVER)
 
 
 @pytest.mark.simulation

@@ -25,7 +25,7 @@ from judgeloop.methods.estimators.preferences import (
     weighted_moments,
 )
 from judgeloop.methods.selectors.decisive import Decisive, decisive
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stopping.majority import TieAware
 
@@ -160,7 +160,5 @@ def test_from_even_draws_each_bound_is_ever_wrong_with_at_most_the_risk(win, los
     for _ in range(RUNS):
         scores = rng.choice([1, 0, -1], size=drawn, p=[win, 1 - win - loss, loss]).astype(np.int8)
         gap = win - loss if sampled else scores.mean()
-        wrong += [
-            log_wealth(sign * scores, items, sign * gap + 1e-9).risk <= RISK for sign in (1, -1)
-        ]
+        wrong += [risk_by_bets(sign * scores, items, sign * gap + 1e-9) <= RISK for sign in (1, -1)]
     assert (wrong <= binom.ppf(0.99, RUNS, RISK)).all()

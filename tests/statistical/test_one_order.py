@@ -13,7 +13,7 @@ import pytest
 from support.promises import check_risk
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.spending import Spending, first_crossing
 
 RUNS = 500
@@ -43,7 +43,7 @@ def named_by_sequential(walks, limit):
 
 def named_by_anytime(walks, limit):
     del limit
-    return np.sum([log_wealth(walk, UNLIMITED).risk <= RISKS for walk in walks], axis=0)
+    return np.sum([risk_by_bets(walk, UNLIMITED) <= RISKS for walk in walks], axis=0)
 
 
 @pytest.mark.parametrize("named_by", [named_by_sequential, named_by_anytime])

@@ -13,7 +13,7 @@ from support.live import generated, of_both, system_flags, write_items, write_ou
 
 from judgeloop.core.ledger import Clearance, Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.settings.written import night_began
 
 LIVE, ITEMS = "openai/better", 12
@@ -64,7 +64,7 @@ def test_runs_of_one_process_do_not_make_the_same_call_at_once(tmp_path):
     """The pairs of a suite share one open ledger: the second waits for the answer of the first."""
 
     async def story():
-        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        ledger = open_ledger(tmp_path / "ledger.sqlite")
         call = [[Reservation("same", 10, "item", "judge", {})]]
         with ledger.only_run("a"), ledger.only_run("b"):
             (((first,),), ((second,),)) = [await ledger.reserve(run, call, 100) for run in "ab"]

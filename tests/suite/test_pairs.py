@@ -235,7 +235,7 @@ def test_below_the_callers_gate_a_file_sets_what_is_asked_of_whom_and_how_fast()
         "prompt", "rubric", "proxy", "history", "confidence",
         # pace, money and files
         "judge_timeout", "deadline", "concurrency", "lookahead", "rpm", "tpm", "budget", "charge_to", "tier",
-        "ledger", "run_dir", "cache_dir", "report_texts",
+        "ledger", "cache_dir", "report_texts",
     }  # fmt: skip
 
 

@@ -88,8 +88,8 @@ def test_another_night_is_another_seed_and_has_its_own_sum():
     assert {one["id"]: one["night"] for one in shown} == {
         run: night["night"] for night, its in zip((first, other), runs, strict=True) for run in its
     }
-    result = json.loads(Path(f".judgeloop/runs/{min(runs[1])}/result.json").read_text())
-    assert result["seed"] == 20260102
+    judgeloop("runs", "show", min(runs[1]), "-o", "result.json")
+    assert json.loads(Path("result.json").read_text())["seed"] == 20260102
 
 
 def test_a_night_to_come_is_refused():

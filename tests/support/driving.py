@@ -7,9 +7,10 @@ from collections import Counter
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
+from judgeloop.engine.oracle import NO_SYSTEMS
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from support.pools import make_pool, make_session
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0)
@@ -40,10 +41,11 @@ def run(
     ledger=":memory:",
     interruption=None,
     observe=None,
+    systems=NO_SYSTEMS,
     **session,
 ):
     async def story():
-        book = SqliteLedger(ledger)
+        book = open_ledger(ledger)
         try:
             return await drive(
                 make_session(items, **session),
@@ -51,6 +53,7 @@ def run(
                 judge,
                 book,
                 terms or Terms("run", policy=AT_ONCE),
+                systems=systems,
                 interruption=interruption,
                 observe=observe or (lambda progress: None),
             )

@@ -9,8 +9,8 @@ from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.charges import run_row
-from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
+from judgeloop.ledger.sqlite import connect
 
 NOW = "2026-01-01T00:00:00.000+00:00"
 JUDGES = [

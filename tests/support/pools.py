@@ -15,7 +15,7 @@ from judgeloop.core.records import Item
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.diffuse import DiffUse
@@ -70,6 +70,7 @@ def make_session(
     selector: str = "random",
     *,
     rule=None,
+    check=None,
     limits=None,
     seed: int = 0,
     lookahead: int = 0,
@@ -81,6 +82,7 @@ def make_session(
         selector=make_selector(selector, items, limits.min_judgments),
         estimator=Preferences(),
         rule=rule or TieAware(0.1),
+        check=check,
         limits=limits,
         rng=np.random.default_rng(seed),
         lookahead=lookahead,
@@ -94,7 +96,7 @@ def driven(judge: Judge, items: int, ledger: str | Path = ":memory:", **more: An
     """
 
     async def story() -> Finished[Any]:
-        book = SqliteLedger(ledger)
+        book = open_ledger(ledger)
         try:
             session = make_session(items, limits=Limits(items, items, max_abstentions=1.0))
             return await drive(session, make_pool(items), judge, book, Terms("run", **more))

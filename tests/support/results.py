@@ -55,7 +55,7 @@ def make_result(
     controls: tuple[ControlTally | None, ...] = (),
     more_judgments: int | None = None,
     asked: int | None = None,
-    stronger: bool | None = None,
+    risk_beyond: float | None = None,
     groups: tuple[str | None, ...] = (None,),
     **changes,
 ) -> Result:
@@ -92,7 +92,7 @@ def make_result(
         DataNotes(items=tally.items, **of_data),
         items=[Item(f"q{n}", "", group=groups[n % len(groups)]) for n in range(tally.items)],
         more_judgments=more_judgments,
-        stronger=stronger,
+        risk_beyond=risk_beyond,
     )
     return replace(result, page=page(result))
 

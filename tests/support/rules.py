@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from judgeloop.methods.selectors.catalogue import selectors_of
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
 from judgeloop.run.prepared import check_idle_settings
 
@@ -33,5 +32,4 @@ def make_rule_among(name: str, *, risk: float, items: int, gap: float = 0.0) -> 
 def check_settings(question: str, config: Any) -> None:
     """What `prepare` refuses of a configuration: a setting that neither its selector nor its rule
     looks at."""
-    chosen = [config.selector_row, config.rule_row]
-    check_idle_settings(config, chosen, [*selectors_of(question), *rules_of(question)])
+    check_idle_settings(config, question, config.selector_row, config.rule_row)

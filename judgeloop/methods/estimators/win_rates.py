@@ -6,6 +6,7 @@ best system (`methods/stopping/best_of_many.py`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import final
 
@@ -80,7 +81,7 @@ class Standings:
         """Number of items asked about: some system was asked about on all of them."""
         return int(self.asked.max())
 
-    @property
+    @cached_property
     def in_question(self) -> Flags:
         """Which systems may still be named: by their bounds, or as asked about on every query."""
         if self.levels is not None:
@@ -97,11 +98,11 @@ class Standings:
             [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
         )
 
-    @property
+    @cached_property
     def leader(self) -> int | None:
-        """The system that would be named now: by its bounds, or the highest win rate.
+        """The system that would be named now: with the least gap, or the highest win rate.
 
-        None if several have the highest win rate, and there are no bounds.
+        None while no gap is proved, or if several have the highest win rate and there are no bounds.
         """
         if self.levels is not None:
             return self.levels.leader
@@ -109,7 +110,7 @@ class Standings:
         return best[0] if len(best) == 1 else None
 
 
-def scouted_items(systems: int, baseline: int | None, items: int) -> int:
+def scouted_items(systems: int, baseline: int | str | None, items: int) -> int:
     """Return the number of items that choose the baseline: 0 if it is given, or of two systems.
 
     In a very small pool, the first system is the baseline.
@@ -132,18 +133,6 @@ def rows_of(labels: Sequence[Label]) -> Iterator[dict[int, float]]:
     """Yield the scores of each item by system; the labels of an item stand next to each other."""
     for _, group in groupby(labels, key=lambda label: label.choice.position):
         yield {label.choice.systems[0]: score_of(label) for label in group}
-
-
-def scores_of(labels: Sequence[Label], systems: int, baseline: int) -> Floats:
-    """Return one query's scores, of shape (systems,); NaN for a system that was not asked about.
-
-    The baseline ties with itself.
-    """
-    scores = np.full(systems, np.nan)
-    scores[baseline] = TIE
-    for label in labels:
-        scores[label.choice.systems[0]] = score_of(label)
-    return scores
 
 
 @final

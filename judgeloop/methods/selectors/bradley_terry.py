@@ -12,7 +12,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Draws, Label, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Label, Step
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.selectors.llm_selector import Asked, check_shape, query_step
 from judgeloop.methods.stats.information import OUTCOMES, entropies_after, log_ratios

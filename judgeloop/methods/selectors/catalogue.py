@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from judgeloop.core.records import Draws
+from judgeloop.core.choices import Draws
 
 # Names of variants: of DiffUse (`stats/diffuse_variants.py`, `stats/dendrogram.py`), the paper's
 # first, which replays measure; and of stratified draws (`stratified.py`).
 COMBINATIONS = ("difference", "concatenation", "addition")
-CLUSTERINGS = ("ward", "cosine", "kmeans", "micro-ward")
+CLUSTERINGS = ("ward", "cosine", "kmeans", "quarter-ward")
 REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
 ALLOCATIONS = ("mc-ucb", "proportional")
 

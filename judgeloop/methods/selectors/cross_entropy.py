@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Draws
+from judgeloop.core.choices import Draws
 from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 

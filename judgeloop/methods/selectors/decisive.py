@@ -13,7 +13,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Abstention, Choice, Draws, Label, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Abstention, Choice, Label, Step
 from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.decision_model import DecisionModel, weights_after

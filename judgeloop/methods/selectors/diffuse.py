@@ -17,7 +17,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
 from judgeloop.methods.selectors.ingredients import ForOne, ForTwo
 from judgeloop.methods.selectors.ordered import check_vectors
 from judgeloop.methods.stats.dendrogram import HIERARCHIES, Dendrogram

@@ -11,7 +11,8 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Draws, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Step
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.selectors.llm_selector import check_shape, query_step
 from judgeloop.methods.selectors.ordered import Ordered, Picks

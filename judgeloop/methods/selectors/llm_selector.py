@@ -20,8 +20,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.outcomes import Belief
-from judgeloop.core.records import Choice, Draws, Label, Step, Verdict
+from judgeloop.core.records import Choice, Label, Step, Verdict
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import (
     Epsilons,

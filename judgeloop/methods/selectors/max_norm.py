@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Choice, Step
 from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 

@@ -7,7 +7,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
 from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,29 +40,32 @@ STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
 HALVINGS = 32  # of [-1, 1]: to 5e-10
 
 
-class Wealth(NamedTuple):
-    """The logarithm of the largest wealth that the mixture of bets reached so far."""
+def risk_of(most: float) -> float:
+    """Compute the largest probability of ever reaching a wealth by chance alone (Ville 1939).
 
-    most: float
-
-    @property
-    def risk(self) -> float:
-        """The largest probability of ever reaching this wealth by chance alone (Ville 1939)."""
-        return float(np.exp(-max(0.0, self.most)))
+    `most` is its logarithm.
+    """
+    return float(np.exp(-max(0.0, most)))
 
 
-def log_wealth(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
-) -> Wealth:
-    """Compute the wealth of the bets that the mean of all `items` is above `mean`.
+def risk_by_bets(
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
+) -> float:
+    """Compute the risk, by betting, of the claim that the mean of all `items` is above `mean`.
 
     `scores` are in the order drawn, shape (draws,).
     """
-    return Wealth(float(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 0.0)
+    return risk_of(log_wealth_path(scores, items, mean, stakes)[-1]) if len(scores) else 1.0
 
 
 def log_wealth_path(
-    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    mean: float = 0.0,
+    stakes: NDArray[np.float64] = STAKES,
 ) -> NDArray[np.float64]:
     """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
@@ -90,7 +93,7 @@ def log_wealth_path(
     )
     paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
     top = paths.max(axis=1)
-    mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
+    mixed = top + np.log(np.exp(paths - top[:, None]) @ stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
@@ -122,13 +125,18 @@ class Bettor:
         return Bettor(self.items, self.mean, drawn, total, paths, max(self.peak, mixed), sure)
 
     @property
-    def wealth(self) -> Wealth:
-        """The largest wealth so far; infinite where the mean is certainly above `mean`."""
+    def risk(self) -> float:
+        """As `risk_by_bets`; 0 where the mean is certainly above `mean`."""
         certain = self.items * self.mean - self.total < -(self.items - self.drawn)
-        return Wealth(math.inf if self.sure or certain else self.peak)
+        return risk_of(math.inf if self.sure or certain else self.peak)
 
 
-def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
+def bound(
+    scores: NDArray[np.int8] | NDArray[np.float64],
+    items: int,
+    risk: float,
+    stakes: NDArray[np.float64] = STAKES,
+) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 
     The probability that the bound is ever wrong, at any of the looks at the scores, is at most
@@ -138,7 +146,7 @@ def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: floa
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if log_wealth(scores, items, middle).risk <= risk:
+        if risk_by_bets(scores, items, middle, stakes) <= risk:
             low = middle
         else:
             high = middle

@@ -1,8 +1,8 @@
 """The test of a judge by controls: whether it tells an answer from one to another question.
 
 Takes results of controls (1: the question's own answer was preferred, -1: the other one, 0: a tie,
-None: no verdict) and counts them up to the end of the test; computes the chances of each end. Draws
-no control and asks no judge (`engine/controls.py`).
+None: no verdict) and counts them up to the end of the test. Draws no control and asks no judge
+(`engine/controls.py`).
 
 A control is an unordered pair of questions, drawn at random with their answers from one source. A
 fair coin says whose question is asked, and a fair coin which answer stands first. x is the result.
@@ -36,7 +36,6 @@ ties. What is proved is that the judge reads which question an answer is to; not
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from judgeloop.core.outcomes import Control, ControlTally
 
@@ -44,15 +43,6 @@ ENOUGH = 20.0  # the inverse of either risk
 MOST = 40  # controls of one judge
 USUAL = 13  # controls that a judge takes which is right in 95 %
 NO_CONTROLS = ControlTally()
-
-
-class Chances(NamedTuple):
-    """The probabilities of the ends of the test, and the expected number of controls."""
-
-    passed: float
-    failed: float
-    not_shown: float
-    calls: float
 
 
 def end_of(right: int, tied: int, wrong: int, abstained: int = 0) -> Control | None:
@@ -90,30 +80,6 @@ def fewest_left(tally: ControlTally) -> int:
     while tally.end is None:
         tally, number = _with(tally, 1), number + 1
     return number
-
-
-def chances(right: float, tied: float = 0.0) -> Chances:
-    """Return the exact chances of a judge that is right, or says tie, with these probabilities.
-
-    >>> [round(chance, 4) for chance in chances(0.5)]  # a judge that is blind to the question
-    [0.0023, 0.9976, 0.0001, 7.9943]
-    """
-    found = dict.fromkeys(Control, 0.0)
-    calls, alive = 0.0, {NO_CONTROLS: 1.0}
-    shares = {1: right, 0: tied, -1: max(0.0, 1 - right - tied)}
-    while alive:
-        after: dict[ControlTally, float] = {}
-        for tally, chance in alive.items():
-            for result, share in shares.items():
-                then, of_it = _with(tally, result), chance * share
-                if then.end is None:
-                    after[then] = after.get(then, 0.0) + of_it
-                else:
-                    found[then.end] += of_it
-                    calls += of_it * then.asked
-        alive = after
-    passed, failed, not_shown = (found[end] for end in Control)
-    return Chances(passed, failed, not_shown, calls)
 
 
 def _with(tally: ControlTally, result: int | None) -> ControlTally:

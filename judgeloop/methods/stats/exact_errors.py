@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 ROUNDING, TINY = 1e-9, 1e-12
 NOTHING = -1e30  # the logarithm of 0, which stays finite times 0
 HALVINGS = 0.5 ** np.arange(8, 40)
-EVEN_POINTS = 401  # at which an error is computed beside one for each judgment
+EVEN_POINTS = 401  # of the grid on which an error is bounded, beside one for each judgment
+STRIDE = 32  # points of the grid from one that is looked at first to the next
 
 
 class Stops(NamedTuple):
@@ -69,35 +70,81 @@ def stops_of(leads: Ints) -> tuple[Stops, Stops]:
     """Count the orders of verdicts that end in each state, in one pass over the judgments.
 
     The counts are kept as probabilities under a win of 1/4, a loss of 1/4 and a tie of 1/2, by the
-    number of decisive draws (rows) and the lead of side 0 (columns).
+    number of decisive draws (rows) and the lead of side 0 (columns). Only the states in which a walk
+    may end are looked at, which are few.
     """
-    found: tuple[list[Floats], list[Floats]] = ([], [])
+    reached, most = _reached(leads)
+    ends = [_ends(leads[side], reached[side], -reached[1 - side]) for side in (0, 1)]
+    found: list[list[Floats]] = [[], []]
     alive, first = np.ones((1, 1)), 0
     for n in range(1, leads.shape[1]):
         new = np.zeros((n + 1, alive.shape[1] + 2))
-        new[:-1, 1:-1] += 0.5 * alive
-        new[1:, 2:] += 0.25 * alive
-        new[1:, :-2] += 0.25 * alive
+        np.multiply(alive, 0.5, out=new[:-1, 1:-1])
+        alive = 0.25 * alive
+        new[1:, 2:] += alive
+        new[1:, :-2] += alive
         first -= 1
-        lead = first + np.arange(new.shape[1])
-        ends = [sign * lead >= leads[side, n, : n + 1, None] for side, sign in enumerate((1, -1))]
         for side, sign in enumerate((1, -1)):
-            m, at = np.nonzero(ends[side] & (new > 0))
-            own = sign * (at + first)
-            orders = np.log(new[m, at]) + m * math.log(4) + (n - m) * math.log(2)
-            found[side].append(np.stack([(m + own) / 2, (m - own) / 2, n - m, orders]))
-        new[ends[0] | ends[1]] = 0
-        kept = np.flatnonzero(new.any(axis=0))
-        if not len(kept):
-            break
-        alive, first = new[:, kept[0] : kept[-1] + 1], first + int(kept[0])
-    one, other = (np.concatenate(each, axis=1) for each in found)
-    return _as_stops(one), _as_stops(other)
+            m, own = ends[side].after(n)
+            at = sign * own - first
+            found[side].append(new[m, at])
+            new[m, at] = 0
+        low, high = -int(most[1, n]), int(most[0, n])
+        alive, first = new[:, low - first : high - first + 1], low
+    one, other = (
+        each.counted(np.concatenate(parts)) for each, parts in zip(ends, found, strict=True)
+    )
+    return one, other
 
 
-def _as_stops(states: Floats) -> Stops:
-    wins, losses, ties = states[:3].astype(np.int64)
-    return Stops(wins, losses, ties, states[3])
+def _reached(leads: Ints) -> tuple[Ints, Ints]:
+    """Return the largest lead of each side that a walk reaches, and with which it goes on.
+
+    The first has the shape (2, n, m), the second (2, n): the largest of all m.
+    """
+    reached, most = np.full_like(leads, -leads.shape[1]), np.zeros(leads.shape[:2], dtype=np.int64)
+    farthest = reached[:, 0].copy()
+    farthest[:, 0] = 0
+    for n in range(1, leads.shape[1]):
+        by_win = farthest[:, :-1] + 1
+        reached[:, n] = farthest
+        np.maximum(reached[:, n, 1:], by_win, out=reached[:, n, 1:])
+        farthest = np.minimum(reached[:, n], leads[:, n] - 1)
+        most[:, n] = farthest.max(axis=1)
+    return reached, most
+
+
+class _Ends(NamedTuple):
+    """The states in which a walk may end with one answer, in the order of judgments."""
+
+    n: Ints
+    m: Ints
+    lead: Ints
+    begins: Ints  # where the states after each number of judgments begin
+
+    def after(self, n: int) -> tuple[Ints, Ints]:
+        """Return the decisive draws and the leads of those after n judgments."""
+        part = slice(self.begins[n], self.begins[n + 1])
+        return self.m[part], self.lead[part]
+
+    def counted(self, chances: Floats) -> Stops:
+        """Return those with a chance, with the logarithm of the number of orders."""
+        some = chances > 0
+        n, m, lead = self.n[some], self.m[some], self.lead[some]
+        orders = np.log(chances[some]) + m * math.log(4) + (n - m) * math.log(2)
+        return Stops((m + lead) // 2, (m - lead) // 2, n - m, orders)
+
+
+def _ends(leads: Ints, reached: Ints, lowest: Ints) -> _Ends:
+    """Return the states of one side in which a walk may end, by the leads that it can have."""
+    least = np.maximum(leads, lowest)
+    least += (least + np.arange(len(leads))) % 2  # a lead is even where the decisive draws are
+    n, m = np.nonzero(least <= reached)
+    counts = (reached[n, m] - least[n, m]) // 2 + 1
+    steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    n, m, lead = (np.repeat(each, counts) for each in (n, m, least[n, m]))
+    begins = np.searchsorted(n, np.arange(len(reached) + 1))
+    return _Ends(n, m, lead + 2 * steps, begins)
 
 
 def largest_error(
@@ -130,17 +177,34 @@ def _sines(points: int) -> Floats:
 
 
 def _certified(error: Callable[[float], float], limit: int) -> float:
-    """Return an upper bound of a polynomial on [0, 1] (`Table`, all shares of ties)."""
+    """Return an upper bound of a polynomial on [0, 1] (`Table`, all shares of ties).
+
+    It is bounded between points of a grid. Between two that are far apart the points in between are
+    added, unless the bound there is already below the largest that is needed anyway.
+    """
     v = np.unique(np.concatenate([_sines(EVEN_POINTS + limit), HALVINGS, 1 - HALVINGS]))
-    e, room = np.array([error(share) for share in v]), (v * (1 - v))[1:-1]
-    bend = math.sqrt(2) * limit * np.diff(v)[1:-1] ** 2 / 8 / np.minimum(room[:-1], room[1:])
-    ends = max(e[0] + limit * v[1], e[-1] + limit * (1 - v[-2]))
-    top = 1.0
-    for _ in range(20):  # a bound of e bounds its own bend
-        worst = min(top, 0.5)
-        spread = math.sqrt(worst * (1 - worst))
-        top = min(top, max(float((np.maximum(e[1:-2], e[2:-1]) + bend * spread).max()), ends))
-    return top
+    last = len(v) - 1
+    e = {at: error(v[at]) for at in (*range(0, last, STRIDE), 1, last - 1, last)}
+    ends = max(e[0] + limit * v[1], e[last] + limit * (1 - v[last - 1]))
+    while True:
+        at = np.array(sorted(e.keys() - {0, last}))
+        errors, room, steps = (
+            np.array([e[place] for place in at.tolist()]),
+            v[at] * (1 - v[at]),
+            np.diff(at),
+        )
+        bend = math.sqrt(2) * limit * np.diff(v[at]) ** 2 / 8 / np.minimum(room[:-1], room[1:])
+        larger = np.maximum(errors[:-1], errors[1:])
+        top = 1.0
+        for _ in range(20):  # a bound of e bounds its own bend
+            worst = min(top, 0.5)
+            bounds = larger + bend * math.sqrt(worst * (1 - worst))
+            top = min(top, max(float(bounds.max()), ends))
+        needed = max(float(errors.max()), float(bounds[steps == 1].max(initial=0.0)), ends)
+        wide = np.flatnonzero((steps > 1) & (bounds > needed))
+        if not len(wide):
+            return top
+        e |= {place: error(v[place]) for place in ((at[wide] + at[wide + 1]) // 2).tolist()}
 
 
 def behind(null: float, items: int) -> int:

@@ -11,8 +11,12 @@ A lead is seen from the side of an answer, as wins less losses. Of n judgments, 
 from __future__ import annotations
 
 import math
+from bisect import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import accumulate, repeat
+from operator import mul
 from typing import NamedTuple, final
 
 import numpy as np
@@ -29,7 +33,8 @@ from judgeloop.methods.stats.exact_errors import (
 )
 
 NEVER = 1 << 20  # a lead that no walk has
-STEPS, GROWTH, NUDGE, LARGEST = 7, 1.4, 1.004, 100.0  # of the search for the scale
+# Of the search for the scale: those between which it is found, steps of bisection, and the last steps.
+SCALES, STEPS, NUDGE = tuple(accumulate(repeat(1.4, 15), mul, initial=0.5)), 7, 1.004
 COARSE = 21  # shares of decisive items at which a scale is tried
 MORE_COUNTED = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # decisive draws that are added to the share
 MOST_RISK = 0.4  # the shapes below are for risks under this
@@ -184,7 +189,7 @@ def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) ->
     """Return the table with the least scale found whose errors are proved to be at most `risk`.
 
     If no scale keeps the risk (very few judgments at a tiny risk), the table gives no answer, but
-    for one that is certain. Takes half a second for 200 judgments, and several seconds for 805.
+    for one that is certain. Takes a fifth of a second for 200 judgments, and three seconds for 805.
 
     Raises:
         ValueError: the risk is `MOST_RISK` or above.
@@ -201,28 +206,46 @@ def calibrated(zone: Zone, risk: float, limit: int, items: int | None = None) ->
 
 def _least(zone: Zone, risk: float, limit: int, items: int | None, half: Floats) -> Table | None:
     """Search the least scale: by bisection at a few shares, then up to one that is proved."""
-    sides = (0,) if zone.nulls[0] == zone.nulls[1] else (0, 1)  # alike sides err alike
+    alike = zone.nulls[0] == zone.nulls[1]  # alike sides err alike
+    tried: dict[float, Table | None] = {}
 
-    def made(scale: float) -> Table:
-        return _made(scale, zone, limit, items, half)
+    def keeps(scale: float) -> bool:
+        if scale not in tried:
+            table = _made(scale, zone, limit, items, half)
+            errors = (
+                largest_error(table.stops[side], null, limit, items, COARSE)
+                for side, null in enumerate(zone.nulls[: 1 if alike else 2])
+            )
+            tried[scale] = table if all(error <= risk for error in errors) else None
+        return tried[scale] is not None
 
-    def keeps(table: Table) -> bool:
-        return all(
-            largest_error(table.stops[side], zone.nulls[side], limit, items, COARSE) <= risk
-            for side in sides
-        )
-
-    low = high = 0.5
-    while not keeps(made(high)):
-        low, high = high, GROWTH * high
-        if high > LARGEST:
-            return None
+    bracket = _bracket(keeps, (0.65 if alike else 1.0) * math.log(1 / risk - 1))
+    if bracket is None:
+        return None
+    low, high = bracket
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if keeps(made(middle)) else (middle, high)
-    while max(map((table := made(high)).error, sides)) > risk:
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    table = tried[high] or _made(high, zone, limit, items, half)
+    while max(map(table.error, (0,) if alike else (0, 1))) > risk:
         high *= NUDGE
+        table = _made(high, zone, limit, items, half)
     return table
+
+
+def _bracket(keeps: Callable[[float], bool], usual: float) -> tuple[float, float] | None:
+    """Return the last of `SCALES` that keeps the risk no longer and the first that does; None if none does.
+
+    The search begins at the `usual` scale. Where the least of them keeps it, both are that.
+    """
+    at = bisect(SCALES, usual)
+    while at < len(SCALES) and not keeps(SCALES[at]):
+        at += 1
+    if at == len(SCALES):
+        return None
+    while at and keeps(SCALES[at - 1]):
+        at -= 1
+    return SCALES[max(0, at - 1)], SCALES[at]
 
 
 def _made(scale: float, zone: Zone, limit: int, items: int | None, half: Floats) -> Table:

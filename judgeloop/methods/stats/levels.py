@@ -1,15 +1,15 @@
 """Bounds of the level of each of many systems, and whom a race asks next.
 
 A system's level is the sum of its scores over all items of the population. Takes a system's scores
-in random order and returns bounds of its level; takes the bounds of all systems and says who leads,
-how far the leader may be behind, and who is to be asked. It does not ask (`methods/selectors/race.py`)
+in random order and returns bounds of its level; takes the bounds of all systems and says which may be
+named, how far it may be behind, and who is to be asked. It does not ask (`methods/selectors/race.py`)
 and does not stop a run (`methods/stopping/best_of_many.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE
-from judgeloop.methods.stats.betting import BETS, bound, log_wealth
+from judgeloop.methods.stats.betting import BETS, bound, risk_by_bets
 from judgeloop.methods.stats.racing import Flags, Floats, Race
 from judgeloop.methods.stats.racing import after as raced
 from judgeloop.methods.stats.racing import start as begun
@@ -27,6 +27,7 @@ from judgeloop.methods.stats.racing import start as begun
 # not depend on it. Beta(3, 2), as in `betting.py`, took a fifth more calls where the best wins nearly always.
 STAKES = (1 - BETS) / (1 - BETS).sum()
 MOST_TOTALS = 1600  # of the grid of totals; with more items than half of it, a bound is rounded up
+FOLLOWED = 48  # totals at a time
 # From 3 to so many systems are compared in pairs, too, at this share of the risk (docs/results).
 FEW = 6
 PAIRS_SHARE = 0.75
@@ -41,6 +42,8 @@ FIRST = 2  # items on which every system is asked at first
 AT_ONCE = 20  # a system in the way is asked on one further item for every so many before
 CALLS_AT_ONCE = 8  # at least so many calls are made at a time of the leader, or of few systems
 ROUNDING = 1e-9
+# The gap of the baseline before the first verdict: it wins half of what a system can win at most.
+NOTHING_PROVED = 1.0
 
 
 @final
@@ -64,7 +67,8 @@ class Level:
     the totals from some value on, and `upper` is the largest that is left: it is below the true total
     at any time, of all times together, with probability at most `risk`.
 
-    `totals`, ascending, are those not ruled out; `wealth` has the shape (totals, bets).
+    `totals`, ascending, are the highest not ruled out, as lower ones need not be followed before these are;
+    `wealth` has the shape (totals, bets).
     """
 
     items: int
@@ -89,6 +93,8 @@ class Level:
         judged, most = self.judged + 1, self.most + high
         within = self.totals - most <= self.items - judged + ROUNDING
         kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
+        if not kept and len(self.totals):
+            return _below(float(self.totals[0]), self.items, self.risk, (*self.scores, score))
         # Totals between the last that is kept and the first that is ruled out are not ruled out.
         upper = self.upper if kept == len(self.totals) else self.totals[kept] - TIE
         return Level(
@@ -114,20 +120,43 @@ class Level:
         """Whether a total of less than `total` is ruled out at `risk`, at all times together."""
         if self.least >= total - ROUNDING:
             return True
-        if self.judged >= self.items or self.least * self.items <= total * self.judged:
+        if self.judged >= self.items:
             return False
-        return log_wealth(self._signed, self.items, 2 * total / self.items - 1).risk <= risk
+        drawn = np.arange(self.judged)
+        most_won = np.log((self.items - drawn) / np.maximum(total - drawn, ROUNDING)).sum()
+        if most_won < -math.log(risk):  # as many wins in a row would not be enough
+            return False
+        return risk_by_bets(self._signed(0.0), self.items, 2 * total / self.items - 1) <= risk
 
     def lower(self, risk: float) -> float:
         """Return a lower bound of the total at `risk`, at all times together."""
         if not self.judged or self.judged >= self.items:
             return self.least
-        mean = bound(self._signed, self.items, risk)
+        mean = bound(self._signed(0.0), self.items, risk)
         return max(self.least, self.items * (1 + mean) / 2)
 
-    @property
-    def _signed(self) -> Floats:
-        return 2 * np.nan_to_num(np.array(self.scores, dtype=np.float64), nan=0.0) - 1
+    def highest(self, risk: float) -> float:
+        """Return an upper bound of the total at another risk than that of `upper`."""
+        most = self.most + self.items - self.judged
+        if not self.judged or self.judged >= self.items:
+            return most
+        mean = -bound(-self._signed(1.0), self.items, risk, STAKES)
+        return min(most, self.items * (1 + mean) / 2)
+
+    def _signed(self, silent: float) -> Floats:
+        """Return the scores in [-1, 1], with `silent` for every abstention."""
+        scores = np.array(self.scores, dtype=np.float64)
+        return 2 * np.where(np.isnan(scores), silent, scores) - 1
+
+
+def _below(ruled_out: float, items: int, risk: float, scores: Sequence[float] = ()) -> Level:
+    """Return the level after `scores` if all totals from one on are known to be ruled out."""
+    grid = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
+    totals = grid[grid < ruled_out][-FOLLOWED:]
+    level = Level(items, risk, totals, np.ones((len(totals), len(BETS))), ruled_out - TIE)
+    for score in scores:
+        level = level.after(score)
+    return level
 
 
 @final
@@ -151,7 +180,10 @@ class Levels:
 
     **Corollary 1.** At any time, for every a and all h at once, the total of a is at most
     max(0, max of U_s over s ≠ a, - L_a) below the highest, and the best is a, or among the systems with
-    U_s ≥ L_a. So h may be chosen afterwards, and a run that is cut off has its own h.
+    U_s ≥ L_a. Proof: U_b and all L_a hold together, as above, whatever a and h are. So both may be chosen
+    afterwards. A run that is cut off names the system with the least h; a race ends as soon as any system
+    is known within its gap, which need not be the favourite; and the best is among the systems
+    with an upper bound of at least the highest lower one.
 
     Among few systems, and for items without end up to a gap of `LEVELS_FROM`, all are asked on the
     same items, and `pairs` shows of some that they are not more than the gap ahead of the leader, at a risk
@@ -210,8 +242,11 @@ class Levels:
         return uppers
 
     @property
-    def leader(self) -> int | None:
-        """The system with the most hope, of several the one judged most; None before all are asked."""
+    def favourite(self) -> int | None:
+        """The system with the most hope, of several the one judged most; None before all are asked.
+
+        A race asks whoever is in its way, and then the system itself. Its own gap may still be wide.
+        """
         judged, uppers = self.judged, self.uppers
         if not judged.min():
             return None
@@ -221,18 +256,37 @@ class Levels:
         return max(range(len(hopes)), key=lambda system: (hopes[system], judged[system]))
 
     @property
-    def lower(self) -> float:
-        """The lower bound of the leader's total; 0 without a leader."""
-        leader = self.leader
-        return 0.0 if leader is None else self.each[leader].lower(self.lower_risk)
+    def surest(self) -> int:
+        """The system with the highest lower bound; at first the baseline, whose level is known."""
+        surest, most = self.baseline, self.each[self.baseline].least
+        hopes, risk = [-level.hope for level in self.each], self.lower_risk
+        for system in np.argsort(hopes, kind="stable").tolist():
+            level = self.each[system]
+            if (
+                level.upper > most
+                and level.reaches(most, risk)
+                and (lower := level.lower(risk)) > most
+            ):
+                surest, most = system, lower
+        return surest
 
     @property
-    def gap(self) -> float:
-        """By how much the best may be ahead of the leader, in share won less share lost."""
-        return 2.0 if self.leader is None else self.gap_of(self.leader)
+    def leader(self) -> int | None:
+        """The system with the least gap, of several the favourite; None while no gap is proved.
+
+        It has the highest lower bound, or the highest upper one, above which there is no other. Where all
+        are asked on the same items, these are those of the favourite, or of the baseline.
+        """
+        favourite = self.favourite
+        if favourite is None:
+            return None
+        sure = (self.surest, int(self.uppers.argmax())) if self.pairs is None else (self.baseline,)
+        gaps = {system: self.gap_of(system) for system in (favourite, *sure)}
+        leader = min(gaps, key=gaps.__getitem__)
+        return leader if gaps[leader] < NOTHING_PROVED else None
 
     def gap_of(self, system: int) -> float:
-        """Return by how much the best may be ahead of a system, which may be chosen afterwards."""
+        """Return by how much the best may be ahead of a system, in share won less share lost."""
         lower = self.each[system].lower(self.lower_risk)
         gaps: Floats = 2 * (self.uppers - lower) / self.items
         if self.pairs is not None:
@@ -241,59 +295,62 @@ class Levels:
         return max(0.0, float(gaps.max()))
 
     def within(self, gap: float) -> bool:
-        """Whether no system is more than `gap` better than the leader."""
-        leader = self.leader
-        if leader is None:
+        """Whether a system is known than which no other is more than `gap` better."""
+        favourite = self.favourite
+        if favourite is None:
             return False
-        highest = float(self._in_the_way_of(leader).max())
-        return self.each[leader].reaches(highest - self._zone(gap), self.lower_risk)
+        systems = range(len(self.each)) if self.pairs is None else (favourite, self.baseline)
+        uppers, zone = self.uppers, gap / 2 * self.items
+        for system in systems:
+            needed = float(self._in_the_way(system, uppers).max()) - zone
+            # A system that is sure to have so much may have so much.
+            if uppers[system] >= needed and self.each[system].reaches(needed, self.lower_risk):
+                return True
+        return False
 
     @property
     def in_question(self) -> Flags:
         """Which systems may be the best."""
-        flags: Flags = self.uppers >= self.lower - ROUNDING
-        if self.leader is not None:
-            flags[self.leader] = True
+        surest = self.surest
+        flags: Flags = self.uppers >= self.each[surest].lower(self.lower_risk) - ROUNDING
+        flags[surest] = True  # if it is ruled out in pairs, a bound has failed
         return flags
 
     def wanted(self, gap: float) -> dict[int, int]:
         """Return on how many further items each system is to be asked next; empty for nobody.
 
         At first these are all. Then they are the systems whose upper bound is more than `gap` above the
-        leader's hope, and if there is none, the leader; among few systems, all that are not ruled out.
+        hope of the favourite, and if there is none, the favourite; among few systems, all not ruled out.
         """
-        judged, leader = self.judged, self.leader
-        left = self.pool - self.places
+        judged, favourite = self.judged, self.favourite
+        left, uppers = self.pool - self.places, self.uppers
         counts = np.minimum(np.maximum(1, self.places // AT_ONCE), left)
-        if leader is None or (judged < min(FIRST, self.pool)).any():
+        if favourite is None or (judged < min(FIRST, self.pool)).any():
             asked, counts = judged == judged.min(), np.ones_like(judged)
         elif self.pairs is not None:
             # Who sleeps may come back if the items have no end; else the place in the order matters.
             fresh = self.items == UNLIMITED
-            asked = np.isfinite(self._in_the_way_of(leader) if fresh else self.uppers)
-            asked[leader] = True
+            asked = np.isfinite(self._in_the_way(favourite, uppers) if fresh else uppers)
+            asked[favourite] = True
             others = max(1, int((asked & (left > 0)).sum()))
             counts = np.minimum(np.maximum(counts, CALLS_AT_ONCE // others), left)
         else:
-            level = self.each[leader]
-            aim = level.hope if left[leader] else level.lower(self.lower_risk)
-            asked = self.uppers - self._zone(gap) > aim + ROUNDING
-            asked[leader] = False
+            level = self.each[favourite]
+            aim = level.hope if left[favourite] else level.lower(self.lower_risk)
+            asked = uppers - gap / 2 * self.items > aim + ROUNDING
+            asked[favourite] = False
             if not (asked & (left > 0)).any():
-                asked = np.arange(len(judged)) == leader
+                asked = np.arange(len(judged)) == favourite
                 counts = np.minimum(np.maximum(CALLS_AT_ONCE, counts), left)
         return {int(one): int(counts[one]) for one in np.flatnonzero(asked & (left > 0))}
 
-    def _zone(self, gap: float) -> float:
-        return gap / 2 * self.items
-
-    def _in_the_way_of(self, leader: int) -> Floats:
+    def _in_the_way(self, of: int, uppers: Floats) -> Floats:
         """Return the upper bounds of the others; minus infinity where pairs show enough of the gap."""
-        uppers = self.uppers
-        uppers[leader] = -math.inf
+        others = uppers.copy()
+        others[of] = -math.inf
         if self.pairs is not None:
-            uppers[self.pairs.not_ahead(leader, self.pairs_risk)] = -math.inf
-        return uppers
+            others[self.pairs.not_ahead(of, self.pairs_risk)] = -math.inf
+        return others
 
 
 def start(
@@ -309,10 +366,8 @@ def start(
     alone = risk * (1 - PAIRS_SHARE) if in_pairs else risk
     share = LOWER_SHARE if pool == items and not in_pairs else LOWER_SHARE_SHORT
     upper, lower = (alone * (1 - share), alone * share / others) if others else (alone, alone)
-    totals = np.unique(np.ceil(np.linspace(0, 2 * items, min(2 * items, MOST_TOTALS) + 1))) / 2
-    fresh = Level(items, upper, totals, np.ones((len(totals), len(BETS))), float(items))
-    half = items * TIE
-    known = Level(items, upper, totals[:0], fresh.wealth[:0], half, items, half, half)
+    fresh, half = _below(items + TIE, items, upper), items * TIE
+    known = Level(items, upper, fresh.totals[:0], fresh.wealth[:0], half, items, half, half)
     each = tuple(known if system == baseline else fresh for system in range(systems))
     pairs = begun(items, systems, gap) if in_pairs else None
     return Levels(each, baseline, pool, lower, pairs, risk * PAIRS_SHARE)

@@ -94,38 +94,23 @@ def chance_overtaken(wins: int, losses: int, further: int) -> float:
     >>> round(chance_overtaken(2, 0, 2), 4)  # half of 4/10 · 5/11
     0.0909
     """
-    # There is no lead in the end if at most `won` further verdicts are wins.
-    won, odd = divmod(further - wins + losses, 2)
-    if won < 0:
-        return 0.0
-    if won > further:
-        return 1.0
-    ours, theirs = wins + PRIOR_WINS, losses + PRIOR_WINS
-    term = _chance_of(won, ours, theirs, further)
-    total = term if odd else term / 2  # of an even number, `won` further wins make a tie
-    # With a lead, more wins than losses are expected, so every term is smaller than the one before.
-    # Without a lead, terms grow at first, and shrink from the mode on.
-    for fewer in range(won, 0, -1):
-        term *= fewer / (further - fewer + 1) * (theirs + further - fewer) / (ours + fewer - 1)
-        total += term
-        if term < NEGLIGIBLE * total:
-            break
-    return min(1.0, total)
+    state = (np.array([count], dtype=np.int64) for count in (wins, losses, further))
+    return float(chances_overtaken(*state)[0])
 
 
 def chances_overtaken(wins: Counts, losses: Counts, further: Counts) -> NDArray[np.float64]:
-    """Compute `chance_overtaken` of many states at once, shape (states,).
-
-    The values equal those of `chance_overtaken` to the last bit, as the terms are computed and
-    added in the same order.
-    """
+    """Return `chance_overtaken` of many states at once, shape (states,)."""
+    # There is no lead in the end if at most `won` further verdicts are wins.
     won, odd = np.divmod(further - wins + losses, 2)
     found = np.where(won > further, 1.0, 0.0)
     (at,) = np.nonzero((won >= 0) & (won <= further))
     ours, theirs, further = (wins + PRIOR_WINS)[at], (losses + PRIOR_WINS)[at], further[at]
     term = _chances_of(won[at], ours, theirs, further)
+    # Of an even number, `won` further wins make a tie.
     total = np.where(odd[at] == 1, term, term / 2)
-    # The four numbers of a ratio, as floats: they change by one from a term to the next.
+    # With a lead, more wins than losses are expected, so every term is smaller than the one before.
+    # Without a lead, terms grow at first, and shrink from the mode on. The four numbers of a ratio are
+    # floats, and change by one from a term to the next.
     fewer, kept = won[at].astype(np.float64), (further - won[at] + 1).astype(np.float64)
     lost, left = theirs + kept - 1, ours + fewer - 1
     while len(at):
@@ -140,17 +125,8 @@ def chances_overtaken(wins: Counts, losses: Counts, further: Counts) -> NDArray[
     return np.minimum(1.0, found)
 
 
-def _chance_of(won: int, ours: int, theirs: int, further: int) -> float:
-    """Return the beta-binomial probability of `won` wins among `further` verdicts."""
-    return math.exp(
-        _log_ways(ours + won - 1, won)
-        + _log_ways(theirs + further - won - 1, further - won)
-        - _log_ways(ours + theirs + further - 1, further)
-    )
-
-
 def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> NDArray[np.float64]:
-    """Compute `_chance_of` of many states, shape (states,), equal to the last bit."""
+    """Return the beta-binomial probabilities of `won` wins among `further` verdicts, shape (states,)."""
     table = _log_gammas(1 << int((ours + theirs + further).max(initial=1)).bit_length())
 
     def log_ways(among: Counts, chosen: Counts) -> NDArray[np.float64]:
@@ -162,7 +138,7 @@ def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> N
         + log_ways(theirs + further - won - 1, further - won)
         - log_ways(ours + theirs + further - 1, further)
     )
-    # numpy's exponential may differ from this one in the last bit.
+    # numpy's exponential may differ from this one in the last bit, from one machine to another.
     return np.array([math.exp(log) for log in logs.tolist()], dtype=np.float64)
 
 

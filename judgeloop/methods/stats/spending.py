@@ -6,36 +6,34 @@ crossing means.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_REMEMBERED = 64 * 2**20  # bytes of steps, kept by pattern of decisive draws
 SHAPE = 0.5  # exponent of the spending function, if no other is given
 # In units of the root of the limit: a balanced walk gets farther with a probability under 1e-13.
 FARTHEST = 8
 
 
-@dataclass(slots=True)
-class _Step:
-    """The uncrossed walk after some draws, what is spent, and the boundary so far."""
+class Step(NamedTuple):
+    """The uncrossed walks after some draws, what is spent, and the boundary of the last draw.
 
-    # Shape (levels, distances): probability of each distance from 0 without a crossing so far. The
-    # distances that are left out have probability 0.
+    `alive` has the shape (..., levels, distances): the probability of each distance from 0 without a
+    crossing so far. Distances that are left out have probability 0. The others have the shape
+    (..., levels).
+    """
+
     alive: NDArray[np.float64]
-    spent: NDArray[np.float64]  # shape (levels,)
-    barriers: NDArray[np.int32]  # shape (draws, levels)
+    spent: NDArray[np.float64]
+    barrier: NDArray[np.int32]
 
     def chances_beyond(self, distance: int) -> NDArray[np.float64]:
-        """Return what is spent, and what is left at `distance` or farther; shape (levels,)."""
-        beyond: NDArray[np.float64] = self.spent + self.alive[:, distance:].sum(axis=1)
+        """Return what is spent, and what is left at `distance` or farther; shape (..., levels)."""
+        beyond: NDArray[np.float64] = self.spent + self.alive[..., distance:].sum(axis=-1)
         return beyond
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the step takes, in bytes."""
-        return self.alive.nbytes + self.barriers.nbytes
 
 
 @dataclass(slots=True)
@@ -76,79 +74,51 @@ class Spending:
     # Shape (levels,): probability that either side is ever named if the systems are tied.
     levels: NDArray[np.float64]
     shape: float = SHAPE
-    _steps: dict[bytes, _Step] = field(default_factory=dict, repr=False)
-    _remembered: int = 0  # bytes
 
     def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return the least distance that counts as crossing after each draw, shape (draws, levels).
+        """Return the least distance that counts as crossing, shape (..., draws, levels).
 
-        `decisive`, shape (draws,), says which draws were decisive.
+        `decisive`, shape (..., draws), says which draws of each sequence were decisive. All sequences
+        go on side by side.
         """
-        return self._after(decisive.tobytes()).barriers
+        found = np.empty((*decisive.shape, len(self.levels)), dtype=np.int32)
+        for drawn, step in enumerate(self._steps(decisive)):
+            found[..., drawn, :] = step.barrier
+        return found
 
     def chances_beyond(self, decisive: NDArray[np.bool_], distance: int) -> NDArray[np.float64]:
         """Return the chance of a level walk to cross, or to end at `distance` or farther.
 
         `decisive` are all draws up to the limit, none of which crossed. Shape (levels,).
         """
-        return self._after(decisive.tobytes()).chances_beyond(distance)
+        *_, last = self._steps(decisive)
+        return last.chances_beyond(distance)
 
-    def _after(self, pattern: bytes) -> _Step:
-        known = len(pattern)
-        while known and pattern[:known] not in self._steps:
-            known -= 1
-        step = self._steps[pattern[:known]] if known else self._start()
-        for drawn in range(known, len(pattern)):
-            step = self._next(step, drawn, is_decisive=bool(pattern[drawn]))
-            self._remember(pattern[: drawn + 1], step)
-        return step
+    def _steps(self, decisive: NDArray[np.bool_]) -> Iterator[Step]:
+        step = self.start(*decisive.shape[:-1])
+        for drawn in range(decisive.shape[-1]):
+            step = self.after(step, drawn, decisive=decisive[..., drawn])
+            yield step
 
-    def _remember(self, pattern: bytes, step: _Step) -> None:
-        """Keep the step for the patterns that begin with `pattern`.
+    def start(self, *sequences: int) -> Step:
+        """Return the state of so many sequences before the first draw."""
+        alive = np.ones((*sequences, len(self.levels), 1))
+        return Step(alive, np.zeros(alive.shape[:-1]), np.zeros(alive.shape[:-1], dtype=np.int32))
 
-        The next pattern asked about mostly extends one of the last.
-        """
-        if self._remembered > MOST_REMEMBERED:
-            self._steps.clear()
-            self._remembered = 0
-        self._steps[pattern] = step
-        self._remembered += step.nbytes + len(pattern)
+    def after(self, step: Step, drawn: int, *, decisive: NDArray[np.bool_] | bool) -> Step:
+        """Return the state after the draw that follows `drawn`; `decisive` says whether it is so."""
+        known = step.alive.shape[-1]
+        alive = np.zeros((*step.alive.shape[:-1], min(known + 1, self._distances)))
+        alive[..., :known] = step.alive
+        alive[decisive] = self._moved(alive[decisive], drawn)
+        return self._cut(alive, step.spent, drawn)
 
     @property
     def _distances(self) -> int:
         return min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
 
-    def _start(self) -> _Step:
-        nothing = np.zeros(len(self.levels))
-        return _Step(_sure(len(self.levels)), nothing, np.empty((0, len(nothing)), dtype=np.int32))
-
-    def barriers_of_each(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return `barriers` of many sequences of draws, shape (sequences, draws, levels).
-
-        `decisive` has the shape (sequences, draws). All sequences go on side by side.
-        """
-        found = np.empty((*decisive.shape, len(self.levels)), dtype=np.int32)
-        alive = np.ones((len(decisive), len(self.levels), 1))
-        spent = np.zeros(alive.shape[:2])
-        for drawn, now in enumerate(decisive.T):
-            alive = self._with_a_place_more(alive)
-            alive[now] = self._moved(alive[now], drawn)
-            alive, spent, found[:, drawn] = self._cut(alive, spent, drawn)
-        return found
-
-    def _next(self, step: _Step, drawn: int, *, is_decisive: bool) -> _Step:
-        alive = self._with_a_place_more(step.alive)
-        moved = self._moved(alive, drawn) if is_decisive else alive
-        alive, spent, barrier = self._cut(moved, step.spent, drawn)
-        return _Step(alive, spent, np.vstack([step.barriers, barrier]))
-
-    def _cut(
-        self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-        """Return what stays of `alive` uncrossed, what is then spent, and the boundary.
-
-        `alive` has the shape (..., levels, distances), the others (..., levels).
-        """
+    def _cut(self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int) -> Step:
+        """Return what stays of `alive` uncrossed, what is then spent, and the boundary."""
         allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** self.shape) - spent
         # The probability of each distance or a larger one.
         beyond = np.cumsum(alive[..., ::-1], axis=-1)[..., ::-1]
@@ -159,13 +129,7 @@ class Spending:
         crossed = np.zeros((*alive.shape[:-1], self._distances))
         np.copyto(crossed[..., : alive.shape[-1]], alive, where=crossing)
         left = np.where(crossing, 0.0, alive)[..., : max(1, int(barrier.max()))]
-        return left, spent + crossed.sum(axis=-1), barrier.astype(np.int32)
-
-    def _with_a_place_more(self, alive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `alive` with the nearest distance of those left out, if there is one."""
-        if alive.shape[-1] >= self._distances:
-            return alive
-        return np.concatenate([alive, np.zeros((*alive.shape[:-1], 1))], axis=-1)
+        return Step(left, spent + crossed.sum(axis=-1), barrier.astype(np.int32))
 
     def _moved(self, alive: NDArray[np.float64], drawn: int) -> NDArray[np.float64]:
         """Return the probabilities of all distances after a decisive draw that follows `drawn`."""
@@ -181,11 +145,6 @@ class Spending:
         return moved
 
 
-def _sure(levels: int) -> NDArray[np.float64]:
-    """Return probability 1 of distance 0, shape (levels, 1)."""
-    return np.ones((levels, 1))
-
-
 @dataclass(slots=True)
 class Course:
     """A walk that is followed draw by draw: each draw is looked at once.
@@ -199,23 +158,23 @@ class Course:
     drawn: int = 0
     sums: list[int] = field(default_factory=lambda: [0, 0])
     sides: NDArray[np.int64] = field(init=False)
-    _step: _Step = field(init=False, repr=False)
-    _further: _Step = field(init=False, repr=False)  # after decisive draws only
+    _step: Step = field(init=False, repr=False)
+    _further: Step = field(init=False, repr=False)  # after decisive draws only
     _barriers: list[NDArray[np.int32]] = field(default_factory=list, repr=False)  # of these draws
 
     def __post_init__(self) -> None:
         self.sides = np.zeros((2, len(self.spending.levels)), dtype=np.int64)
-        self._step = self._further = self.spending._start()  # noqa: SLF001 - of this module
+        self._step = self._further = self.spending.start()
 
     def follow(self, preference: int | None) -> None:
         """Go on by one draw: 1, 0, -1, or None for an abstention."""
-        self._step, barrier = self._after(self._step, self.drawn, is_decisive=preference != 0)
+        self._step = self.spending.after(self._step, self.drawn, decisive=preference != 0)
         self._further, self._barriers = self._step, []
         self.drawn += 1
         for side, sign in enumerate((1, -1)):
             self.sums[side] += -1 if preference is None else sign * preference
             lead = self.sums[side]
-            crosses = (self.sides[side] == 0) & (abs(lead) >= barrier)
+            crosses = (self.sides[side] == 0) & (abs(lead) >= self._step.barrier)
             self.sides[side, crosses] = 1 if lead > 0 else -1
 
     def sides_with(self, side: int, winner: int, wins: int) -> NDArray[np.int64]:
@@ -225,8 +184,8 @@ class Course:
             return so_far
         while len(self._barriers) < wins:
             drawn = self.drawn + len(self._barriers)
-            self._further, barrier = self._after(self._further, drawn, is_decisive=True)
-            self._barriers.append(barrier)
+            self._further = self.spending.after(self._further, drawn, decisive=True)
+            self._barriers.append(self._further.barrier)
         steps = np.arange(1, wins + 1)
         sums = self.sums[side] + (steps if side == winner else -steps)
         crossed = np.abs(sums)[:, None] >= np.array(self._barriers[:wins])
@@ -236,13 +195,6 @@ class Course:
     def chances_beyond(self, side: int) -> NDArray[np.float64]:
         """Return `Spending.chances_beyond` for the lead of `side`."""
         return self._step.chances_beyond(max(0, self.sums[side]))
-
-    def _after(
-        self, step: _Step, drawn: int, *, is_decisive: bool
-    ) -> tuple[_Step, NDArray[np.int32]]:
-        """Return the step after another draw without the earlier boundary, and its boundary."""
-        found = self.spending._next(step, drawn, is_decisive=is_decisive)  # noqa: SLF001
-        return _Step(found.alive, found.spent, step.barriers), found.barriers[-1]
 
 
 def first_crossing(scores: NDArray[np.int8], spending: Spending) -> NDArray[np.int64]:

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth, log_wealth_path
+from judgeloop.methods.stats.betting import (
+    Bettor,
+    interval_of_bounds,
+    log_wealth_path,
+    risk_by_bets,
+)
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
@@ -27,8 +32,9 @@ def gap_bounds(tally: Tally, items: int, risk: float) -> tuple[float, float] | N
     Each bound is ever wrong, at any number of looks, with probability at most `risk`: it rules out
     the gaps against which bets have reached 1/risk, and against the true gap they ever do so with at
     most that probability (Ville 1939). So it holds at any time at which a run may end. An abstention
-    counts against each bound. Of `core.pool.UNLIMITED` items, draws are independent, and the bounds
-    depend on the counts alone. None without a verdict, or if the draws were not uniform.
+    counts against each bound. The bounds depend on the order of the verdicts, too: what an earlier
+    look ruled out stays ruled out. Of `core.pool.UNLIMITED` items, draws are independent. None without a
+    verdict, or if the draws were not uniform.
     """
     if tally.judged == items and tally.gap is not None:
         return tally.gap, tally.gap
@@ -77,7 +83,7 @@ class Anytime(Rule):
         bets = followed(tally, self._on_the_lead)
         if bets is not None:
             return bets.risk(tally.leader)
-        return log_wealth(scores_for(tally, tally.leader), self.items).risk
+        return risk_by_bets(scores_for(tally, tally.leader), self.items)
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
@@ -98,7 +104,7 @@ class Anytime(Rule):
         if bets is not None:
             return max(map(bets.risk, (0, 1))) <= self.threshold
         return all(
-            log_wealth(scores_for(tally, side), self.items, -self.near_tie).risk <= self.threshold
+            risk_by_bets(scores_for(tally, side), self.items, -self.near_tie) <= self.threshold
             for side in (0, 1)
         )
 
@@ -157,12 +163,12 @@ class BetPair:
 
     def risk(self, side: int) -> float:
         """Return the stated risk that the mean score of `side` is not above `mean`."""
-        return self._bettors[side].wealth.risk
+        return self._bettors[side].risk
 
     def risk_after(self, side: int, score: int, scored: int, ties: int = 0) -> float:
         """Return `risk` after further verdicts: `scored` with this score of `side`, then ties."""
         before = self._further(self._bettors[side], (side, score, -1), score, scored)
-        return self._further(before, (side, score, scored), 0, ties).wealth.risk
+        return self._further(before, (side, score, scored), 0, ties).risk
 
     def _further(self, bettor: Bettor, key: tuple[int, int, int], score: int, count: int) -> Bettor:
         known = self._ahead.setdefault(key, [bettor])

@@ -6,7 +6,7 @@ computes the bounds, and the selector decides which systems are still judged.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import Protocol, final
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import StoppingRule
@@ -27,7 +27,7 @@ class BestRule(StoppingRule[Standings], Protocol):
 @final
 @dataclass(frozen=True)
 class Separated:
-    """Names the leader once no other system can be more than `gap` better.
+    """Names a system once no other can be more than `gap` better: the one with the least gap.
 
     `gap` is a share won less a share lost. The proof is that of `Levels` in `methods/stats/levels.py`.
     """
@@ -64,7 +64,7 @@ class Separated:
         return 0.0 if bool((levels.judged >= levels.items).all()) else self.threshold
 
     def is_met(self, tally: Standings) -> bool:
-        """Whether no other system can be more than `gap` better than the leader."""
+        """Whether a system is known than which no other can be more than `gap` better."""
         return tally.levels is not None and tally.levels.within(self.gap)
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
@@ -72,16 +72,11 @@ class Separated:
         del unknown
         return tally.levels is not None
 
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule: it needs no limit."""
-        del limit
-        return self
-
     def interval(self, tally: Standings) -> tuple[float, float] | None:
         """Return bounds for how much better than the leader the best is; None without bounds."""
         if tally.levels is None or tally.leader is None:
             return None
-        return 0.0, tally.levels.gap
+        return 0.0, tally.levels.gap_of(tally.leader)
 
     def reason_to_stop(self, tally: Standings) -> StopReason | None:
         """Return that no system can be much better than the leader; None if one can."""
@@ -116,20 +111,10 @@ class FixedBudget:
         del tally
         return math.nan
 
-    def is_met(self, tally: Standings) -> bool:
-        """Return False: the rule never stops a run."""
-        del tally
-        return False
-
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
         """Return False: the rule never stops a run."""
         del tally, unknown
         return False
-
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule."""
-        del limit
-        return self
 
     def interval(self, tally: Standings) -> None:
         """Return None: no bounds are computed for win rates."""

@@ -5,7 +5,7 @@ is calibrated for a limit of judgments known beforehand.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self, final
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import at_most, points, risk_met, shown_not_worse
+from judgeloop.methods.stopping.reasons import at_most, points, risk_met
 from judgeloop.methods.stopping.rule import Rule, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -83,17 +83,19 @@ class ByTable(Rule):
         return view.given > 0 or (not view.given and bool((view.lead + steps >= needed).any()))
 
     @abstractmethod
-    def stronger(self, tally: Tally) -> bool:
-        """Whether a stronger sentence than the answer holds, too, at the same risk."""
+    def risk_beyond(self, tally: Tally) -> float | None:
+        """Return the stated risk of a stronger sentence than the answer; None if it is not shown."""
 
-    def _is_better(self, tally: Tally, system: int) -> bool:
-        """Whether `Sequential`, followed beside the table, names this system.
+    def _of_better(self, tally: Tally, system: int) -> float | None:
+        """Return the stated risk that this system is not better, if `Sequential` beside the table names it.
 
         The table alone ends the run; another rule that is looked at where it ended errs no more.
         """
+        if tally.leader != system:
+            return None
         if tally.judged == self.items:
-            return tally.leader == system
-        return tally.leader == system and self.beside.is_met(tally)
+            return 0.0
+        return self.beside.risk(tally) if self.beside.is_met(tally) else None
 
     def _stated(self, tally: Tally, side: int) -> float:
         """Return the stated risk of an answer, given already or given now."""
@@ -167,9 +169,16 @@ class WithinGap(ByTable):
         """Return the stated risk of naming the leader, if it is behind by the gap or more."""
         return 1.0 if tally.leader is None else self._stated(tally, tally.leader)
 
-    def stronger(self, tally: Tally) -> bool:
-        """Whether the leader is better, by the rule `sequential`."""
-        return tally.leader is not None and self._is_better(tally, tally.leader)
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """Return why to stop: the leader is named."""
+        if not self.is_met(tally):
+            return None
+        of = f"naming a system that is behind by {points(self.gap)} or more"
+        return risk_met(self.risk(tally), self.threshold, of)
+
+    def risk_beyond(self, tally: Tally) -> float | None:
+        """Return the stated risk that the leader is not better, if `sequential` names it."""
+        return None if tally.leader is None else self._of_better(tally, tally.leader)
 
 
 @final
@@ -222,21 +231,25 @@ class NotWorse(ByTable):
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """Return why to stop: either answer is shown."""
         if self.is_met(tally):
-            return risk_met(self.risk(tally), self.threshold)
-        if self._gives(tally, 0):
-            return shown_not_worse(self.risk(tally), self.threshold)
-        return None
+            return risk_met(self.risk(tally), self.threshold, "failing a system that is not worse")
+        if not self._gives(tally, 0):
+            return None
+        of = f"passing a system that is worse by {points(self.gap)} or more"
+        met = risk_met(self.risk(tally), self.threshold, of)
+        return replace(met, kind=StopKind.NOT_WORSE)
 
-    def stronger(self, tally: Tally) -> bool:
-        """Whether the second system is better, or if it is worse, worse by more than the gap.
+    def risk_beyond(self, tally: Tally) -> float | None:
+        """Return the stated risk of "better", or of "worse by more than the gap", if that is shown.
 
         The first by the rule `sequential`, the second by bets that reach 1/risk (Ville 1939).
         """
         if not self.is_met(tally):
-            return self._is_better(tally, 1)
+            return self._of_better(tally, 1)
         if tally.judged == self.items:
-            return tally.wins[0] - tally.wins[1] > self.gap * self.items
-        return log_wealth(scores_for(tally, 0), self.items, self.gap).risk <= self.threshold
+            far = tally.wins[0] - tally.wins[1] > self.gap * self.items
+            return 0.0 if far else None
+        risk = risk_by_bets(scores_for(tally, 0), self.items, self.gap)
+        return risk if risk <= self.threshold else None
 
 
 def within_gap(given: Ingredients) -> WithinGap:

@@ -75,7 +75,7 @@ def chances_not_to_win(
     judged: NDArray[np.int64],
     items: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return `chance_not_to_win` of many states, shape (states,); equal to the last bit."""
+    """Return `chance_not_to_win` of many states, shape (states,)."""
     states = zip((wins + losses).tolist(), judged.tolist(), (items - judged).tolist(), strict=True)
     further = np.array([further_decisive(*state) for state in states], dtype=np.int64)
     return chances_overtaken(wins, losses, further)

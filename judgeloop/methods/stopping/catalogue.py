@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from judgeloop.core.records import Draws
+from judgeloop.core.choices import Draws
 
 # Intervals for a mean (`precise.py`), and whether they hold at any number of looks.
 INTERVALS = {"approximate": False, "anytime": True}

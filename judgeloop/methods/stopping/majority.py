@@ -2,14 +2,13 @@
 
 Reads counts of verdicts. `Hypergeometric` tests against all items, `TieAware` against the decisive
 ones. The survival function is written out here because importing SciPy takes longer than a
-comparison takes to decide; tests check it against SciPy and against exact fractions. `is_at_most`
-and `may_be_at_most` compare it with a risk, which takes less time than to compute it.
+comparison takes to decide; tests check it against SciPy and against exact fractions.
 """
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from math import comb, exp, inf, lgamma, log
+from functools import lru_cache
+from math import comb
 from typing import final
 
 import numpy as np
@@ -17,81 +16,66 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.rule import CountingRule
+from judgeloop.methods.stopping.rule import Rule
 
-Floats = NDArray[np.float64]
-# Relative tolerance for rounding in logarithms of factorials; within it the exact sum decides.
-TOLERANCE = 1e-6
-Counts = NDArray[np.int64]
-# The least number of successes, the population, its successes, and the draws: shape (states,) each.
+Counts = NDArray[np.int64] | int
+# The least number of successes, the population, its successes, and the draws.
 Tested = tuple[Counts, Counts, Counts, Counts]
+LEAST = (
+    2.0**-54
+)  # of a sum: a smaller term changes no digit of it, and those behind it are smaller yet
+NEAR = 1e-9  # relative, of sums that begin with logarithms of factorials
 
 
 @dataclass(frozen=True)
-class MajorityTest(CountingRule):
-    """A heuristic whose stated risk is `survival` of the numbers that `tested` returns.
-
-    Comparing it with the threshold takes less time than computing it.
-    """
+class MajorityTest(Rule):
+    """A heuristic whose stated risk is `survival` of the numbers that `tested` returns."""
 
     @abstractmethod
-    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
-        """Return the arguments of `survival` for leaders with these wins and losses.
-
-        `wins` and `losses` have the shape (states,), and so has each of the four results.
-        """
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
+        """Return the arguments of `survival` for leaders with these wins and losses: numbers or arrays."""
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As `Rule.met_along_each`; equal counts, and those without a chance, are tested once."""
+        """As `Rule.met_along_each`; equal counts are tested once."""
         looks = np.broadcast_to(np.arange(1, preferences.shape[1] + 1), preferences.shape)
         wins, losses = (np.cumsum(preferences == side, axis=1) for side in (1, -1))
         led = wins != losses
-        most, least = np.maximum(wins, losses)[led], np.minimum(wins, losses)[led]
-        # Counts of a state are below the base, so that a state is one number.
-        base = preferences.shape[1] + 1
-        states, which = np.unique((most * base + least) * base + looks[led], return_inverse=True)
-        rest, judged = np.divmod(states, base)
-        found = are_at_most(thresholds, *self.tested(*np.divmod(rest, base), judged, items))
+        counts = np.maximum(wins, losses)[led], np.minimum(wins, losses)[led], looks[led]
+        size = (preferences.shape[1] + 1,) * 3
+        states, which = np.unique(np.ravel_multi_index(counts, size), return_inverse=True)
+        most, least, judged = np.unravel_index(states, size)
+        tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
+        risks = _survivals(*tested)
+        apart = np.abs(risks - thresholds[:, None]).min(axis=0, initial=np.inf)
+        for state in np.flatnonzero(apart <= NEAR * risks).tolist():
+            risks[state] = survival(*(int(counts[state]) for counts in tested))
         met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
-        met[:, led] = found[:, which.ravel()]
+        met[:, led] = (risks <= thresholds[:, None])[:, which.ravel()]
         return met
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        return 1.0 if tally.leader is None else survival(*self._tested(tally, tally.leader))
-
-    def is_met(self, tally: Tally) -> bool:
-        """Whether the leader of `tally` is named the winner."""
-        leader = tally.leader
-        return leader is not None and is_at_most(self.threshold, *self._tested(tally, leader))
-
-    def _tested(self, tally: Tally, leader: int) -> tuple[int, int, int, int]:
-        wins, losses = (np.array([tally.wins[side]]) for side in (leader, 1 - leader))
-        at_least, *rest = (
-            int(value[0]) for value in self.tested(wins, losses, tally.judged, tally.items)
-        )
-        return at_least, rest[0], rest[1], rest[2]
+        return self._risk(*tally.wins, tally.judged, tally.items)
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
-        """As `Rule.can_be_met`: every mixture of wins of one system and ties is tried.
-
-        The first term of the risk rules out most of them.
-        """
-        return any(self._can_name(tally, side, unknown) for side in (0, 1))
-
-    def _can_name(self, tally: Tally, side: int, unknown: int) -> bool:
-        """Return whether a leader is named after wins of `side` and ties on `unknown` items."""
-        own = tally.wins[side] + np.arange(unknown, -1, -1)
-        others = np.full_like(own, tally.wins[1 - side])
-        led = own != others
-        wins, losses = np.maximum(own, others)[led], np.minimum(own, others)[led]
-        states = self.tested(wins, losses, tally.judged + unknown, tally.items)
-        (likely,) = np.nonzero(may_be_at_most(self.threshold, *states))
-        return any(
-            is_at_most(self.threshold, *(int(values[at]) for values in states)) for at in likely
+        """As `Rule.can_be_met`: every mixture of wins of one system and ties is tried."""
+        counts = (
+            (tally.wins[side] + wins, tally.wins[1 - side])
+            for side in (0, 1)
+            for wins in range(unknown, -1, -1)
         )
+        judged, items = tally.judged + unknown, tally.items
+        return any(
+            one != other and self._risk(one, other, judged, items) <= self.threshold
+            for one, other in counts
+        )
+
+    def _risk(self, one: int, other: int, judged: int, items: int) -> float:
+        if one == other:
+            return 1.0
+        return survival(*map(int, self.tested(max(one, other), min(one, other), judged, items)))
 
 
 @final
@@ -109,11 +93,10 @@ class Hypergeometric(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         del losses
-        population, draws = np.full_like(wins, items), np.full_like(wins, judged)
-        return wins, population, population // 2, draws
+        return wins, items, items // 2, judged
 
 
 def hypergeometric(given: Ingredients) -> Hypergeometric:
@@ -135,12 +118,11 @@ class TieAware(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         decisive = wins + losses
-        population = np.maximum(
-            decisive, np.rint(items * decisive / np.maximum(1, judged)).astype(int)
-        )
+        expected = np.rint(items * decisive / np.maximum(1, judged)).astype(np.int64)
+        population = np.maximum(decisive, expected)
         return wins, population, population // 2, decisive
 
 
@@ -172,112 +154,43 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     for hits in range(at_least, most):
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
         total += term
+        if term < total * LEAST:
+            break
     return min(1.0, total)
 
 
-def is_at_most(risk: float, at_least: int, population: int, successes: int, draws: int) -> bool:
-    """Return whether `survival` of the same numbers is at most `risk`.
-
-    Terms are added, from logarithms, until they exceed `risk`. Only if they never do is the exact
-    sum computed.
-    """
-    failures = population - successes
-    most = min(draws, successes)
-    if at_least <= max(0, draws - failures):
-        return risk >= 1
-    if at_least > most:
-        return risk >= 0
-    term = total = exp(
-        _log_ways(successes, at_least)
-        + _log_ways(failures, draws - at_least)
-        - _log_ways(population, draws)
-    )
-    enough = risk * (1 + TOLERANCE)
-    for hits in range(at_least, most):
-        term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
-        total += term
-        if total > enough or term < TOLERANCE * total / most:
-            break
-    return total <= enough and survival(at_least, population, successes, draws) <= risk
-
-
-def may_be_at_most(
-    risk: float, at_least: Counts, population: Counts, successes: Counts, draws: Counts
-) -> NDArray[np.bool_]:
-    """Return where `is_at_most` can hold, by the first term alone, shape (states,)."""
-    failures = population - successes
-    fewest, most = np.maximum(0, draws - failures), np.minimum(draws, successes)
-    between = (at_least > fewest) & (at_least <= most)
-    sizes, hits = np.array([population, successes, failures]), np.minimum(at_least, most)
-    chosen = np.array([draws, hits, np.clip(draws - hits, 0, failures)])
-    table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
-    ways, first, second = _log_ways_of(table, sizes, chosen)
-    most_log = log(risk) + TOLERANCE if risk > 0 else -inf
-    small: NDArray[np.bool_] = first + second - ways <= most_log
-    return np.where(between, small, (at_least > most) | (risk >= 1))
-
-
-def are_at_most(
-    risks: Floats, at_least: Counts, population: Counts, successes: Counts, draws: Counts
-) -> NDArray[np.bool_]:
-    """Return where `survival` is at most each of `risks`, shape (risks, states).
-
-    As in `is_at_most`, terms from logarithms are added until they exceed every risk. Where their
-    sum is too near to a risk to tell, the exact sum decides.
-    """
-    states = at_least, population, successes, draws
-    most = float(risks.max(initial=0.0))
-    sums = np.full(len(at_least), np.inf)
-    (likely,) = np.nonzero(may_be_at_most(most, *states))
-    sums[likely] = _sums(most * (1 + 4 * TOLERANCE), *(counts[likely] for counts in states))
-    found: NDArray[np.bool_] = sums <= risks[:, None]
-    near = np.abs(sums - risks[:, None]) <= 2 * TOLERANCE * risks[:, None]
-    for risk, state in np.argwhere(near).tolist():
-        exact = survival(*(int(counts[state]) for counts in states))
-        found[risk, state] = exact <= risks[risk]
-    return found
-
-
-def _sums(
-    enough: float, at_least: Counts, population: Counts, successes: Counts, draws: Counts
-) -> Floats:
-    """Compute `survival` of many states within `TOLERANCE`, or any value above `enough`."""
+def _survivals(
+    at_least: NDArray[np.int64],
+    population: NDArray[np.int64],
+    successes: NDArray[np.int64],
+    draws: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Compute `survival` of many states within `NEAR`, shape (states,)."""
     failures = population - successes
     most = np.minimum(draws, successes)
     found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
     (at,) = np.nonzero((found == 0) & (at_least <= most))
-    hits, most = at_least[at], most[at]
+    hits, most, population = at_least[at], most[at], population[at]
     successes, failures, draws = successes[at], failures[at], draws[at]
-    table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
-    term = np.exp(
-        _log_ways_of(table, successes, hits)
-        + _log_ways_of(table, failures, draws - hits)
-        - _log_ways_of(table, population[at], draws)
-    )
-    total = term
+    first = _log_ways(successes, hits) + _log_ways(failures, draws - hits)
+    term = np.exp(first - _log_ways(population, draws))
+    total = term.copy()
     while len(at):
         found[at] = total
-        going = (total <= enough) & (hits < most) & (term * most >= TOLERANCE * total)
-        at, hits, most, total = at[going], hits[going], most[going], total[going]
+        going = (hits < most) & (term >= LEAST * total)
+        at, hits, most, term, total = at[going], hits[going], most[going], term[going], total[going]
         successes, failures, draws = successes[going], failures[going], draws[going]
-        ratio = (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
-        term, hits = term[going] * ratio, hits + 1
-        total = total + term
-    return found
+        term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
+        total += term
+        hits += 1
+    return np.minimum(1.0, found)
 
 
-def _log_ways_of(table: Floats, among: Counts, chosen: Counts) -> Floats:
-    """Return the logarithms of binomial coefficients from a table of log factorials."""
-    ways: Floats = table[among] - table[chosen] - table[among - chosen]
+def _log_ways(among: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the logarithms of binomial coefficients."""
+    from scipy.special import gammaln  # a comparison itself does not wait for SciPy
+
+    ways: NDArray[np.float64] = (
+        gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)
+    )
     return ways
-
-
-@cache
-def _log_factorials(below: int) -> NDArray[np.float64]:
-    """Return the logarithms of 0!, 1!, … (`below` - 1)!."""
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, below)))])
-
-
-def _log_ways(among: int, chosen: int) -> float:
-    """Return the logarithm of the binomial coefficient."""
-    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)

@@ -6,7 +6,7 @@ and `methods/stats/betting.py` compute the intervals. A selector chooses the ite
 
 import math
 from dataclasses import dataclass
-from typing import Self, final
+from typing import final
 
 import numpy as np
 
@@ -143,11 +143,6 @@ class Precise:
         return any(
             self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1)
         )
-
-    def for_limit(self, limit: int) -> Self:
-        """Return the same rule: it needs no limit."""
-        del limit
-        return self
 
     def _looks_at(self, asked: int) -> bool:
         """Whether the width is checked at `asked` items.

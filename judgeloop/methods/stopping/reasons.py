@@ -52,11 +52,19 @@ def at_most(risk: float) -> str:
     return f"at most {100 * risk:g} %"
 
 
-def risk_met(risk: float, threshold: float) -> StopReason:
-    """Return the reason that the stated risk, of at most `threshold`, is low enough."""
+def risk_met(risk: float, threshold: float, of: str = "") -> StopReason:
+    """Return the reason that the stated risk, of at most `threshold`, is low enough.
+
+    `of` says which risk it is, if it is not that of the worse system.
+
+    >>> risk_met(0.04, 0.1, "passing a system that is worse").sentence
+    'the stated risk of passing a system that is worse, 0.040, is at most the risk asked for, 0.1'
+    """
+    shown = show_risk_under(risk, threshold)
+    of = f" of {of}" if of else ""
     return StopReason(
         StopKind.RISK_MET,
-        f"the stated risk, {show_risk_under(risk, threshold)}, is at most the risk asked for, {threshold:g}",
+        f"the stated risk{of}, {shown}, is at most the risk asked for, {threshold:g}",
     )
 
 
@@ -86,11 +94,6 @@ def points(gap: float) -> str:
     ('10 points', '2.5 points')
     """
     return f"{100 * gap:.10g} points"
-
-
-def shown_not_worse(risk: float, threshold: float) -> StopReason:
-    """Return the reason that the second system is shown not to be worse, at a risk low enough."""
-    return StopReason(StopKind.NOT_WORSE, risk_met(risk, threshold).sentence)
 
 
 def given_up(likely: float, chance: float, limit: int) -> StopReason:

@@ -7,46 +7,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
 
 
-class PairRule(StoppingRule[Tally], Protocol):
-    """A rule that compares two systems, with what a forecast asks of it."""
-
-    @property
-    def expects_lead(self) -> bool:
-        """Whether who asks expects a system to be ahead; False for "is the second not worse?"."""
-        ...
-
-    @property
-    def deciding(self) -> Rule:
-        """The rule that names systems: itself, or the one that a wrapper wraps."""
-        ...
-
-
 @dataclass(frozen=True)
 class Rule(ABC):
-    """A stopping rule that stops once its stated risk is at most its threshold.
+    """A rule for two systems that stops once its stated risk is at most its threshold.
 
-    A subclass computes the risk. By default a rule claims no near-ties.
+    A subclass computes the risk. By default a rule claims no near-ties. `expects_lead` says whether
+    who asks expects a system to be ahead: not for "is the second not worse?".
     """
 
     threshold: float
     expects_lead: ClassVar[bool] = True
 
     @property
-    def deciding(self) -> Self:
-        """This rule: it names systems."""
-        return self
+    @abstractmethod
+    def name(self) -> str:
+        """The rule's name as typed on the command line."""
+
+    @property
+    @abstractmethod
+    def needs_draws(self) -> bool:
+        """Whether the rule is valid only for uniform draws."""
 
     @property
     @abstractmethod
@@ -140,31 +130,6 @@ class Rule(ABC):
         if self.no_difference(tally):
             return NO_DIFFERENCE
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
-
-
-@dataclass(frozen=True)
-class CountingRule(Rule):
-    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
-
-    def met_along(
-        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`; the risk of equal counts is computed once."""
-        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
-        risks = np.ones(len(preferences))
-        for look, state in enumerate(zip(wins, losses, strict=True)):
-            key = (*state, look + 1, items)
-            if key not in self._risks:
-                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
-                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
-            risks[look] = self._risks[key]
-        met: NDArray[np.bool_] = risks <= thresholds[:, None]
-        return met
-
-    @cached_property
-    def _risks(self) -> dict[tuple[int, ...], float]:
-        """The risk by (wins, losses, judgments, items)."""
-        return {}
 
 
 def in_order(tally: Tally) -> bool:

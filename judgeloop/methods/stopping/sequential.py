@@ -3,8 +3,8 @@
 It reads a tally of verdicts; the boundary is computed in `methods/stats/spending.py`.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self, final
 
 import numpy as np
@@ -13,12 +13,33 @@ from numpy.typing import NDArray
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
-from judgeloop.methods.stats.spending import Course, Spending, first_crossing
+from judgeloop.methods.stats.spending import SHAPE, Course, Spending
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
-RISKS = np.geomspace(1e-6, 0.5, 58)  # the thresholds tried for the stated risk
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk that is followed draw by draw, and what was spent when it crossed, from either side.
+
+    `at_crossing`, for each system, is half of that if the walk crossed first on its side; 1 if on
+    the other; None if it has not crossed.
+    """
+
+    course: Course
+    at_crossing: list[float | None] = field(default_factory=lambda: [None, None])
+
+    def follow(self, preference: int | None) -> None:
+        """Go on by one draw: 1, 0, -1, or None for an abstention."""
+        self.course.follow(preference)
+        for side, crossed in enumerate(self.course.sides[:, 0].tolist()):
+            if crossed and self.at_crossing[side] is None:
+                self.at_crossing[side] = self.half_beyond(side) if crossed > 0 else 1.0
+
+    def half_beyond(self, side: int) -> float:
+        """Return half of the chance that a level walk crossed by now, or is as far away as this one."""
+        return float(self.course.chances_beyond(side)[0]) / 2
 
 
 @final
@@ -31,10 +52,24 @@ class Sequential(Rule):
     cross to either side with probability at most twice the risk. So the walk crosses first to the
     wrong side with probability at most the risk. The boundary is exact, by dynamic programming
     (`methods/stats/spending.py`), and its risk is spent as judgments are made. That keeps its power when
-    most verdicts are ties. The stated risk is the smallest threshold at which the leader would have
-    been named; at the limit, without a decision, it is the stage-wise p-value (`_at_the_limit`). An
-    abstention counts as a verdict for the other system. `items` is the number of
+    most verdicts are ties. An abstention counts as a verdict for the other system. `items` is the number of
     items in the population, `core.pool.UNLIMITED` for one without end.
+
+    **The stated risk** of a name is half of the chance that a level walk would have crossed by then, to
+    either side. That is half of what was spent, at most the threshold, and less the earlier the run
+    ends. For every a, a wrong system is named at a stated risk of at most a with probability at most a.
+    Proof: which draws are decisive is independent of how they come out, so take them as given. What was
+    spent never falls. So names at a stated risk of at most a are crossings up to some draw. Their side is
+    wrong with at most half of what is spent by that draw, as for the boundary itself.
+
+    Without a name, it is the risk of naming the leader now. That is half of the chance that such
+    a walk crossed earlier, or is now as far away as this one. It is the stage-wise p-value of Tsiatis,
+    Rosner & Mehta (1984), "Exact confidence intervals following a group sequential test". Outcomes are
+    ordered by the time of crossing, then by the lead. So the outcomes with a p-value of at most a are
+    those of a walk that keeps the boundary, and now names leads from some size on. The proof is the
+    same. It holds for a number of draws that does not depend on who wins, as the limit does not.
+    Before the limit it is divided by the share of the risk that may be spent by now. So it is never
+    below the threshold where the boundary is not crossed.
     """
 
     items: int
@@ -57,62 +92,48 @@ class Sequential(Rule):
 
     def is_met(self, tally: Tally) -> bool:
         """Whether the lead of `tally` crossed the boundary first on the leader's side."""
-        return bool(self._named(tally, self._at_threshold)[0])
+        if tally.leader is None or _drawn(tally) > self._spending.limit:
+            return False
+        crossing, _ = self._chances(tally, tally.leader)
+        return crossing is not None and crossing < 1
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        named = self._named(tally, self._at_all)
-        risks = self._at_all.levels / 2
-        at = int(np.searchsorted(risks, min(self.threshold, risks[-1])))
-        if named[at]:
-            while at > 0 and named[at - 1]:
-                at -= 1
-            return float(risks[at])
-        if tally.leader is not None and _drawn(tally) == self._at_threshold.limit:
-            return self._at_the_limit(tally, tally.leader)
-        above = np.flatnonzero(named[at:])
-        return float(risks[at + above[0]]) if len(above) else 1.0
-
-    def _at_the_limit(self, tally: Tally, leader: int) -> float:
-        """Return the risk of naming the leader now that no draw is left.
-
-        It is half the chance of a level walk to cross the boundary earlier, or to end with this
-        lead or a larger one: the stage-wise p-value of Tsiatis, Rosner & Mehta (1984), "Exact
-        confidence intervals following a group sequential test". Outcomes are ordered by the time
-        of crossing, then by the lead at the limit. So for each a, the outcomes with a risk of at most
-        a are those of a walk that keeps the boundary and, at the limit, names leads from some size
-        on. Its chance to name the worse system is at most a, as for the boundary itself.
-        """
-        course = self._course(tally, self._at_threshold)
-        if course is not None:
-            side, chances = course.sides[leader], course.chances_beyond(leader)
-        else:
-            scores = scores_for(tally, leader)
-            side = first_crossing(scores, self._at_threshold)
-            lead = max(0, int(scores.sum()))
-            chances = self._at_threshold.chances_beyond(scores != 0, lead)
-        return min(1.0, float(chances[0]) / 2) if side[0] == 0 else 1.0
+        drawn = _drawn(tally)
+        if tally.leader is None or drawn > self._spending.limit:
+            return 1.0
+        crossing, beyond = self._chances(tally, tally.leader)
+        if crossing is not None:
+            return crossing
+        may_be_spent: float = (drawn / self._spending.limit) ** SHAPE
+        return min(1.0, beyond / may_be_spent)
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """As `Rule.items_to_decide`, by the boundary at the limit in standard deviations."""
-        if tally.leader is None or _drawn(tally) != self._at_threshold.limit:
+        if tally.leader is None or _drawn(tally) != self._spending.limit:
             return None
         scores = scores_for(tally, tally.leader)
-        decisive, lead = int(np.count_nonzero(scores)), int(scores.sum())
-        barrier = int(self._at_threshold.barriers(scores != 0)[-1, 0])
-        return items_to_decide(tally.items, lead / decisive**0.5, barrier / decisive**0.5)
+        barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
+        # At the last draws there may be no distance at which the walk could still cross.
+        (crossed,) = np.nonzero(barriers <= self._spending.limit)
+        if not len(crossed):
+            return None
+        last = crossed[-1]
+        lead = int(scores.sum()) / decisive[-1] ** 0.5
+        return items_to_decide(tally.items, lead, barriers[last] / decisive[last] ** 0.5)
 
     def boundary(self, tally: Tally, side: int) -> NDArray[np.int64]:
         """As `Rule.boundary`, up to the limit."""
-        decisive = scores_for(tally, side)[: self._at_threshold.limit] != 0
-        return self._at_threshold.barriers(decisive)[:, 0].astype(np.int64)
+        decisive = scores_for(tally, side)[: self._spending.limit] != 0
+        return self._spending.barriers(decisive)[:, 0].astype(np.int64)
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`; the verdicts of a growing tally are each looked at once."""
-        course = self._course(tally, self._at_threshold)
-        if course is None:
+        walk = self._walk(tally)
+        if walk is None:
             return super().can_be_met(tally, unknown)
-        if course.drawn + unknown > self._at_threshold.limit:
+        course = walk.course
+        if course.drawn + unknown > self._spending.limit:
             return False
         return any(self._names_after(tally, course, winner, unknown) for winner in (0, 1))
 
@@ -136,7 +157,7 @@ class Sequential(Rule):
         if not preferences.size:
             return np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
         sums = np.cumsum(preferences, axis=1, dtype=np.int64)
-        barriers = self._spending(thresholds).barriers_of_each(preferences != 0)
+        barriers = self._spent_at(thresholds).barriers(preferences != 0)
         crossed = np.moveaxis(np.abs(sums)[..., None] >= barriers, 2, 0)
         first = crossed.argmax(axis=2)[..., None]
         side = np.take_along_axis(np.broadcast_to(np.sign(sums), crossed.shape), first, axis=2)
@@ -144,38 +165,32 @@ class Sequential(Rule):
         met: NDArray[np.bool_] = since & (np.sign(sums) == side)
         return met
 
-    def _named(self, tally: Tally, spending: Spending) -> np.ndarray:
-        if tally.leader is None or _drawn(tally) > spending.limit:
-            return np.zeros(len(spending.levels), dtype=bool)
-        course = self._course(tally, spending)
-        if course is not None:
-            named: np.ndarray = course.sides[tally.leader] > 0
-            return named
-        return first_crossing(scores_for(tally, tally.leader), spending) > 0
+    def _chances(self, tally: Tally, side: int) -> tuple[float | None, float]:
+        """Return `_Walk.at_crossing` and `_Walk.half_beyond` of a side, of any tally."""
+        walk = self._walk(tally)
+        if walk is None:
+            walk = _Walk(Course(self._spending))
+            for score in scores_for(tally, side).tolist():
+                walk.follow(score if side == 0 else -score)
+        return walk.at_crossing[side], walk.half_beyond(side)
 
-    def _course(self, tally: Tally, spending: Spending) -> Course | None:
+    def _walk(self, tally: Tally) -> _Walk | None:
         """Return the walk of a tally that grows; None for a tally with a tuple or only counts."""
         preferences = tally.preferences
         if not isinstance(preferences, Growing) or not in_order(tally):
             return None
-        if id(spending) not in self._courses:
-            self._courses[id(spending)] = IncrementalState(partial(Course, spending), Course.follow)
-        return self._courses[id(spending)].after(preferences)
+        return self._followed.after(preferences)
 
     @cached_property
-    def _courses(self) -> dict[int, IncrementalState[int | None, Course]]:
-        """The walk followed last, by the identity of its boundaries."""
-        return {}
+    def _followed(self) -> IncrementalState[int | None, _Walk]:
+        """The walk that was followed last."""
+        return IncrementalState(lambda: _Walk(Course(self._spending)), _Walk.follow)
 
     @cached_property
-    def _at_threshold(self) -> Spending:
-        return self._spending(np.array([self.threshold]))
+    def _spending(self) -> Spending:
+        return self._spent_at(np.array([self.threshold]))
 
-    @cached_property
-    def _at_all(self) -> Spending:
-        return self._spending(np.unique(np.append(RISKS, self.threshold)))
-
-    def _spending(self, risks: np.ndarray) -> Spending:
+    def _spent_at(self, risks: NDArray[np.float64]) -> Spending:
         # A level is the probability of crossing to either side, so it is twice the risk.
         return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, 2 * risks))
 

@@ -5,14 +5,12 @@ The settings that all questions share are in `settings/run_settings.py`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.core.outcomes import Groups, Population
+from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Draws
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
@@ -21,7 +19,6 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
     selectors_of,
 )
-from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -247,15 +244,6 @@ class CompareConfig(ContestSettings):
         """Both systems."""
         return self.first, self.second
 
-    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the only pair that can be compared: the two systems."""
-        return [systems]
-
-    def files_read(self) -> list[Path]:
-        """Return every file that the run reads, and its ledger."""
-        history = Path(self.history)
-        return [*super().files_read(), *([history] if history.is_file() else [])]
-
     @property
     def looks_back(self) -> bool:
         """Whether the selector or the rule uses earlier comparisons."""
@@ -277,6 +265,8 @@ def _with_limit(values: dict[str, object]) -> dict[str, object]:
     given = "max_judgments" in values or has_recorded(values.get("judge"))
     if given or not (0 < margin < 1 and 0 < risk < 1):
         return values
+    from judgeloop.methods.stats.margins import usual_limit
+
     return values | {"max_judgments": usual_limit(margin, risk)}
 
 

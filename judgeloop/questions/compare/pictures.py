@@ -12,7 +12,6 @@ from judgeloop.questions.compare.plain import plain
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_table
 from judgeloop.report.page import Board
 from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
 from judgeloop.report.words import count
@@ -49,12 +48,11 @@ def _points(
 
 def board(result: Result) -> Board:
     """Return what a page in a browser shows beside the text."""
-    second = visible(result.setup.systems[1])
     return Board(
         "Which of two systems is better?",
         plain(result),
         (_lead(result), (*_verdicts(result), *_gap(result))),
-        (costs(result), trust(result), *systems(result), *group_table(result.groups, second)),
+        (costs(result), trust(result), *systems(result)),
         once(result),
     )
 

@@ -1,7 +1,7 @@
 """What a comparison decided, for readers who know no statistics: what it is about, and how likely it is wrong.
 
 Takes a `Result` and returns sentences. The probability is the one asked for, which is what is promised; the
-stated risk is in `text.py`.
+stated risk is in `risk.py`.
 """
 
 from judgeloop.core.outcomes import StopKind
@@ -21,7 +21,7 @@ def plain(result: Result) -> str:
 def wrongly(result: Result) -> tuple[str, str]:
     """Return what an answer about a gap does, given or given now, and where that is wrong."""
     first, second = map(visible, result.setup.systems)
-    gap = points(result.options.min_gap or result.options.not_worse or 0.0)
+    gap = points(result.options.gap_asked or 0.0)
     if result.options.not_worse is None:
         loser = second if result.leader == result.setup.systems[0] else first
         return f"naming {visible(result.leader or '')}", f"{loser} is better by {gap} or more"
@@ -48,7 +48,7 @@ def _wrong(result: Result) -> str:
 def _chance(result: Result, often: str) -> str:
     """Return how likely an answer is wrong."""
     setup, near = result.setup, points(result.options.near_tie or 0.0)
-    if result.stronger is not None and not result.better:
+    if result.options.gap_asked is not None and not result.better:
         answer, where = wrongly(result)
         return f"The chance of {answer} where {where} is at most {often}."
     if rule_row("compare", setup.rule).by_past:

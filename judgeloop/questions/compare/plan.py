@@ -10,6 +10,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
+from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.rule import Rule, first_met
@@ -21,6 +22,7 @@ ASSUMED_TIES = 30
 ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 FEWEST_KNOWN = 20  # verdicts that say the share of ties
+BEYOND = 100  # times the items of a set
 ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
@@ -45,29 +47,35 @@ def judgments_to_decide(
     return judgments, said if assumed else None
 
 
-def with_an_equal_system(rule: Rule, tally: Tally | None = None) -> tuple[EqualSystem, ...]:
+def share_of_ties(*counted: tuple[int, int]) -> float | None:
+    """Return the first share of ties, of so many items, that enough items say; None without one.
+
+    >>> share_of_ties((1, 2), (10, 40)), share_of_ties((1, 2))
+    (0.25, None)
+    """
+    return next((ties / judged for ties, judged in counted if judged >= FEWEST_KNOWN), None)
+
+
+def with_an_equal_system(rule: Rule, ties: float | None) -> tuple[EqualSystem, ...]:
     """Return what a rule for "not worse" does with an equal system; () for another rule.
 
-    For the share of ties of `tally`, if it has enough verdicts, else for several shares. The
-    chances are exact.
+    For a known share of ties, else for several shares. The chances are exact.
     """
     if not isinstance(rule, NotWorse):
         return ()
-    known = tally is not None and tally.judged >= FEWEST_KNOWN
-    shares = [tally.ties / tally.judged] if tally is not None and known else TIES_TRIED
-    return tuple(_equal(rule, ties) for ties in shares)
+    return tuple(_equal(rule, share) for share in (TIES_TRIED if ties is None else [ties]))
 
 
-def foreseen(groups: ByGroup[str | None] | None, tally: Tally) -> tuple[GroupOutlook, ...]:
+def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[GroupOutlook, ...]:
     """Return what each tested group can show, the largest first; () if none is tested.
 
-    It takes the share of ties of `tally`, if it has enough verdicts, else 30 %.
+    It takes 30 % ties where their share is not known.
     """
     if groups is None:
         return ()
-    ties = tally.ties / tally.judged if tally.judged >= FEWEST_KNOWN else ASSUMED_TIES / 100
+    decisive = 1 - (ASSUMED_TIES / 100 if ties is None else ties)
     return tuple(
-        GroupOutlook(group, items, groups.gap_found(items, 1 - ties))
+        GroupOutlook(group, items, groups.gap_found(items, decisive))
         for group, items in groups.sizes.most_common()
     )
 
@@ -92,13 +100,17 @@ def more_to_decide(
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
     says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
-    the decision is about.
+    the decision is about. Once none of those is left, judgments on more items are counted for a rule
+    without a limit, up to `BEYOND` times as many.
     """
-    most = tally.items - tally.abstentions
+    more_items = sampled and not unasked and isinstance(rule, Anytime)
+    most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
-    return unasked if enough is None else min(unasked, enough - tally.judged)
+    if enough is None:
+        return unasked
+    return enough - tally.judged if more_items else min(unasked, enough - tally.judged)
 
 
 def _fewest(rule: Rule, tally: Tally, limits: Limits, most: int) -> int:

@@ -6,25 +6,24 @@ what all questions need.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.core.choices import Draws, Order
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Draws
-from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
-from judgeloop.formats.recorded import pair, read_recorded, scorers_of
+from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
 from judgeloop.formats.row import Source
-from judgeloop.history.comparisons import History, find_history
+from judgeloop.history.asked import has_result
+from judgeloop.history.comparisons import History, find_history, ties_with
 from judgeloop.history.past import no_past
 from judgeloop.judges.catalogue import RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
-from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
+from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.catalogue import (
@@ -35,9 +34,9 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.rule import PairRule
+from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
-from judgeloop.questions.compare.plan import with_an_equal_system
+from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
     Inputs,
@@ -72,33 +71,32 @@ OTHER_QUESTIONS = {
 OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
-class RecordedScores(NamedTuple):
-    """The judge that compares recorded scores, and each system's scores, by position."""
-
-    judge: RecordedJudge
-    scores: tuple[tuple[float, ...], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
     `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
     are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None. `recorded` holds the recorded scores that are compared;
-    None if judges are asked.
+    `instead` says why; else it is None. `check` may give a run up. `ties` are the items that were a tie,
+    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of
+    the run.
     """
 
     selector: SelectorRow
-    rule: PairRule
+    rule: Rule
+    check: GivingUp | None = None
     history: History | None = None
     instead: str | None = None
-    recorded: RecordedScores | None = None
+    ties: tuple[int, int] = (0, 0)
+    known: bool = False
 
     @property
-    def booked(self) -> bool:
-        """Whether the ledger books the run: not if recorded scores are compared."""
-        return self.recorded is None
+    def scores(self) -> list[list[float]] | None:
+        """Each system's recorded scores, by position; None if judges are asked."""
+        judge, pool = self.judges[0], self.pool
+        if not isinstance(judge, RecordedJudge):
+            return None
+        return [[judge.scores[item.id, name] for item in pool.items] for name in pool.systems]
 
     @property
     def most_judgments(self) -> int:
@@ -117,12 +115,14 @@ class Comparison(Prepared[CompareConfig]):
     @property
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
-        if self.instead is None:
+        if self.instead is not None:
             return (
-                " ".join(unlikely_to_pass(with_an_equal_system(self.rule.deciding), len(self.pool)))
-                or None
+                f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
             )
-        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+        if self.known:
+            return None
+        equal = with_an_equal_system(self.rule, share_of_ties(self.ties))
+        return " ".join(unlikely_to_pass(equal, len(self.pool))) or None
 
 
 def prepare(
@@ -138,10 +138,9 @@ def prepare(
     """
     _check_judge(config)
     if config.recorded:
-        return _prepare_recorded(config)
+        _check_without_effect(config)
     config = within_ceiling(config, environment)
-    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
-    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
+    check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
     _check_selector(config)
     _check_gap(config)
     proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
@@ -151,7 +150,9 @@ def prepare(
         proves=config.proves,
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
-    inputs = read_inputs(config, environment, offline=offline)
+    inputs = (
+        _recorded(config) if config.recorded else read_inputs(config, environment, offline=offline)
+    )
     _check_live(config, inputs)
     _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
@@ -160,51 +161,50 @@ def prepare(
     if config.looks_back:
         about = wanted_for(config, inputs)
         history = find_history(config.history, about, config.ledger, run, begin=not offline)
-    calibrated = _calibrated(config, inputs, history) if config.rule_row.by_past else None
-    if isinstance(calibrated, TooLittle):
+    selector, row, instead = config.selector_row, config.rule_row, None
+    found = _calibrated(config, inputs, history) if row.by_past else None
+    if isinstance(found, TooLittle):
         assert history is not None, "a rule that the past calibrates looks back"
-        return Comparison(
-            config,
-            inputs,
-            run,
-            selector=selector_row(QUESTION, SELECTORS[0]),
-            rule=_rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs),
-            instead=_instead(calibrated, config.rule, history),
-        )
+        instead, history = _instead(found, config.rule, history), None
+        selector = selector_row(QUESTION, SELECTORS[0])
+        row, found = rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), None
+    rule = _rule(config, row, inputs, found)
+    forecast = config.not_worse is not None or (offline and config.by_group is not None)
     return Comparison(
         config,
         inputs,
         run,
-        selector=config.selector_row,
-        rule=_rule(config, config.rule_row, inputs, calibrated),
+        selector=selector,
+        rule=rule,
+        check=_giving_up(config, rule, inputs),
         history=history,
+        instead=instead,
+        ties=_ties(config, inputs) if forecast else (0, 0),
+        known=config.not_worse is not None and has_result(config.ledger, run),
     )
 
 
-def _prepare_recorded(config: CompareConfig) -> Comparison:
-    """Read the scores of two finished runs."""
-    _check_without_effect(config)
+def _ties(config: CompareConfig, inputs: Inputs) -> tuple[int, int]:
+    """Return how many items were a tie, of how many, in earlier comparisons with the baseline."""
+    systems = inputs.pool.systems
+    baseline = systems.index(config.trusted(systems))
+    return ties_with(baseline, wanted_for(config, inputs), config.ledger)
+
+
+def _recorded(config: CompareConfig) -> Inputs:
+    """Read the scores of two finished runs, and make the judge that compares them."""
     mapped, (_, scorer) = parse_map(config.map), parse_spec(config.specs[0])
     names = names_for(config.names, config.output_files)
-    first, second = (
+    runs = [
         read_recorded(one, scorer, mapped, epoch=config.epoch, name=name)
         for one, name in zip(_finished(config), names, strict=True)
-    )
-    paired = pair(first, second, allow_partial=config.allow_partial)
-    pool = paired.joined.pool
-    check_winner(config, pool)
-    scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
-    judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
+    ]
+    joined, scores = join_recorded([run for run, _ in runs], allow_partial=config.allow_partial)
+    check_winner(config, joined.pool)
+    scorers = " and ".join(dict.fromkeys(name for _, name in runs))
+    judge = RecordedJudge(scorers, scores, tie_margin=config.tie_margin)
     # The items are a sample: the test is about items like these.
-    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), population=UNLIMITED)
-    return Comparison(
-        config,
-        inputs,
-        run_id(QUESTION, config, inputs, **_groups(config, inputs)),
-        selector=config.selector_row,
-        rule=config.rule_row.make(Ingredients(config.risk, len(pool), len(pool))),
-        recorded=RecordedScores(judge, paired.scores),
-    )
+    return Inputs(joined, (judge,), Limits(1, len(joined.pool), 1.0), population=UNLIMITED)
 
 
 def _check_judge(config: CompareConfig) -> None:
@@ -299,26 +299,29 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> PairRule:
-    """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
-
-    A threshold that was calibrated without giving up stays valid, because giving up only lowers
-    the number of winners named.
-    """
-    most = min(config.max_judgments, len(inputs.pool))
-    rule: PairRule = row.make(
+) -> Rule:
+    rule: Rule = row.make(
         Ingredients(
             risk=config.risk,
             items=inputs.items,
-            limit=most,
+            limit=_most(config, inputs),
             near=config.near_tie,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
             threshold=None if calibrated is None else calibrated.threshold,
         )
     )
+    return rule
+
+
+def _giving_up(config: CompareConfig, rule: Rule, inputs: Inputs) -> GivingUp | None:
     if config.give_up is None:
-        return rule
-    return GivingUp(rule, config.give_up, most, sampled=inputs.population is not None)
+        return None
+    sampled = inputs.population is not None
+    return GivingUp(rule, config.give_up, _most(config, inputs), sampled=sampled)
+
+
+def _most(config: CompareConfig, inputs: Inputs) -> int:
+    return min(config.max_judgments, len(inputs.pool))
 
 
 def _calibrated(

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from judgeloop.core.choices import Groups
 from judgeloop.core.errors import EXIT_OTHER_WON
-from judgeloop.core.outcomes import ANSWERS, Finished, Groups, StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
@@ -52,6 +53,11 @@ class CompareOptions(Part):
     give_up: float | None = None
     max_judgments: int | None = None
 
+    @property
+    def gap_asked(self) -> float | None:
+        """The gap that the question is about; None for another question."""
+        return self.min_gap if self.not_worse is None else self.not_worse
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreFigures:
@@ -74,8 +80,11 @@ class Result(RunResult):
 
     - `claim`: what is shown, as a name; null if nothing is. `better_or_within`: the winner is better,
       or behind by less than `min_gap`
+    - `risk`: the stated risk of `claim`; without one, of naming the leader now, or of passing now
     - `better`: true if the winner, or the system that is not worse, is shown to be better
     - `worse_by_margin`: true if the second system is shown to be worse by more than `not_worse`
+    - `risk_beyond`: the stated risk of `better` or `worse_by_margin`, if the question was about a gap;
+      null if neither is shown
     - `wins`: number of items that each system won
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
@@ -88,14 +97,15 @@ class Result(RunResult):
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
-    - `comparison`: which comparison with the first system on these items by these judges this is, as far
-      as the ledger knows: 1 for the first. Another candidate or seed is another one
+    - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
+      the ledger knows: 1 for the first. Another candidate, question or seed is another one
+    - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
 
-    HIDDEN = RunResult.HIDDEN | {"stronger", "bounds"}
+    HIDDEN = RunResult.HIDDEN | {"bounds"}
     COMPUTED = (
         *RunResult.COMPUTED,
         "claim",
@@ -121,7 +131,8 @@ class Result(RunResult):
     groups: tuple[GroupRow, ...] = ()
     further: int = 0
     comparison: int = 1
-    stronger: bool | None = None  # what a rule about a gap says beyond its answer
+    risk_before: float = 0.0
+    risk_beyond: float | None = None
 
     @property
     def claim(self) -> Claim | None:
@@ -134,17 +145,20 @@ class Result(RunResult):
             return None
         if self.options.not_worse is not None:
             return "worse"
-        return "better_or_within" if self.stronger is False else "better"
+        within = self.options.min_gap is not None and self.risk_beyond is None
+        return "better_or_within" if within else "better"
 
     @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
-        return self.claim == "better" or (self.claim == "not_worse" and self.stronger is True)
+        return self.claim == "better" or (
+            self.claim == "not_worse" and self.risk_beyond is not None
+        )
 
     @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
-        return self.claim == "worse" and self.stronger is True
+        return self.claim == "worse" and self.risk_beyond is not None
 
     @property
     def gap_interval(self) -> tuple[float, float] | None:
@@ -168,16 +182,21 @@ class Result(RunResult):
         ), high
 
     @property
-    def wrong_expected(self) -> float | None:
-        """At most so many wrong names are expected over all of these comparisons; null without a proof.
+    def baseline(self) -> str:
+        """The system that candidates are compared with: not the one that is required."""
+        return self.setup.systems[self.setup.required_winner == self.setup.systems[0]]
 
-        The expectation of a sum is the sum, however the comparisons depend on each other: each errs
-        with at most the risk, taken to be the same for all. It holds if each candidate was fixed before
-        its draws; of items like these, if none was made with these items' verdicts.
+    @property
+    def wrong_expected(self) -> float | None:
+        """At most so many wrong wins or passes of a candidate are expected in all; null without a proof.
+
+        The expectation of a sum is the sum, however the comparisons depend on each other: in each a
+        candidate wins or passes wrongly with at most its risk. It holds if each candidate was fixed
+        before its draws; of items like these, if none was made with these items' verdicts.
         """
         if self.setup.guarantee is None:
             return None
-        return round(self.comparison * self.setup.risk_threshold, 10)
+        return round(self.risk_before + self.setup.risk_threshold, 10)
 
     @property
     def whole(self) -> bool:
@@ -185,11 +204,22 @@ class Result(RunResult):
         return self.judged == self.items and not self.setup.sampled
 
     @property
+    def ended_early(self) -> bool:
+        """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
+        limited = self.setup.rule == "sequential" or self.options.gap_asked is not None
+        return limited and self.open and self.judged + self.counts.abstentions < self._limit
+
+    @property
     def used_up(self) -> bool:
         """Whether a system is ahead on all items for certain, and that is not the question."""
         lead = abs(int.__sub__(*self.wins.values()))
         asked = self.setup.sampled and self.asked == self.items and not self.setup.one_order
         return asked and lead > self.counts.abstentions
+
+    @property
+    def _limit(self) -> int:
+        """The most judgments that the run could make."""
+        return min(self.items, self.options.max_judgments or self.items)
 
     @property
     def calls_of_one_order(self) -> float | None:
@@ -204,8 +234,7 @@ class Result(RunResult):
     def chance_in_one_order(self) -> float:
         """About how probable a decision in one order is, within the items and the limit."""
         first, second = self.wins.values()
-        most = min(self.items, self.options.max_judgments or self.items)
-        return chance_in_one_order((first, second), self.counts.flips, self.judged, most)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, self._limit)
 
     @property
     def identical(self) -> int:
@@ -272,20 +301,26 @@ class Result(RunResult):
             return ()
         used_up = self.setup.sampled and self.asked == self.items
         ended = used_up or self.stop_reason is StopKind.JUDGMENT_LIMIT
-        if self.stronger is not None and self.judged and ended:
+        if self.options.gap_asked is not None and self.judged and ended:
             return self._another_run()
         if self.asked == self.items:
-            return (self._more_items() if self.setup.sampled else note(NoteCode.ALL_ASKED),)
+            return self._more_items() if self.setup.sampled else (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
             return (note(NoteCode.NOTHING_JUDGED),)
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
-        limited = self.stop_reason is StopKind.FUTILITY
-        return (
-            note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd),
-            *([note(NoteCode.RAISE_LIMIT)] if limited else []),
-        )
+        about = note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd)
+        return (about, *self._further_test(more))
+
+    def _further_test(self, more: int) -> tuple[Note, ...]:
+        """Return whether so many more judgments belong to this test; () for a rule that promises nothing."""
+        if self.stop_reason is StopKind.FUTILITY:
+            return (note(NoteCode.RAISE_LIMIT),)
+        if self.setup.guarantee is None:
+            return ()
+        within = self.setup.rule == "anytime" or self.asked + more <= self._limit
+        return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
         """Return how many judgments would show that a system named within the gap is better."""
@@ -294,13 +329,17 @@ class Result(RunResult):
         more, usd = self.more_judgments, self.more_usd
         return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
 
-    def _more_items(self) -> Note:
+    def _more_items(self) -> tuple[Note, ...]:
         """Return how many further items would decide about items like these."""
-        if self.more_items is None:
-            return note(NoteCode.NO_MORE_ITEMS if self.leader is None else NoteCode.ALL_ASKED)
-        if self.more_items_likely is None:
-            return note(NoteCode.MANY_MORE_ITEMS, even=self.more_items)
-        return note(NoteCode.MORE_ITEMS, even=self.more_items, likely=self.more_items_likely)
+        even, likely = self.more_items, self.more_items_likely
+        if even is not None and likely is not None:
+            return (note(NoteCode.MORE_ITEMS, even=even, likely=likely),)
+        if even is not None:
+            return (note(NoteCode.MANY_MORE_ITEMS, even=even),)
+        if self.more_judgments is None:
+            return (note(NoteCode.NO_MORE_ITEMS),)
+        wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments)
+        return (wanted, note(NoteCode.SECOND_TEST))
 
     def _another_run(self) -> tuple[Note, ...]:
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
@@ -323,16 +362,16 @@ def result_of(
     more_judgments: int | None,
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
-    stronger: bool | None = None,
-    before: int = 0,
+    risk_beyond: float | None = None,
+    before: Sequence[float] = (),
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
-    `scores` holds each system's recorded scores, by position; None if judges were asked. `stronger`
-    is what a rule about a gap says beyond its answer; None for another rule. `findings` are what is
-    shown of each group; None if no group is tested. `before` is how often the same judges compared
-    with the first system before.
+    `scores` holds each system's recorded scores, by position; None if judges were asked.
+    `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
+    shown of each group; None if no group is tested. `before` are the risks of earlier comparisons with
+    the baseline.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -340,6 +379,7 @@ def result_of(
     labels = label_rows(every, systems, items, outcome.deciding)
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_gap(tally) if tally.judged < tally.items else None
+    better = risk_beyond if options.min_gap is not None else None
     bounds = gap_bounds(tally, UNLIMITED if setup.sampled else tally.items, setup.risk_threshold)
     return Result(
         setup=setup,
@@ -350,7 +390,7 @@ def result_of(
         labels=labels,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
+        risk=_risk(finished, setup.risk_threshold, better, whole=whole),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
@@ -366,10 +406,23 @@ def result_of(
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
         further=len(outcome.further),
-        comparison=before + 1,
+        comparison=len(before) + 1,
+        risk_before=math.fsum(before),
         recorded=None if scores is None else _figures(tally, setup, scores),
-        stronger=stronger,
+        risk_beyond=risk_beyond,
     )
+
+
+def _risk(
+    finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool
+) -> float:
+    """Return the stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
+    outcome = finished.outcome
+    if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
+        return 0.0
+    if outcome.stop.kind is StopKind.NO_DIFFERENCE:
+        return threshold
+    return outcome.estimate.risk if better is None or outcome.winner is None else better
 
 
 def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:

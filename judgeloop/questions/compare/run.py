@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.outcomes import Finished, Spend, StopKind, Tally
+from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
-from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.comparisons import asked_before
-from judgeloop.judges.recorded import RecordedJudge
+from judgeloop.history.asked import risks_before
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -31,6 +29,7 @@ from judgeloop.questions.compare.plan import (
     foreseen,
     judgments_to_decide,
     more_to_decide,
+    share_of_ties,
     with_an_equal_system,
 )
 from judgeloop.questions.compare.prepare import Comparison
@@ -47,7 +46,6 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
-from judgeloop.run.inputs import wanted_for
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -58,11 +56,12 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
-    session = _session(comparison)
-    if comparison.recorded is not None:
-        return _result(comparison, _compared(comparison, session, comparison.recorded.judge))
     finished = await drive_session(
-        session, comparison, terms_of(comparison), interruption=interruption, observe=observe
+        _session(comparison),
+        comparison,
+        terms_of(comparison),
+        interruption=interruption,
+        observe=observe,
     )
     return _result(comparison, finished)
 
@@ -72,14 +71,14 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
     Asks no judge and spends nothing.
     """
-    if comparison.recorded is not None:
+    if not comparison.booked:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
     terms, pool, config = terms_of(comparison, offline=True), comparison.pool, comparison.config
     finished = await drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments = judgments_to_decide(
-        comparison.rule.deciding,
+        comparison.rule,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), config.max_judgments) if over else outcome.asked,
@@ -92,27 +91,23 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
-    equal = with_an_equal_system(comparison.rule.deciding, outcome.estimate.tally)
-    groups = foreseen(comparison.groups, outcome.estimate.tally)
+    tally = outcome.estimate.tally
+    ties = share_of_ties((tally.ties, tally.judged), comparison.ties)
+    equal = with_an_equal_system(comparison.rule, ties)
+    groups = foreseen(comparison.groups, ties)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
-
-
-def _compared(
-    comparison: Comparison, session: Session[Tally], judge: RecordedJudge
-) -> Finished[Tally]:
-    """Compare the recorded scores of all items; nothing is booked."""
-    pool = comparison.pool
-    outcome = replay(
-        session,
-        lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
-    )
-    return Finished(outcome, Spend(), models=((),))
 
 
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
-    selector, further = _selector(comparison), comparison.groups
-    return session_of(comparison, selector, estimator, comparison.rule, further=further)
+    return session_of(
+        comparison,
+        _selector(comparison),
+        estimator,
+        comparison.rule,
+        check=comparison.check,
+        further=comparison.groups,
+    )
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
@@ -158,15 +153,15 @@ def _prospects(comparison: Comparison) -> Prospects | None:
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = items = None
-    by_table, tally = comparison.rule.deciding, outcome.estimate.tally
+    rule, tally = comparison.rule, outcome.estimate.tally
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
-    stronger = by_table.stronger(tally) if isinstance(by_table, ByTable) else None
-    ended = isinstance(by_table, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
-    if outcome.winner is None and comparison.recorded is None and not ended:
-        more = more_to_decide(by_table, tally, comparison.limits, unasked, sampled=sampled)
-        items = by_table.items_to_decide(tally) if sampled else None
-    elif isinstance(by_table, WithinGap) and not stronger:
-        more = more_to_decide(by_table.beside, tally, comparison.limits, unasked, sampled=sampled)
+    beyond = rule.risk_beyond(tally) if isinstance(rule, ByTable) else None
+    ended = isinstance(rule, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    if outcome.winner is None and comparison.booked and not ended:
+        more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=sampled)
+        items = rule.items_to_decide(tally) if sampled else None
+    elif isinstance(rule, WithinGap) and beyond is None:
+        more = more_to_decide(rule.beside, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
     result = result_of(
@@ -177,23 +172,22 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=_asked_before(comparison),
+        before=_before(comparison),
         findings=None if groups is None else groups.findings(),
-        scores=comparison.recorded and comparison.recorded.scores,
-        stronger=stronger,
+        scores=comparison.scores,
+        risk_beyond=beyond,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
-    result = replace(result, course=course_of(tally, by_table, names))
+    result = replace(result, course=course_of(tally, rule, names))
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
 
 
-def _asked_before(comparison: Comparison) -> int:
-    """Return how often these judges compared with the first system on these items before."""
+def _before(comparison: Comparison) -> list[float]:
+    """Return the risks of earlier comparisons with the baseline on these items by these judges."""
     if not comparison.booked:
-        return 0
-    about = wanted_for(comparison.config, comparison.inputs)
-    return asked_before(about, comparison.config.ledger, comparison.run_id)
+        return []
+    return risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
 
 
 def _setup(comparison: Comparison) -> Setup:
@@ -217,12 +211,11 @@ def _options(comparison: Comparison) -> CompareOptions:
         by_group=config.by_group,
         max_flips=config.max_flips,
         give_up=config.give_up,
-        max_judgments=None if comparison.recorded else config.max_judgments,
+        max_judgments=config.max_judgments if comparison.booked else None,
     )
 
 
 def _data(comparison: Comparison) -> DataNotes:
     found = data_notes(comparison)
-    if comparison.recorded is None:
-        return found
-    return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
+    # Nobody reads the outputs beside recorded scores, which may be missing.
+    return found if comparison.booked else replace(found, empty={}, repeated={})

@@ -3,44 +3,31 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-import math
-
 from judgeloop.core.errors import EXIT_OTHER_WON
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.methods.stopping.reasons import at_most, points
 from judgeloop.questions.compare.pictures import board
-from judgeloop.questions.compare.plain import wrongly
 from judgeloop.questions.compare.result import Result, ScoreFigures
+from judgeloop.questions.compare.risk import stated_risk, what_it_means
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_section
-from judgeloop.report.page import Page, Section
+from judgeloop.report.groups import group_table
+from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.sentences import (
-    DRAWN_WHOLE,
-    HEADING_RISK,
     about_data,
-    about_the_judge,
     ended,
     judge,
     judged_by,
     money,
     notes,
     on_items,
-    promise,
     required_first,
     rows,
     shared,
     summed_up,
 )
 from judgeloop.report.words import count, sentence, shortened
-
-THESE_TOO = "It holds for these items, too."
-WHAT_P_MEANS = (
-    "How often two equally good systems would differ at least this much by chance, if the items are "
-    "a random sample. It is not the probability that the decision is wrong."
-)
 
 
 def page(result: Result) -> Page:
@@ -49,26 +36,28 @@ def page(result: Result) -> Page:
         headline(result),
         details(result),
         summary=summed_up(result, _standing(result)),
-        notes=(*_groups(result), *notes(result, *_risk_means(result), whole=result.whole)),
+        notes=(*_groups(result), *notes(result, *what_it_means(result), whole=result.whole)),
         board=board(result),
     )
 
 
-def _groups(result: Result) -> tuple[Section, ...]:
+def _groups(result: Result) -> tuple[Section | Table, ...]:
     """Return the table of the groups, if there are several."""
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
-        return group_section(result.groups, f"By group, for {second}: counts, without a claim")
+        return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     risk = result.setup.risk_threshold
+    more = count(result.further, "further judgment")
+    without = "went to open groups; the winner, votes and gap above are without them"
+    further = f"{more} {without}. " if result.recorded is None else ""
     means = (
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
-        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {count(result.further, 'further judgment')} "
-        "went to open groups; the winner, votes and gap above are without them. All intervals hold at once, at "
-        "the risk of the groups."
+        f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "
+        "risk of the groups. With about as many more items of a group, an answer has an even chance."
     )
     return (
-        *group_section(result.groups, f"By group, for {second}"),
+        *group_table(result.groups, f"By group, for {second}"),
         Section("What the risk of the groups means", (("", means),)),
     )
 
@@ -119,11 +108,13 @@ def _no_winner(result: Result, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return (
-            f"No winner yet. {visible(result.leader or '')} is ahead on these {result.items:,} items; for "
-            "items like these that is too little to tell."
-        )
+        return f"No winner yet. {_ahead(result)}; for items like these that is too little to tell."
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
+
+
+def _ahead(result: Result) -> str:
+    """Return who is ahead on the items of the set, all of which are judged."""
+    return f"{visible(result.leader or '')} is ahead on these {result.items:,} items"
 
 
 def _on_winner(result: Result, winner: str, where: str) -> str:
@@ -147,16 +138,22 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
+    why = f"{_ahead(result)}." if result.used_up else sentence(ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
-        f"worse {by}. {sentence(ended(result))}"
+        f"worse {by}. {why}"
     )
 
 
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
-    voted = result.open or result.recorded or result.stronger is not None
-    parts = [_judged(result), _leads(result) if voted else "", _how_far(result), _risk(result)]
+    voted = result.open or result.recorded or result.options.gap_asked is not None
+    parts = [
+        _judged(result),
+        _leads(result) if voted else "",
+        _how_far(result),
+        stated_risk(result),
+    ]
     return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
 
@@ -178,7 +175,8 @@ def _how_far(result: Result) -> str:
     drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
     if result.winner is None or result.gap is None or not drawn:
         return ""
-    return f"Gap: {_between(result)}, {result.gap:.2f} on these verdicts."
+    shown = "" if _widened(result) else f", {result.gap:.2f} on these verdicts"
+    return f"Gap: {_between(result)}{shown}."
 
 
 def details(result: Result) -> tuple[tuple[str, str], ...]:
@@ -215,11 +213,11 @@ def _asked(result: Result) -> str:
     """Return how often this was asked, and what the risks add up to; empty for the first time."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
-    first, wrong = visible(result.setup.systems[0]), result.wrong_expected
+    number, wrong = f"{result.comparison:,}", result.wrong_expected
     return (
-        f"comparison {result.comparison:,} with {first} on these items by this judge in the ledger; over all "
-        f"{result.comparison:,}, at most {wrong:.4g} wrong names are expected, if no candidate was made with these "
-        "items' verdicts"
+        f"comparison {number} with {visible(result.baseline)} on these items by this judge in the ledger; over all "
+        f"{number}, a candidate is expected to win or pass wrongly at most {wrong:.4g} times, if none was made "
+        "with these items' verdicts"
     )
 
 
@@ -235,65 +233,6 @@ def _other_way(result: Result) -> str:
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
         return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
     return ""
-
-
-def _risk(result: Result) -> str:
-    """Return the stated risk and its kind; empty if it says nothing."""
-    if result.recorded is not None:
-        wanted = "" if result.winner else f"; at most {result.setup.risk_threshold:g} decides"
-        return f"p-value: {show_risk(result.risk)}{wanted}."
-    if result.whole:
-        return "Stated risk: 0 (all items are judged)."
-    if result.stronger is not None:
-        return _risk_about_gap(result)
-    if result.stop_reason is StopKind.NO_DIFFERENCE:
-        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
-    return _risk_of_name(result)
-
-
-def _risk_of_name(result: Result) -> str:
-    """Return the stated risk of the name given, or of giving it now, and its kind."""
-    kind = "guaranteed" if result.setup.guarantee else "heuristic"
-    kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
-    shown = f"{show_risk(result.risk)} ({kind})."
-    if result.winner is not None:
-        return f"Stated risk: {shown}"
-    if result.leader is None or show_risk(result.risk) == show_risk(1):
-        return ""
-    return f"Stated risk of naming {visible(result.leader)} now: {shown}"
-
-
-def _risk_about_gap(result: Result) -> str:
-    """Return the stated risk of an answer about a gap, or of giving one now, and what it is of."""
-    if result.better and result.options.not_worse is None:
-        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
-    answer, where_wrong = wrongly(result)
-    if not result.open:
-        shown = show_risk(result.risk)
-        return f"Stated risk: {shown} (guaranteed), of {answer} where {where_wrong}."
-    if not result.judged or (result.leader is None and result.options.not_worse is None):
-        return ""
-    risk = f"with a chance of at most {show_risk(result.risk)}"
-    return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}."
-
-
-def _risk_means(result: Result) -> tuple[str, str]:
-    """Return a heading; and what is proved about the risk, and what it does not say."""
-    if result.recorded is not None:
-        return "What the p-value means", WHAT_P_MEANS
-    if result.setup.guarantee and not result.whole:
-        both = f" {THESE_TOO}" if _holds_for_both(result) else ""
-        return HEADING_RISK, promise(result, result.setup.guarantee) + both
-    says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
-    return HEADING_RISK, f"{says} {about_the_judge(result)}"
-
-
-def _holds_for_both(result: Result) -> bool:
-    """Whether a promise about items like these is one about these items, as both rules' files prove."""
-    setup = result.setup
-    low_enough = setup.rule == "anytime" and setup.risk_threshold <= 1 / math.e
-    named = setup.rule == "sequential" or (low_enough and result.winner is not None)
-    return named and setup.sampled and not setup.one_order
 
 
 def _votes(result: Result) -> str:
@@ -376,10 +315,25 @@ def _bounded(result: Result) -> bool:
 
 
 def _between(result: Result) -> str:
-    """Return the bounds in words; of a winner without the lower one, which the name rules out."""
-    low, high = map(_signed, result.gap_interval or (-1.0, 1.0))
-    cut = result.winner is not None and low == _signed(0.0)
-    return f"at most {high}" if cut else f"{low} to {high}"
+    """Return the bounds in words; of a winner without the lower one, which the name rules out.
+
+    A bound is the gap of these verdicts where the earlier of them had excluded that.
+    """
+    low, high = result.gap_interval or (-1.0, 1.0)
+    widened, why = _widened(result), ""
+    if widened:
+        why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
+    shown = [
+        f"the {_signed(at)} of these verdicts" if widened and at == result.gap else _signed(at)
+        for at in (low, high)
+    ]
+    cut = result.winner is not None and _signed(low) == _signed(0.0)
+    return f"{f'at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
+
+
+def _widened(result: Result) -> bool:
+    """Whether a bound excluded the gap of the verdicts, and was widened to it."""
+    return result.gap not in {None, 1.0} and result.gap in (result.gap_interval or ())
 
 
 def _signed(gap: float) -> str:
@@ -396,7 +350,7 @@ def _rule(result: Result) -> str:
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
-    return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{gives_up}{instead}"
+    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:

@@ -4,7 +4,6 @@ The settings that all questions share are in `settings/run_settings.py`.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
@@ -36,6 +35,24 @@ CLUSTERS: Form = {
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
+Confidence = Annotated[
+    str,
+    MinLen(1),
+    Setting(
+        "Field of the outputs that holds the system's confidence.",
+        shared.SELECTION,
+        Part.CONTENT,
+        shared.Found,
+    ),
+]
+ConfidenceBy = Annotated[
+    str,
+    one_of(CONFIDENCES),
+    shared.run_setting(
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
+        shared.SELECTION,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,24 +129,8 @@ class EstimateConfig(RunSettings):
             file_only=True,
         ),
     ] = ALLOCATIONS[0]
-    confidence: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Field of OUTPUTS that holds the system's confidence.",
-            shared.SELECTION,
-            Part.CONTENT,
-            shared.Found,
-        ),
-    ] = CONFIDENCE_FIELD
-    confidence_by: Annotated[
-        str,
-        one_of(CONFIDENCES),
-        shared.run_setting(
-            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-            shared.SELECTION,
-        ),
-    ] = CONFIDENCES[0]
+    confidence: Confidence = CONFIDENCE_FIELD
+    confidence_by: ConfidenceBy = CONFIDENCES[0]
     half_width: Annotated[
         float | None,
         Gt(0),
@@ -202,15 +203,6 @@ class EstimateConfig(RunSettings):
     def looks_at_confidence(self) -> bool:
         """Whether the selector or the proxy uses the system's confidence."""
         return Need.CONFIDENCE in self.selector_row.needs or self.proxy == BY_CONFIDENCE
-
-    def files_read(self) -> list[Path]:
-        """Return every file that the run reads, and its ledger."""
-        history = Path(self.history)
-        return [*super().files_read(), *([history] if history.is_file() else [])]
-
-    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the only question: a rating of the system."""
-        return [systems]
 
 
 def default_layer(row: SelectorRow) -> str:

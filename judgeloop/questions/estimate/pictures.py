@@ -47,8 +47,10 @@ def _score(result: Estimated) -> tuple[Scale, ...]:
     if result.interval is not None:
         low, high = result.interval
         said += f", between {low:.3f} and {high:.3f}"
-        note = f"The interval misses the mean of all items with a probability of at most {result.setup.risk_threshold:g}."
-        note = note if result.setup.guarantee else note.replace("at most", "about")
+        misses = (
+            f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
+        )
+        note = f"The interval misses the mean of all items with a probability of {misses}."
     figures = f"{result.mean:.3f}"
     if result.interval is not None:
         figures += " ({:.3f} to {:.3f})".format(*result.interval)

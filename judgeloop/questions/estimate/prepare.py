@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgeloop.core.choices import Draws, Population
 from judgeloop.core.errors import InputError, UnpricedError
-from judgeloop.core.outcomes import Population
+from judgeloop.core.money import is_price_file
 from judgeloop.core.protocols import Judge, Selector
-from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import RatingsForecast, find_ratings
@@ -19,7 +19,6 @@ from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.providers.prices import is_price_file
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
@@ -152,8 +151,7 @@ def _check_settings(config: EstimateConfig) -> None:
             "states are of the prompts; use `represent=lexical` or `represent=minilm`"
         )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
-    chosen = replace(row, takes=row.takes | settled | {"layer"})
-    check_idle_settings(config, [chosen], selectors_of(QUESTION))
+    check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
     if config.history != AUTO and config.proxy != BY_HISTORY:
         raise InputError(
             f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that "

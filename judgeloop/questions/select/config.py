@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.errors import InputError, did_you_mean, some
 from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
@@ -27,8 +27,6 @@ from judgeloop.settings.shared import (
     SELECTION,
     STOPPING,
     CallerOnly,
-    MaxJudgments,
-    MinGap,
     MinJudgments,
     run_setting,
 )
@@ -36,8 +34,22 @@ from judgeloop.settings.written import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
+# Judgments with which nine of ten races on recorded verdicts came to their end (docs/results). A rule that
+# states no risk always uses them up, and has the first figure.
+USUAL, MORE_EACH = 2000, 100
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
+MinGap = Annotated[
+    float | None,
+    Gt(0),
+    Lt(1),
+    run_setting(
+        "Stop once no system is better than the named one by more than this gap (share won less share lost).",
+        STOPPING,
+        common=True,
+        example=0.05,
+    ),
+]
 Epsilons = tuple[float, float]
 EPSILONS: Form = {
     "type": "string",
@@ -64,6 +76,20 @@ def epsilons(value: object) -> object:
     return first, second
 
 
+WeakJudges = Annotated[
+    int, Ge(1), run_setting("Number of weak judges (word-sequence models).", SELECTION)
+]
+Epsilon = Annotated[
+    Epsilons | None,
+    Parse(epsilons, EPSILONS),
+    run_setting(
+        "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
+        SELECTION,
+        metavar="E1,E2",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
@@ -82,8 +108,8 @@ class SelectConfig(ContestSettings):
     baseline: Annotated[
         str | None,
         run_setting(
-            "System that all others are compared with, by its name or its file's. By default, race compares all "
-            "on a few items, and takes one of the best.",
+            "System that all others are compared with: its name or file. By default, race chooses one on a few "
+            "items.",
             SELECTION,
             metavar="NAME",
             common=True,
@@ -95,20 +121,8 @@ class SelectConfig(ContestSettings):
         one_of(SELECTORS),
         run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
     ] = SELECTORS[0]
-    weak_judges: Annotated[
-        int,
-        Ge(1),
-        run_setting("Number of weak judges (word-sequence models).", SELECTION),
-    ] = 10
-    epsilon: Annotated[
-        Epsilons | None,
-        Parse(epsilons, EPSILONS),
-        run_setting(
-            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-            SELECTION,
-            metavar="E1,E2",
-        ),
-    ] = None
+    weak_judges: WeakJudges = 10
+    epsilon: Epsilon = None
     rule: Annotated[
         str,
         one_of(RULES),
@@ -127,16 +141,30 @@ class SelectConfig(ContestSettings):
     ] = 0.1
     min_gap: MinGap = None
     min_judgments: MinJudgments = 1
-    max_judgments: MaxJudgments = 2000
+    max_judgments: Annotated[
+        int,
+        Ge(1),
+        run_setting(
+            f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
+            "system.",
+            STOPPING,
+            common=True,
+        ),
+    ] = USUAL
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing rule to suit the selector."""
+        """Choose a missing rule to suit the selector, and a missing limit to suit rule and systems."""
         values = super().completed(values)
         selector = str(values.get("selector", SELECTORS[0]))
-        if "rule" in values or selector not in SELECTORS:
+        if "rule" not in values and selector in SELECTORS:
+            draws = selector_row(QUESTION, selector).draws
+            values = values | {"rule": default_rule(QUESTION, draws)}
+        rule, outputs = values.get("rule"), values.get("outputs")
+        stated = rule in RULES and rule_row(QUESTION, str(rule)).guaranteed
+        if "max_judgments" in values or not stated or not isinstance(outputs, list | tuple):
             return values
-        return values | {"rule": default_rule(QUESTION, selector_row(QUESTION, selector).draws)}
+        return values | {"max_judgments": USUAL + MORE_EACH * len(outputs)}
 
     @property
     def selector_row(self) -> SelectorRow:
@@ -152,17 +180,28 @@ class SelectConfig(ContestSettings):
         """Return the baseline's name; None if it is not given.
 
         Raises:
-            InputError: the baseline is not among the systems.
+            InputError: the baseline is not among the systems, or two of them have a file of this name.
         """
         if self.baseline is None or self.baseline in systems:
             return self.baseline
-        by_file = dict(zip(map(stem, self.outputs), systems, strict=False))
-        if self.baseline not in by_file:
-            raise InputError(
-                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
-                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
-            )
-        return by_file[self.baseline]
+        files = [Path(str(one)) for one in self.outputs]
+        for names in (files, [file.name for file in files], [stem(file) for file in files]):
+            found = [
+                system
+                for name, system in zip(names, systems, strict=False)
+                if str(name) == str(Path(self.baseline))
+            ]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise InputError(
+                    f"`baseline={self.baseline}`: {some(found)} are in files of this name; give one of these "
+                    "names, or the path of a file"
+                )
+        raise InputError(
+            f"`baseline`: expected one of {some(systems)}, or its file, found {self.baseline!r}"
+            f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
+        )
 
     @property
     def output_files(self) -> tuple[Source | str, ...]:

@@ -41,26 +41,25 @@ def course_of(
     """Return the bounds of the systems' win rates, in per cent, after numbers of judgments.
 
     `labels` are those of the decision in the order asked, and `items` are those of the pool. There is a
-    line of the upper bound for each system, up to where it is ruled out. That of the leader stands last,
-    after that of its lower bound, which has no name. There are no lines without bounds.
+    line of the upper bound for each system, up to where it is ruled out. That of the leader at the end
+    stands last, after that of its lower bound, which has no name. There are no lines without a leader.
     """
     leader, bounds = tally.leader, tally.levels
     if bounds is None or leader is None:
         return ()
-    steps = [list(group) for _, group in groupby(labels, key=lambda label: label.choice.position)]
-    size = math.ceil(len(steps) / MOST_LOOKS)
-    uppers: list[list[Point]] = [[(0.0, PER_CENT)] for _ in names]
-    ends = [0] * len(names)  # of a line: where its system was ruled out for good
-    lower: list[Point] = [(0.0, 0.0)]
+    first = [PER_CENT] * len(names)
+    first[bounds.baseline] *= TIE  # its level is known
+    uppers: list[list[Point]] = [[(0.0, level)] for level in first]
+    ends = [1] * len(names)  # of a line: where its system was ruled out for good
+    lower: list[Point] = [(0.0, first[leader] if leader == bounds.baseline else 0.0)]
     now, judged = None, 0
-    for begin in range(0, len(steps), size):
-        chunk = [label for step in steps[begin : begin + size] for label in step]
+    for chunk in _looks(labels):
         now = estimator.tally(chunk, items) if now is None else estimator.extended(now, chunk)
         levels, judged = now.levels or bounds, judged + len(chunk)
-        least = levels.each[leader].lower(levels.lower_risk)
-        for system, (level, upper) in enumerate(zip(levels.each, levels.uppers, strict=True)):
+        for system, (level, may) in enumerate(zip(levels.each, now.in_question, strict=True)):
             uppers[system].append((judged, PER_CENT * level.upper / levels.items))
-            ends[system] = len(lower) + 1 if upper >= least else ends[system]
+            ends[system] = len(lower) + 1 if may or system == leader else ends[system]
+        least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
         Line(name, "other", tuple(points[: end + 1]))
@@ -68,6 +67,16 @@ def course_of(
     ]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
+
+
+def _looks(labels: Sequence[Label]) -> list[list[Label]]:
+    """Return the labels in parts of about the same size, each of whole items."""
+    looks: list[list[Label]] = [[]]
+    for _, item in groupby(labels, key=lambda label: label.choice.position):
+        if len(looks[-1]) * MOST_LOOKS >= len(labels):
+            looks.append([])
+        looks[-1] += item
+    return looks
 
 
 def board(result: Selected) -> Board:
@@ -88,10 +97,8 @@ def board(result: Selected) -> Board:
 
 def on(result: Selected) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
-    every = on_items(result.about, result.items)
-    if not result.options.chosen_on or result.setup.sampled:
-        return every
-    return every.replace("on ", f"on {result.items - result.options.chosen_on:,} of ", 1)
+    chosen_on = 0 if result.setup.sampled else result.options.chosen_on or 0
+    return on_items(result.about, result.items, chosen_on)
 
 
 def _wrong(result: Selected) -> str:
@@ -235,7 +242,7 @@ def _heading(result: Selected) -> str:
     heading = f"Win rates against {visible(result.options.baseline)}"
     if result.win_rates_biased:
         return f"{heading}, on items that were not drawn at random: no estimates for all items"
-    if any(row.at_most not in {None, row.win_rate} for row in result.standings):
+    if any(row.at_most is not None and not row.known for row in result.standings):
         where = "items like these" if result.setup.sampled else "all items"
         return f"{heading}; bounds for {where}, each at a risk of {result.setup.risk_threshold:g}"
     return heading
@@ -256,7 +263,7 @@ def _in_order(result: Selected) -> list[SystemRow]:
 def _cells(row: SystemRow, result: Selected) -> dict[str, str]:
     """Return the cells of a system by column; the baseline's level is known, and it has no verdicts."""
     base = row.system == result.options.baseline
-    bounds = (None, None) if base or row.at_most == row.win_rate else (row.at_least, row.at_most)
+    bounds = (None, None) if base or row.known else (row.at_least, row.at_most)
     counts = (row.wins, row.ties, row.losses, row.abstentions, row.queries)
     won, tied, lost, silent, asked = ("" if base else f"{number:,}" for number in counts)
     return {

@@ -15,6 +15,8 @@ from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
+from judgeloop.methods.stopping.reasons import points
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case of a system until `LEAST_KNOWN` of its queries are answered.
@@ -22,7 +24,9 @@ ASSUMED_RATES = (0.3, 0.7)
 ASSUMED_TIES = 0.3
 ASSUMED = "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)"
 LEAST_KNOWN = 5  # queries
-USUAL_GAP = 0.1  # of items like these, a race among many systems ends at this one
+# Of items like these, a race among many systems ends at the first gap. At one below the second a third stays
+# open among any, and at one from it on, half among very many (docs/results).
+USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 MOST_FORESEEN = 10_000  # judgments; a forecast looks no further
 
 NewSession = Callable[[Limits], Session[Standings]]
@@ -31,12 +35,14 @@ NewSession = Callable[[Limits], Session[Standings]]
 class Foreseen(NamedTuple):
     """The range of further judgments, the assumption behind it, and whether the expected case names nobody.
 
-    The assumption is a sentence on the assumed answers, None if none are assumed.
+    The assumption is a sentence on the assumed answers, None if none are assumed. `needed` are the
+    judgments in all of an expected case that the limit ends before it names one; 0 if it does not.
     """
 
     judgments: Range
     assumed: str | None
     open: bool = False
+    needed: int = 0
 
 
 def judgments_to_name(
@@ -60,11 +66,25 @@ def judgments_to_name(
     expected = likely.asked - asked
     assumed = ASSUMED if tally.queries < LEAST_KNOWN else None
     judgments = Range(min(clearest.asked - asked, expected), expected, worst)
-    return Foreseen(judgments, assumed, likely.winner is None)
+    if likely.winner is not None or limits.max_judgments >= every:
+        return Foreseen(judgments, assumed, likely.winner is None)
+    whole = _to_the_end(outcome, new)
+    return Foreseen(
+        judgments, assumed, open=True, needed=whole.asked if whole.winner is not None else 0
+    )
+
+
+def may_stay_open(systems: int, gap: float) -> bool:
+    """Return whether many searches for the best of items like these had no name at this gap.
+
+    >>> may_stay_open(7, 0.0), may_stay_open(13, 0.05), may_stay_open(54, 0.05), may_stay_open(54, 0.1)
+    (True, False, True, False)
+    """
+    return systems > FEW and (gap < OPEN_GAP or (systems > VERY_MANY and gap < USUAL_GAP))
 
 
 def no_winner(judgments: int, systems: int, *, sampled: bool, gap: float) -> str:
-    """Return the sentence that a search of so many judgments will probably name no system.
+    """Return the sentence that a search of so many judgments may well name no system.
 
     >>> no_winner(41860, 53, sampled=True, gap=0.0)
     'for items like these, a search among 53 systems names one only if it is clearly ahead, and else none, \
@@ -72,23 +92,44 @@ after up to 41,860 judgments; with `min_gap=0.1` it ends far sooner'
     """
     where = "for items like these, " if sampled else ""
     remedy = f"`min_gap={USUAL_GAP}`" if gap < USUAL_GAP else f"a `min_gap` above {gap:g}"
+    names = "names one only if it is clearly ahead, and else none"
+    if gap:
+        names = f"with a gap of {points(gap)} often names none"
     return (
-        f"{where}a search among {systems:,} systems names one only if it is clearly ahead, and else none, "
-        f"after up to {judgments:,} judgments; with {remedy} it ends far sooner"
+        f"{where}a search among {systems:,} systems {names}, after up to {judgments:,} judgments; with {remedy} "
+        "it ends far sooner"
+    )
+
+
+def limit_too_low(limit: int, needed: int) -> str:
+    """Return the sentence that the limit will probably end a search that takes more.
+
+    >>> limit_too_low(2000, 2796)
+    '`max_judgments=2000` will probably end the search before a system is named: that takes about 2,796'
+    """
+    return (
+        f"`max_judgments={limit}` will probably end the search before a system is named: that takes about "
+        f"{needed:,}"
     )
 
 
 def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
     """Return how many further judgments would name a system if the answers so far repeat.
 
-    None if not even all of them would, or more than `MOST_FORESEEN`, or if nothing is judged.
+    None if not even all of them would, or more than `MOST_FORESEEN`, or if so little is known that no
+    system leads.
     """
     tally = outcome.estimate.tally
-    if tally.levels is None or not tally.queries:
+    if tally.levels is None or tally.leader is None:
         return None
-    seen = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
-    end = replay(new(seen), _imagined(outcome.labels, len(tally.wins)))
+    end = _to_the_end(outcome, new)
     return None if end.winner is None else end.asked - outcome.asked
+
+
+def _to_the_end(outcome: Outcome[Standings], new: NewSession) -> Outcome[Standings]:
+    """Return how the search would end without its limit."""
+    far = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
+    return replay(new(far), _imagined(outcome.labels, len(outcome.estimate.tally.wins)))
 
 
 def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:

@@ -6,15 +6,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Draws
-from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
-from judgeloop.methods.stats.levels import FEW
+from judgeloop.methods.estimators.win_rates import scouted_items
+from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.questions.select.plan import no_winner
+from judgeloop.questions.select.plan import may_stay_open, no_winner
+from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
@@ -41,7 +42,7 @@ class Selection(Prepared[SelectConfig]):
 
     @property
     def names_none(self) -> str:
-        """Return that the search will probably name no system, and what it takes."""
+        """Return that the search may well name no system, and what it takes."""
         every = len(self.pairs) * len(self.pool)
         gap = self.config.min_gap or 0.0
         most = min(every, self.limits.max_judgments)
@@ -49,9 +50,9 @@ class Selection(Prepared[SelectConfig]):
 
     @property
     def notice(self) -> str | None:
-        """What is said before anything is spent: that many systems stay open without a gap."""
-        close = self.sampled and not self.config.min_gap and len(self.pool.systems) > FEW
-        return self.names_none if close and self.rule.level is not None else None
+        """What is said before anything is spent: that the search may well stay open."""
+        close = may_stay_open(len(self.pool.systems), self.config.min_gap or 0.0)
+        return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
 def prepare(
@@ -66,13 +67,13 @@ def prepare(
         InputError: a setting or a file is wrong; nothing was spent.
     """
     config = within_ceiling(config, environment)
-    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
-    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
+    check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
     inputs = read_inputs(config, environment, offline=offline)
     pool = inputs.pool
     against = config.against(pool.systems)
     _check_outputs(pool)
+    _check_limit(config, pool)
     if inputs.systems and config.selector_row.needs & {Need.OPINIONS, Need.EPSILONS}:
         live = pool.systems[pool.live[0]]
         instead = "`selector=race` or `selector=random`"
@@ -93,16 +94,10 @@ def prepare(
 
 
 def _check_settings(config: SelectConfig) -> None:
-    count = len(config.outputs)
-    if count < FEWEST_SYSTEMS:
+    if len(config.outputs) < FEWEST_SYSTEMS:
         raise InputError(
             f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
-            f"them; found {count}"
-        )
-    if config.max_judgments < count - 1:
-        raise InputError(
-            f"`max_judgments={config.max_judgments}`: one item takes {count - 1} judgments, one for "
-            "each system except the baseline; allow at least that many"
+            f"them; found {len(config.outputs)}"
         )
     draws = config.selector_row.draws
     if config.rule_row.guaranteed and draws is not Draws.EVEN:
@@ -126,6 +121,22 @@ def _check_settings(config: SelectConfig) -> None:
             f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` "
             "chooses one"
         )
+
+
+def _check_limit(config: SelectConfig, pool: Pool) -> None:
+    """Refuse a limit that ends the search before the baseline is chosen, and an item is judged."""
+    each = len(pool.systems) - 1
+    chosen_on = scouted_items(len(pool.systems), config.baseline, len(pool))
+    least = (chosen_on + 1) * each
+    if config.max_judgments >= least:
+        return
+    before = (
+        f", and the choice of a baseline those of {count(chosen_on, 'item')}" if chosen_on else ""
+    )
+    raise InputError(
+        f"`max_judgments={config.max_judgments}`: one item takes {count(each, 'judgment')}, one for each system "
+        f"except the baseline{before}; allow at least {least:,}"
+    )
 
 
 def _check_outputs(pool: Pool) -> None:

@@ -25,14 +25,17 @@ class SelectOptions(Part):
     """The settings that only a search for the best has.
 
     - `baseline`: the system that all others are compared with
-    - `chosen_on`: the number of items that the run chose the baseline by; they are not in the decision
+    - `chosen_on`: the number of items that the run chose the baseline by; they are not in the decision. 0 if
+      it took the first system, null if the baseline was given
+    - `chosen_by`: the number of judgments that the choice took
     - `min_gap`: the gap that matters: the best may be better than the named system by less; null for
       the best itself
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     """
 
     baseline: str
-    chosen_on: int = 0
+    chosen_on: int | None = None
+    chosen_by: int = 0
     min_gap: float | None = None
     epsilon: tuple[float, float] | None = None
 
@@ -42,7 +45,8 @@ class SystemRow:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
     `at_least` and `at_most` bound its win rate over all items, or over items like these. Each is wrong,
-    at any time at which a run may end, with at most the stated risk; None if no risk is stated.
+    at any time at which a run may end, with at most the stated risk; None if no risk is stated. Earlier
+    verdicts may have proved more than the win rate is now; the bounds then stop at the win rate.
     `near_best` is True if the system may be the best. `belief` is the probability that
     the selector gives it of being the best; None for a selector without a belief.
     """
@@ -59,6 +63,11 @@ class SystemRow:
     near_best: bool
     belief: float | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether its win rate over all items is known: every one has a verdict."""
+        return self.at_least is not None and self.at_least == self.at_most
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Selected(RunResult):
@@ -67,7 +76,7 @@ class Selected(RunResult):
     - `queries`: number of items that were asked about
     - `standings`: a row for each system, the best first: counts, win rate, whether it may be the best
     - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
-      share lost, over all items; null if no risk is stated
+      share lost, over all items; null without either
     - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
@@ -127,11 +136,8 @@ def selected_of(
     rows = _standings(outcome, systems, setup.risk_threshold)
     interval = outcome.estimate.interval
     stated = interval is not None or certain
-    leader, gap = tally.leader, interval[1] if interval is not None else 0.0 if certain else None
-    if outcome.winner is None and interval is not None and tally.levels is not None:
-        # The race may pursue a system that has promised most; who is named is ahead so far.
-        leader = tally.best[0]
-        gap = tally.levels.gap_of(leader)
+    bounded = certain or (tally.levels is not None and tally.queries > 0)
+    gap = interval[1] if interval is not None else 0.0 if certain else None
     return Selected(
         setup=setup,
         options=options,
@@ -140,7 +146,7 @@ def selected_of(
         spend=finished.spend,
         labels=label_rows(outcome.labels, systems, items, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
-        leader=None if leader is None else systems[leader],
+        leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if stated else None,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
@@ -148,10 +154,25 @@ def selected_of(
         queries=tally.queries,
         standings=rows,
         gap=gap,
-        near_best=tuple(row.system for row in rows if row.near_best) if stated else None,
+        near_best=tuple(row.system for row in rows if row.near_best) if bounded else None,
         win_rates_biased=not tally.drawn and tally.queries < tally.items,
         level_since=None if outcome.belief is None else outcome.belief.level_since,
     )
+
+
+def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float | None]]:
+    """Return the lowest and highest win rate of each system, each at the `risk`; None without levels."""
+    levels = tally.levels
+    if levels is None:
+        return [(None, None)] * len(tally.wins)
+    sides = [
+        (level.lower(risk) / levels.items, level.highest(risk) / levels.items)
+        for level in levels.each
+    ]
+    return [
+        (float(np.fmin(low, rate)), float(np.fmax(high, rate)))
+        for (low, high), rate in zip(sides, tally.rates, strict=True)
+    ]
 
 
 def _standings(
@@ -159,12 +180,12 @@ def _standings(
 ) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
-    Within these groups the order is by win rate. `risk` is that of each lower bound.
+    Within these groups the order is by win rate. `risk` is that of each bound.
     """
     tally, belief = outcome.estimate.tally, outcome.belief
-    rates, asked, levels = tally.rates, tally.asked, tally.levels
+    rates, asked, bounds = tally.rates, tally.asked, bounds_of(tally, risk)
     best = tally.best if outcome.stop.kind is StopKind.ALL_JUDGED else []
-    near = tally.in_question if levels is not None else np.isin(range(len(systems)), best)
+    near = tally.in_question if tally.levels is not None else np.isin(range(len(systems)), best)
     order = sorted(
         range(len(systems)),
         key=lambda number: (
@@ -182,8 +203,8 @@ def _standings(
             losses=int(tally.losses[number]),
             abstentions=int(tally.silent[number]),
             queries=int(asked[number]),
-            at_least=None if levels is None else levels.each[number].lower(risk) / levels.items,
-            at_most=None if levels is None else levels.each[number].upper / levels.items,
+            at_least=bounds[number][0],
+            at_most=bounds[number][1],
             near_best=bool(near[number]),
             belief=None if belief is None else belief.probabilities[number],
         )

@@ -18,7 +18,7 @@ from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons, choose_epsilons
 from judgeloop.questions.select.pictures import course_of
-from judgeloop.questions.select.plan import judgments_to_name, more_to_name
+from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.questions.select.text import page
@@ -67,6 +67,8 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         selection, terms, queries, foreseen[:2], finished.spend.left_p, controls=finished.controls
     )
     stays_open = selection.notice or (selection.names_none if foreseen.open else "")
+    if foreseen.needed and not selection.notice:
+        stays_open = limit_too_low(selection.limits.max_judgments, foreseen.needed)
     plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
     return plan, _result(selection, given, finished)
 
@@ -122,14 +124,19 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
-    if outcome.winner is None:
+    if outcome.winner is None and not selection.notice:  # else answers hardly go on as they were
         more = more_to_name(outcome, partial(_imagined, selection, given))
+    scouted = scouted_items(len(tally.wins), selection.baseline, len(selection.pool))
     result = selected_of(
         finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
             baseline=selection.pool.systems[tally.baseline],
-            chosen_on=scouted_items(len(tally.wins), selection.baseline, len(selection.pool)),
+            chosen_on=None if selection.baseline is not None else scouted,
+            chosen_by=sum(
+                label.choice.propensity is None and label.choice.key not in outcome.deciding
+                for label in outcome.labels[: scouted * (len(tally.wins) - 1)]
+            ),
             min_gap=config.min_gap,
             epsilon=given.epsilons,
         ),

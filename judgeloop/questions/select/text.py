@@ -3,6 +3,7 @@
 Takes a `Selected` and returns sentences. Computes no figures and prints nothing.
 """
 
+from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
@@ -27,8 +28,6 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.report.words import count, shortened
 
-MOST_NAMED = 5  # systems named in a sentence
-
 
 def page(result: Selected) -> Page:
     """Return the result as text."""
@@ -46,7 +45,9 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
     """Return who leads during a run, with at most `most` characters of the name."""
     if not tally.queries:
         return ""
-    leads = "level" if tally.leader is None else f"leads: {shortened(systems[tally.leader], most)}"
+    leads = "level" if tally.levels is None else "no leader yet"
+    if tally.leader is not None:
+        leads = f"leads: {shortened(systems[tally.leader], most)}"
     may, every = int(tally.in_question.sum()), len(systems)
     return leads if may == every else f"{leads}, {may} of {every} may be the best"
 
@@ -74,9 +75,7 @@ def _level_with(result: Selected) -> str:
     level = [
         visible(row.system)
         for row in result.standings
-        if row is not won
-        and row.at_most is not None
-        and row.at_most == row.win_rate == won.win_rate
+        if row is not won and row.known and row.win_rate == won.win_rate
     ]
     return f", level with {' and '.join(level)}" if level else ""
 
@@ -118,12 +117,10 @@ def _still(result: Selected) -> list[str]:
     if names is None:
         drawn = "yet" if result.setup.guarantee else "as the items were not drawn at random"
         return [f"No gap can be stated{' ' if drawn == 'yet' else ', '}{drawn}."]
-    shown = ", ".join(map(visible, names[:MOST_NAMED]))
-    more = len(names) - MOST_NAMED
-    leads = []
+    leads = "No gap can be stated yet."
     if result.leader is not None and result.gap is not None:
-        leads = [f"{visible(result.leader)}: {show_gap(result.gap)}. Risk {result.risk:g}."]
-    return [*leads, f"The best may be: {shown}{f' and {more} more' if more > 0 else ''}."]
+        leads = f"{visible(result.leader)}: {show_gap(result.gap)}. Risk {result.risk:g}."
+    return [leads, f"The best may be: {some(map(visible, names))}."]
 
 
 def details(result: Selected) -> tuple[tuple[str, str], ...]:
@@ -140,21 +137,21 @@ def details(result: Selected) -> tuple[tuple[str, str], ...]:
 
 def _chosen(result: Selected) -> str:
     """Return how the baseline was chosen; empty if it was given."""
-    options = result.options
-    if not options.chosen_on:
+    options, name = result.options, visible(result.options.baseline)
+    if options.chosen_on is None:
         return ""
-    return (
-        f"{options.baseline}, chosen by comparisons on {count(options.chosen_on, 'item')}, which are not in "
-        "the decision"
-    )
+    if not options.chosen_on:
+        return f"{name}, the first system, as there is nothing to choose among two or by few items"
+    if not options.chosen_by:
+        return "none is chosen yet"
+    by, on = count(options.chosen_by, "judgment"), count(options.chosen_on, "item")
+    return f"{name}, chosen by {by} on {on}, which are not in the decision"
 
 
 def _near_best(result: Selected) -> str:
     if result.near_best is None:
-        return "unknown: no risk is stated"
-    if not result.queries:
-        return "unknown: nothing has been judged"
-    names = ", ".join(map(visible, result.near_best))
+        return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
+    names = some(map(visible, result.near_best))
     return names if len(result.near_best) == 1 else f"{names}: systems that may be the best"
 
 

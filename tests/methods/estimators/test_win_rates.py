@@ -47,7 +47,7 @@ def test_bounds_are_kept_at_a_stated_risk_until_a_query_is_picked():
     estimator = WinRates(4, BASELINE, 0.1)
     standings = estimator.tally(labels_of(ROWS), 10)
     assert [level.judged for level in standings.levels.each] == [3, 10, 3, 3]
-    assert standings.leader == standings.levels.leader == 0
+    assert standings.leader == standings.levels.leader
     picked = estimator.extended(standings, labels_of([[1.0, 0.5, 0.0, 0.0]], drawn=False, first=3))
     assert picked.levels is None
     again = estimator.extended(picked, labels_of([[1.0, 0.5, 0.0, 0.0]], first=4))
@@ -86,7 +86,7 @@ def same(one, other):
         first, second = getattr(one, field.name), getattr(other, field.name)
         if field.name == "levels":
             assert first.uppers.tolist() == second.uppers.tolist()
-            assert first.lower == second.lower
+            assert first.leader == second.leader
         else:
             np.testing.assert_array_equal(first, second)
 

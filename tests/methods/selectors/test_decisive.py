@@ -11,8 +11,9 @@ from support.rules import make_rule
 from support.selectors import steps_of
 from support.walking import all_steps
 
+from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Draws, Label, Verdict
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history import past as prospects_module
 from judgeloop.history.past import past_of_scores, prospects_of

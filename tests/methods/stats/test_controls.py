@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.control_chances import chances
 
 from judgeloop.core.outcomes import Control
-from judgeloop.methods.stats.controls import MOST, USUAL, chances, counted, fewest_left
+from judgeloop.methods.stats.controls import MOST, USUAL, counted, fewest_left
 
 TABLE = {
     "never wrong": ((1.0, 0.0), (1.0, 0.0, 0.0, 9.0)),

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from judgeloop.methods.stats import dendrogram as microclusters
+from judgeloop.methods.stats import dendrogram
 from judgeloop.methods.stats.dendrogram import (
-    approximate_ward,
     average_cosine,
-    micro_clusters,
+    quarter_ward,
+    sampled_ward,
     ward,
-    weighted_ward,
+    ward_by_size,
 )
 
 # On a line: {0, 1} are closest, then {4, 5}, then {9}: the tree can be drawn by hand.
@@ -52,33 +52,14 @@ def test_by_cosine_zero_vectors_are_alike_and_unlike_all_others():
     assert as_sets(average_cosine(np.zeros((1, 2))), 1) == {frozenset({0})}
 
 
-@pytest.mark.parametrize("clusters", [2, 3, 7, 20])
-def test_with_equal_weights_it_is_scipys_ward(clusters):
-    vectors = np.random.default_rng(3).normal(size=(40, 4))
-    expected = linkage(vectors, "ward")
-    found = weighted_ward(vectors, np.ones(40, dtype=np.int64))
-    assert found[:, 2] == pytest.approx(expected[:, 2])
-    sized = np.column_stack([found, np.zeros(39)])
-    cut, scipys = (fcluster(tree, clusters, "maxclust") for tree in (sized, expected))
-    assert len(set(zip(cut, scipys, strict=True))) == clusters
-
-
-def test_a_weight_stands_for_so_many_items_at_one_place():
-    rng = np.random.default_rng(4)
-    centres, weights = rng.normal(size=(12, 3)), rng.integers(1, 6, size=12)
-    items = np.repeat(centres, weights, axis=0)
-    apart = linkage(items, "ward")[:, 2]
-    assert weighted_ward(centres, weights)[:, 2] == pytest.approx(apart[-11:])
-
-
 def test_groups_far_apart_are_found_as_exactly_as_by_ward_itself():
     rng = np.random.default_rng(5)
     vectors = (rng.normal(size=(6, 1, 8)) * 50 + rng.normal(size=(6, 60, 8))).reshape(-1, 8)
-    assert as_sets(approximate_ward(vectors), 6) == as_sets(ward(vectors), 6)
+    assert as_sets(quarter_ward(vectors), 6) == as_sets(ward(vectors), 6)
 
 
 @pytest.mark.parametrize("items", [1, 2, 3, 5, 37, 150])
-@pytest.mark.parametrize("grown", [approximate_ward, ward])
+@pytest.mark.parametrize("grown", [quarter_ward, ward])
 def test_every_cut_is_a_partition_and_every_split_divides_one_cluster(grown, items):
     vectors = np.random.default_rng(6).normal(size=(items, 5)).astype(np.float32)
     tree = grown(vectors)
@@ -92,16 +73,26 @@ def test_every_cut_is_a_partition_and_every_split_divides_one_cluster(grown, ite
         before = after
 
 
-def test_many_equal_vectors_make_one_large_cluster_that_still_splits(monkeypatch):
-    monkeypatch.setattr(microclusters, "LARGEST_INSIDE", 20)
+def test_a_sample_is_clustered_by_ward_and_others_are_under_their_nearest():
+    vectors = np.random.default_rng(7).normal(size=(90, 3))
+    tree = sampled_ward(vectors, 30)
+    drawn = np.random.default_rng(90).permutation(90)[:30]
+    nearest = drawn[((vectors[:, None] - vectors[drawn]) ** 2).sum(axis=-1).argmin(axis=1)]
+    for clusters in (1, 2, 7, 30):
+        of_sample = [drawn[list(cluster)] for cluster in as_sets(ward(vectors[drawn]), clusters)]
+        whole = {frozenset(np.flatnonzero(np.isin(nearest, part)).tolist()) for part in of_sample}
+        assert as_sets(tree, clusters) == whole
+
+
+def test_a_sample_of_all_is_ward_itself_and_equal_vectors_still_split():
     vectors = np.concatenate([np.zeros((90, 3)), np.random.default_rng(7).normal(size=(30, 3))])
-    tree = approximate_ward(vectors)
-    assert len(as_sets(tree, 120)) == 120
-    assert any(frozenset(range(90)) <= cluster for cluster in as_sets(tree, 2))
+    assert as_sets(sampled_ward(vectors, 120), 7) == as_sets(ward(vectors), 7)
+    assert len(as_sets(sampled_ward(vectors, 20), 120)) == 120
 
 
-def test_micro_clusters_are_numbered_without_gaps_and_the_same_every_time():
-    vectors = np.random.default_rng(8).normal(size=(300, 4))
-    first, again = (micro_clusters(vectors, np.random.default_rng(1)) for _ in range(2))
-    assert first.tolist() == again.tolist()
-    assert sorted(set(first)) == list(range(len(set(first))))
+def test_more_items_than_fit_are_sampled_the_same_every_time(monkeypatch):
+    monkeypatch.setattr(dendrogram, "MOST_EXACT", 50)
+    monkeypatch.setattr(dendrogram, "SAMPLE", 20)
+    vectors = np.random.default_rng(8).normal(size=(60, 4))
+    assert as_sets(ward_by_size(vectors), 9) == as_sets(sampled_ward(vectors, 20), 9)
+    assert as_sets(ward_by_size(vectors[:50]), 9) == as_sets(ward(vectors[:50]), 9)

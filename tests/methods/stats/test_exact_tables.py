@@ -137,6 +137,23 @@ def test_passing_now_has_the_risk_of_the_study():
     assert table.stated_now(0, 200, -20) > table.stated_now(0, 200, 4)
 
 
+@pytest.mark.parametrize(("zone", "risk", "limit", "items"), SETTINGS[::2])
+@pytest.mark.parametrize(("judged", "lead"), [(1, -1), (4, 0), (6, -2)])
+def test_an_answer_given_now_is_counted_over_all_orders(zone, risk, limit, items, judged, lead):
+    """Also where walks that were cut there would have had larger leads afterwards."""
+    table = calibrated(zone, risk, limit, items)
+    lowered = table.leads[0].copy()
+    lowered[judged] = np.minimum(lowered[judged], lead)
+    now = table.with_leads(0, lowered)
+    shares = {1: 0.3, 0: 0.25, -1: 0.45}
+    counted = sum(
+        math.prod(shares[one] for one in order)
+        for order in itertools.product((1, 0, -1), repeat=limit)
+        if first_answer(now, order) == 0
+    )
+    assert now.outlook(-0.15, 0.75).answers[0] == pytest.approx(counted, abs=1e-12)
+
+
 def test_a_larger_lead_has_a_smaller_stated_risk_and_none_is_above_the_tables():
     table = calibrated(within(0.2), 0.1, 80)
     least = int(table.leads[0, 30, 20])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats import levels
 from judgeloop.methods.stats.betting import BETS
-from judgeloop.methods.stats.levels import FEW, FIRST, STAKES, start
+from judgeloop.methods.stats.levels import FEW, FIRST, NOTHING_PROVED, STAKES, start
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, math.nan]), min_size=1, max_size=14)
 
@@ -48,6 +48,16 @@ def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more
 
 
 @settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(0, 20), followed=st.integers(1, 9))
+def test_the_bound_does_not_depend_on_how_many_totals_are_followed(scores, more, followed):
+    items = len(scores) + more
+    whole = one(scores, items).upper
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "FOLLOWED", followed)
+        assert one(scores, items).upper == whole
+
+
+@settings(max_examples=40, deadline=None)
 @given(scores=SCORES, more=st.integers(0, 20))
 def test_with_a_coarse_grid_the_bound_is_never_lower(scores, more):
     items = len(scores) + more
@@ -65,6 +75,14 @@ def test_a_lower_bound_is_reached_and_nothing_above_it(scores, more, total):
     lower = level.lower(0.1)
     assert level.least <= lower <= level.upper + 1e-6 or lower > level.upper - 1
     assert level.reaches(total / 2, 0.1) == (lower >= total / 2 - 1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(scores=SCORES, more=st.integers(1, 20), risk=st.sampled_from([0.05, 0.3]))
+def test_a_bound_at_its_own_risk_is_the_upper_one_and_at_a_larger_risk_lower(scores, more, risk):
+    level = one(scores, len(scores) + more, risk)
+    assert level.upper - 1e-6 <= level.highest(risk) < level.upper + 0.5
+    assert level.highest(0.5) <= level.highest(risk) + 1e-6
 
 
 def test_a_system_judged_whole_has_both_bounds_at_its_total():
@@ -111,41 +129,72 @@ def asked(rows, items, risk=0.1):
 def test_the_gap_is_how_far_another_bound_is_above_the_leader():
     found = asked([[1.0] * 10, [0.0] * 5], 10)
     assert found.leader == 0
-    assert found.gap == 0.0
+    assert found.gap_of(0) == 0.0
     assert found.within(0.0)
     few = asked([[1.0] * 6, [0.0] * 2], 10)
-    assert few.gap == pytest.approx(2 * (few.each[1].upper - few.lower) / 10)
-    assert few.within(few.gap + 1e-6)
-    assert not few.within(few.gap - 1e-3)
+    gap = few.gap_of(few.leader)
+    lower = few.each[few.leader].lower(few.lower_risk)
+    assert gap == pytest.approx(2 * (few.each[1].upper - lower) / 10)
+    assert few.within(gap + 1e-6)
+    assert not few.within(gap - 1e-3)
 
 
 def test_the_baseline_may_lead_and_its_level_is_known():
     found = asked([[0.0] * 18, [0.0] * 18], 20)
-    assert found.leader == 2
-    assert found.lower == 10.0
+    assert found.leader == found.surest == found.favourite == 2
     assert found.within(0.0)
 
 
 def test_a_gap_can_be_stated_of_any_system_and_of_the_baseline_by_its_known_level():
     early = asked([[1.0, 0.5, 0.5], [0.0, 0.5, 0.0]], 100)
-    assert (early.leader, early.gap) == (0, early.gap_of(0))
     known = early.gap_of(early.baseline)
     assert known == pytest.approx(2 * (max(early.uppers[:2]) - 50) / 100)
-    assert known < early.gap < early.gap_of(1)
+    assert known < early.gap_of(early.favourite) < early.gap_of(1)
+
+
+def test_the_leader_has_the_least_gap_and_not_the_most_hope():
+    found = asked([[1.0] * 60 + [0.0] * 6, [1.0] * 8, [0.0] * 5], 100)
+    assert (found.favourite, found.leader, found.surest) == (1, 0, 0)
+    gaps = [found.gap_of(system) for system in range(4)]
+    assert found.leader == gaps.index(min(gaps))
+    assert found.within(gaps[0] + 1e-6), "a race ends with whoever is within its gap"
+    assert not found.within(gaps[0] - 1e-3)
+    assert found.in_question.tolist() == [True, True, False, False]
+
+
+def test_the_system_with_the_highest_upper_bound_leads_if_all_others_are_far_below():
+    found = asked([[1.0] * 6, [0.0] * 12], 100)
+    gaps = [found.gap_of(system) for system in range(3)]
+    assert (found.surest, found.leader) == (found.baseline, 0)
+    assert gaps[0] == min(gaps) < gaps[found.baseline]
+
+
+def test_nobody_leads_while_no_gap_is_proved():
+    early = asked([[1.0, 1.0], [1.0, 0.5]], 100)
+    assert early.gap_of(early.baseline) == NOTHING_PROVED == 1.0
+    assert early.favourite == 0
+    assert early.leader is None
+    assert early.in_question.all()
+
+
+def test_among_few_systems_the_baseline_may_be_within_the_gap_before_who_is_pursued():
+    found = together([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.5, 0.0]] * 12, 48)
+    gaps = [found.gap_of(system) for system in range(3)]
+    assert (found.favourite, found.leader) == (0, gaps.index(min(gaps)))
+    assert found.within(min(gaps) + 1e-6)
 
 
 def test_at_first_every_system_is_asked_and_then_who_is_in_the_way():
     empty = asked([[], []], 30)
     assert empty.leader is None
-    assert empty.gap == 2.0
     assert empty.wanted(0.0) == {0: 1, 1: 1}
     assert asked([[1.0], []], 30).wanted(0.0) == {1: 1}
     both = asked([[1.0] * FIRST, [1.0] * FIRST], 30)
     assert both.wanted(0.0) == {1: 1}
-    assert set(both.wanted(0.9)) == {0}, "with a wide gap nobody is in the way of the leader"
+    assert set(both.wanted(0.9)) == {0}, "with a wide gap nobody is in the way"
 
 
-def test_a_system_may_be_asked_again_when_the_leader_sinks():
+def test_a_system_may_be_asked_again_when_the_pursued_sinks():
     before = asked([[1.0] * 20, [0.5] * 6], 40)
     assert 1 not in before.wanted(0.0)
     after = before.after([{0: 0.0}] * 8)
@@ -159,7 +208,7 @@ def test_nobody_is_asked_once_all_are_judged():
 def test_of_a_sample_no_level_is_ever_known_but_the_baselines():
     found = start(2, 1, 0.1, UNLIMITED, 30).after({0: 1.0} for _ in range(30))
     assert found.wanted(0.0) == {}
-    assert 0.5 < found.lower / UNLIMITED < 1
+    assert 0.5 < found.each[0].lower(found.lower_risk) / UNLIMITED < 1
     assert found.each[0].upper == UNLIMITED
     assert found.within(0.0)
 

@@ -13,7 +13,6 @@ from scipy.stats import betabinom
 from judgeloop.methods.stats.predictive import (
     chance_of_lead,
     chance_overtaken,
-    chances_overtaken,
     further_decisive,
 )
 
@@ -94,12 +93,3 @@ def test_further_verdicts_are_decisive_as_those_so_far_with_one_of_each_kind_add
     assert further_decisive(2, 4, 6) == 3
     assert further_decisive(0, 8, 100) == 10
     assert further_decisive(8, 8, 0) == 0
-
-
-def test_many_states_at_once_have_the_values_of_each_to_the_last_bit():
-    """Both are compared with the same thresholds."""
-    rng = np.random.default_rng(0)
-    states = rng.integers(0, [40, 40, 300], size=(2000, 3))
-    expected = [chance_overtaken(*state) for state in states.tolist()]
-    assert chances_overtaken(*states.T).tolist() == expected
-    assert chances_overtaken(*np.zeros((3, 0), dtype=np.int64)).shape == (0,)

@@ -14,7 +14,7 @@ from support.tallies import tally_of
 
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
+from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth_path, risk_by_bets
 from judgeloop.methods.stopping.anytime import Anytime, BetPair, gap_bounds
 
 
@@ -26,12 +26,12 @@ def test_the_first_bets_are_won_or_lost_by_hand():
     # Nothing is known yet, so m = 0: a win makes 1 + c of every unit, a loss 1 - c, a tie leaves
     # it.
     assert sum(STAKES) == pytest.approx(1)
-    assert log_wealth(np.array([1]), 10).most == pytest.approx(np.log(STAKES @ (1 + BETS)))
-    assert log_wealth(np.array([0]), 10).most == pytest.approx(0)
+    assert log_wealth_path(np.array([1]), 10)[-1] == pytest.approx(np.log(STAKES @ (1 + BETS)))
+    assert log_wealth_path(np.array([0]), 10)[-1] == pytest.approx(0)
     # After one win of 10, the other 9 have a mean of at most -1/9: a tie is then a small win.
     room, gain = 8 / 9, 1 / 9
     twice = STAKES @ ((1 + BETS) * (1 + BETS * gain / room))
-    assert log_wealth(np.array([1, 0]), 10).most == pytest.approx(np.log(twice))
+    assert log_wealth_path(np.array([1, 0]), 10)[-1] == pytest.approx(np.log(twice))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_r
 ):
     everything = orders(wins, losses, ties)
     items = wins + losses + ties
-    named = np.mean([log_wealth(np.array(order), items).risk <= risk for order in everything])
+    named = np.mean([risk_by_bets(np.array(order), items) <= risk for order in everything])
     assert named <= risk
 
 

@@ -31,7 +31,7 @@ def test_it_is_met_once_no_other_system_can_be_better():
     assert met == sorted(met)
     assert met[-1]
     assert not met[0]
-    assert [one.levels.gap <= 1e-6 for one in standings] == met
+    assert [one.levels.gap_of(1) <= 1e-6 for one in standings] == met
 
 
 def test_within_the_gap_a_leader_is_named_that_may_not_be_the_best():
@@ -109,7 +109,6 @@ def test_it_may_be_met_at_any_time_and_says_at_which_risk():
 def test_a_fixed_budget_names_the_highest_rate_at_the_end_and_states_no_risk():
     rule, standings = FixedBudget(), tally([[0.5, 1.0, 0.0]] * 18)
     assert np.isnan(rule.risk(standings))
-    assert not rule.is_met(standings)
     assert rule.reason_to_stop(standings) is None
     assert rule.interval(standings) is None
     assert StopKind.BUDGET in rule.decides_at

@@ -13,7 +13,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import scores_for
@@ -125,9 +125,25 @@ def test_each_view_takes_an_abstention_for_a_verdict_against_its_answer(rule, ve
 
 
 def test_a_run_that_will_hardly_name_anybody_is_given_up():
-    rule = GivingUp(WithinGap(0.1, UNLIMITED, 60, 0.05), 0.3, 60)
-    assert rule.reason_to_stop(tally_of([1, -1] * 25, 90)).kind is StopKind.FUTILITY
-    assert rule.reason_to_stop(tally_of([1] * 30, 90)).kind is StopKind.RISK_MET
+    check = GivingUp(WithinGap(0.1, UNLIMITED, 60, 0.05), 0.3, 60)
+    assert check.reason_to_stop(tally_of([1, -1] * 25, 90)).kind is StopKind.FUTILITY
+    assert check.reason_to_stop(tally_of([1] * 30, 90)) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdicts", "said"),
+    [
+        (LIKE_THESE, [1] * 30, "naming a system that is behind by 20 points or more"),
+        (NotWorse(0.1, UNLIMITED, 60, 0.2), [1] * 30, "failing a system that is not worse"),
+        (
+            NotWorse(0.1, UNLIMITED, 60, 0.2),
+            [-1] * 30,
+            "passing a system that is worse by 20 points",
+        ),
+    ],
+)
+def test_the_reason_to_stop_says_of_what_the_risk_is(rule, verdicts, said):
+    assert f"the stated risk of {said}" in rule.reason_to_stop(tally_of(verdicts, 60)).sentence
 
 
 def test_the_limit_is_part_of_the_test():
@@ -141,19 +157,21 @@ def test_the_stronger_sentences_are_those_of_the_rules_beside():
     beside = Sequential(0.1, UNLIMITED, 60)
     for verdicts in (name, better):
         tally = tally_of(verdicts, 60)
-        assert LIKE_THESE.stronger(tally) == beside.is_met(tally)
-    assert LIKE_THESE.stronger(tally_of(better, 60))
-    assert not LIKE_THESE.stronger(tally_of([1, 1, -1] * 5, 60))
+        assert LIKE_THESE.risk_beyond(tally) == (
+            beside.risk(tally) if beside.is_met(tally) else None
+        )
+    assert LIKE_THESE.risk_beyond(tally_of(better, 60)) < 0.1
+    assert LIKE_THESE.risk_beyond(tally_of([1, 1, -1] * 5, 60)) is None
     rule = NotWorse(0.1, UNLIMITED, 60, 0.2)
     for verdicts in ([1] * first(rule, 1), [1] * 30):
         tally = tally_of(verdicts, 60)
-        shown = log_wealth(scores_for(tally, 0), UNLIMITED, 0.2).risk <= 0.1
-        assert rule.stronger(tally) == shown
-    assert rule.stronger(tally_of([-1] * 20, 60))
+        risk = risk_by_bets(scores_for(tally, 0), UNLIMITED, 0.2)
+        assert rule.risk_beyond(tally) == (risk if risk <= 0.1 else None)
+    assert rule.risk_beyond(tally_of([-1] * 20, 60)) < 0.1
 
 
 def test_with_all_items_judged_the_stronger_sentence_is_a_fact():
-    assert WITHIN.stronger(tally_of([1] + [0] * 59, 60))
-    assert not NOT_WORSE.stronger(tally_of([1] * 12 + [0] * 48, 60))
-    assert NOT_WORSE.stronger(tally_of([1] * 13 + [0] * 47, 60))
+    assert WITHIN.risk_beyond(tally_of([1] + [0] * 59, 60)) == 0.0
+    assert NOT_WORSE.risk_beyond(tally_of([1] * 12 + [0] * 48, 60)) is None
+    assert NOT_WORSE.risk_beyond(tally_of([1] * 13 + [0] * 47, 60)) == 0.0
     assert NOT_WORSE.risk(tally_of([1] * 13 + [0] * 47, 60)) == 0.0

@@ -37,7 +37,6 @@ def test_a_row_makes_the_rule_of_its_name(row):
 def test_a_row_for_many_systems_makes_the_rule_of_its_name(name):
     row, rule = rule_row("select", name), make_rule_among(name, risk=0.2, items=50)
     assert rule.name == name
-    assert rule.for_limit(7) == rule
     assert rule.needs_draws == row.guaranteed
     assert (rule.guarantee is not None) == row.guaranteed
 

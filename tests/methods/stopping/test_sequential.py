@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import make_rule
+from support.tallies import tally_of
 
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats import spending as spending_module
+from judgeloop.methods.stats.predictive import items_to_decide
 from judgeloop.methods.stats.spending import Spending, first_crossing
 from judgeloop.methods.stopping.sequential import Sequential
 
@@ -45,44 +46,34 @@ def test_without_ties_the_chance_of_crossing_is_exactly_what_is_spent():
     everything = orders(4, 0)
     spending = Spending(8, 8, LEVELS)
     sides = np.array([first_crossing(order, spending) for order in everything])
-    spent = spending._after(np.ones(8, dtype=bool).tobytes()).spent
-    assert (sides != 0).mean(axis=0) == pytest.approx(spent)
+    *_, last = spending._steps(np.ones(8, dtype=bool))
+    assert (sides != 0).mean(axis=0) == pytest.approx(last.spent)
 
 
 @settings(max_examples=40)
 @given(pattern=st.lists(st.booleans(), min_size=1, max_size=30), more=st.integers(0, 40))
 def test_no_more_is_spent_than_the_schedule_allows(pattern, more):
     spending = Spending(len(pattern) + more, len(pattern), LEVELS)
-    for drawn in range(1, len(pattern) + 1):
-        step = spending._after(np.array(pattern[:drawn]).tobytes())
+    for drawn, step in enumerate(spending._steps(np.array(pattern)), 1):
         assert (step.spent <= LEVELS * np.sqrt(drawn / len(pattern)) + 1e-12).all()
         assert step.spent + step.alive.sum(axis=1) == pytest.approx(np.ones(len(LEVELS)))
 
 
 def test_a_boundary_is_the_same_whether_it_is_worked_out_at_once_or_draw_by_draw():
     pattern = np.random.default_rng(0).random(60) < 0.6
-    at_once, by_draw = Spending(300, 60, LEVELS), Spending(300, 60, LEVELS)
+    spending = Spending(300, 60, LEVELS)
+    at_once = spending.barriers(pattern).tolist()
     for drawn in range(1, 61):
-        by_draw.barriers(pattern[:drawn])
-    assert by_draw.barriers(pattern).tolist() == at_once.barriers(pattern).tolist()
+        assert spending.barriers(pattern[:drawn]).tolist() == at_once[:drawn]
 
 
 def test_a_high_limit_needs_no_more_room_than_a_walk_strays():
     spending = Spending(10**6, 10_000, np.array([0.2]))
-    step = spending._after(np.ones(400, dtype=bool).tobytes())
+    step = spending.start()
+    for drawn in range(400):
+        step = spending.after(step, drawn, decisive=True)
     assert step.alive.shape[1] < 1000
     assert step.spent + step.alive.sum(axis=1) == pytest.approx(1)
-
-
-def test_a_long_run_remembers_little_and_works_out_the_rest_again(monkeypatch):
-    pattern = np.random.default_rng(1).random(120) < 0.5
-    plenty = Spending(400, 120, LEVELS)
-    expected = {drawn: plenty.barriers(pattern[:drawn]).tolist() for drawn in (60, 119, 120)}
-    monkeypatch.setattr(spending_module, "MOST_REMEMBERED", 20_000)
-    scarce = Spending(400, 120, LEVELS)
-    for drawn in (120, 60, 119, 120):
-        assert scarce.barriers(pattern[:drawn]).tolist() == expected[drawn]
-    assert len(scarce._steps) < 20 < len(plenty._steps)
 
 
 def test_a_lead_that_no_balanced_population_can_give_is_certain():
@@ -114,10 +105,11 @@ def test_ties_cost_less_power_than_verdicts_for_the_other_side():
 
 
 @pytest.mark.parametrize("items", [5, 9, 12])
-def test_the_risk_at_the_limit_is_kept_by_all_walks_of_level_systems(items):
-    """Of all orders of wins and losses, few enough end ahead at a stated risk of any size."""
-    rule = Sequential(0.1, UNLIMITED, items)
-    risks = []  # of naming the first system
+@pytest.mark.parametrize("threshold", [0.1, 0.3])
+def test_a_stated_risk_of_any_size_is_kept_by_all_walks_of_level_systems(threshold, items):
+    """Of a name, and at the limit of naming the leader now."""
+    rule = Sequential(threshold, UNLIMITED, items)
+    ends: dict[tuple[int, ...], float] = {}  # the risk of naming the first system, by the verdicts
     for walk in itertools.product((1, -1), repeat=items):
         tally = Tally(items)
         for preference in walk:
@@ -125,12 +117,20 @@ def test_the_risk_at_the_limit_is_kept_by_all_walks_of_level_systems(items):
             if rule.is_met(tally):
                 break
         if tally.leader == 0:
-            risks.append((rule.risk(tally), 2 ** (items - tally.judged)))
-    for stated, _ in risks:
-        # Each walk that ended early stands for all its continuations, which are in the list, too.
-        assert (
-            sum(risk <= stated + 1e-12 for risk, _ in risks) / 2**items <= max(stated, 0.1) + 1e-9
-        )
+            ends[tuple(tally.preferences)] = rule.risk(tally)
+    assert min(map(len, ends)) < items
+    for stated in ends.values():
+        most = sum(0.5 ** len(walk) for walk, risk in ends.items() if risk <= stated + 1e-12)
+        assert most <= stated + 1e-9
+
+
+def test_the_stated_risk_of_a_name_is_half_of_what_was_spent_by_then():
+    rule = Sequential(0.1, UNLIMITED, 200)
+    wins = next(n for n in range(1, 20) if rule.is_met(follow_all([1] * n)))
+    earlier = [rule.risk(follow_all([1] * n)) for n in range(1, wins)]
+    assert rule.risk(follow_all([1] * wins)) == pytest.approx(0.5**wins)
+    assert min(earlier) > 0.1 > rule.risk(follow_all([1] * wins))
+    assert rule.risk(follow_all([1] * wins + [0, -1])) == pytest.approx(0.5**wins)
 
 
 def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
@@ -143,9 +143,44 @@ def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
     assert rule.items_to_decide(growing) == rule.items_to_decide(known)
 
 
+def test_the_stated_risk_of_a_name_is_the_same_from_counts_and_verdict_by_verdict():
+    rule = Sequential(0.1, UNLIMITED, 40)
+    verdicts = (1, 1, 0, 1, 1, 1, 1, -1)
+    known = Tally(60, wins=(6, 1), ties=1, preferences=verdicts)
+    growing = replace(known, preferences=grown((), verdicts))
+    assert rule.is_met(known)
+    assert rule.is_met(growing)
+    assert rule.risk(growing) == rule.risk(known) < 0.1
+    assert rule.risk(replace(known, wins=(6, 7), preferences=(*verdicts, *[-1] * 6))) == 1.0
+
+
+def follow_all(preferences):
+    tally = Tally(len(preferences))
+    for preference in preferences:
+        tally = follow(tally, preference)
+    return tally
+
+
+@pytest.mark.parametrize("ties", [0, 0.3, 0.7])
+@pytest.mark.parametrize("items", [25, 26, 27, 51, 100, 333, 805])
+def test_a_run_that_no_lead_could_end_any_more_foretells_by_the_last_that_could(items, ties):
+    """At a lead of one deviation, a boundary of c deviations takes c² - 1 times the items more."""
+    decisive = round((1 - ties) * items)
+    first = round((decisive + decisive**0.5) / 2)
+    verdicts = [1] * first + [-1] * (decisive - first) + [0] * (items - decisive)
+    np.random.default_rng(0).shuffle(verdicts)
+    even = Sequential(0.1, UNLIMITED, items).items_to_decide(tally_of(verdicts, items)).even
+    lead = (2 * first - decisive) / decisive**0.5
+    boundary = lead * (1 + even / items) ** 0.5
+    assert 1.5 < boundary < 2.4
+    if decisive > 10:
+        assert 0.5 < even / items_to_decide(items, lead, 2.0).even < 2
+
+
 def follow(tally, preference):
     return replace(
         tally,
         wins=(tally.wins[0] + (preference == 1), tally.wins[1] + (preference == -1)),
+        ties=tally.ties + (preference == 0),
         preferences=(*tally.preferences, preference),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +19,6 @@ from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.majority import (
     Hypergeometric,
     TieAware,
-    are_at_most,
-    is_at_most,
-    may_be_at_most,
     survival,
 )
 from judgeloop.methods.stopping.rule import Rule, first_met
@@ -160,34 +156,6 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     assert first_met(rule, shares, 11, 12, 200) is None
     assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500, 200) is None
     assert first_met(rule, shares, 12, 11, 200) is None
-
-
-@given(
-    population=st.integers(1, 3000),
-    shares=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
-    risk=st.sampled_from([1e-6, 0.01, 0.1, 0.5, 1.0]),
-)
-def test_a_survival_is_compared_with_a_risk_as_its_exact_sum_is(population, shares, risk):
-    successes, draws, at_least = (round(population * share) for share in shares)
-    numbers = at_least, population, successes, draws
-    expected = survival(*numbers) <= risk
-    assert is_at_most(risk, *numbers) == expected
-    assert is_at_most(survival(*numbers), *numbers), "equal is at most"
-    (may_be,) = may_be_at_most(risk, *(np.array([number]) for number in numbers))
-    assert may_be or not expected
-
-
-@given(
-    population=st.integers(1, 3000),
-    states=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), max_size=20),
-)
-def test_many_survivals_are_compared_with_risks_as_each_is(population, states):
-    drawn = [[round(population * share) for share in shares] for shares in states]
-    successes, draws, at_least = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
-    numbers = at_least, np.full_like(draws, population), successes, draws
-    exact = np.array([survival(*state) for state in np.array(numbers).T.tolist()])
-    risks = np.array([0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, *exact])
-    assert np.array_equal(are_at_most(risks, *numbers), exact <= risks[:, None])
 
 
 @pytest.mark.parametrize("name", ["tie-aware", "hypergeometric"])

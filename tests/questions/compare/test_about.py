@@ -38,6 +38,21 @@ def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_other
     assert "the chance of a decision is even" in said
 
 
+def test_bets_say_how_many_more_items_would_decide(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 7, "--rule", "anytime")
+    assert done.exit_code == 3
+    assert "a is ahead on these 10 items" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "more items like these would probably be enough. That is a second test" in said
+
+
+def test_a_gate_without_an_answer_says_who_is_ahead_on_all_items(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 6, "--not-worse", "0.1", "--controls", "off")
+    assert done.exit_code == 3
+    assert "No answer yet" in done.stdout
+    assert "a is ahead on these 10 items" in " ".join(done.stdout.split())
+
+
 def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 6, "--about", "items", "--risk", "0.01")
     assert done.exit_code == 0

@@ -15,9 +15,9 @@ ITEMS = 20
 def asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def ask(candidate, *more, baseline="old", judge="metric:token-f1"):
+    def ask(candidate, *more, baseline="old", judge="metric:token-f1", items=ITEMS):
         for name, word in ((baseline, "yes"), (candidate, "no")):
-            texts = [f"{word} {name} {n}" for n in range(ITEMS)]
+            texts = [f"{word} {name} {n}" for n in range(items)]
             write_outputs(tmp_path / f"{name}.jsonl", texts, reference=f"yes {baseline} 1")
         files = [str(tmp_path / f"{name}.jsonl") for name in (baseline, candidate)]
         return commandline.judgeloop("compare", *files, "--judge", judge, *more)
@@ -38,12 +38,48 @@ def test_each_candidate_and_seed_against_the_same_baseline_is_counted(asked):
     assert values["wrong_expected"] == pytest.approx(0.4)
 
 
+def test_a_seed_counts_where_every_verdict_is_known_and_free(asked):
+    assert [number(asked("new1", "--json", "--seed", str(seed))) for seed in range(1, 9)] == [
+        *range(1, 9)
+    ]
+
+
+def test_each_question_counts_with_the_same_seed(asked):
+    asked("new1")
+    assert number(asked("new1", "--json", "--min-gap", "0.2")) == 2
+    assert number(asked("new1", "--json", "--not-worse", "0.2")) == 3
+    assert number(asked("new1", "--json")) == 1  # the same command again
+
+
+def test_each_earlier_comparison_adds_the_risk_that_it_was_run_at(asked):
+    asked("new1", "--risk", "0.2")
+    asked("new2", "--risk", "0.05")
+    values = json.loads(asked("new3", "--json").stdout)
+    assert values["wrong_expected"] == pytest.approx(0.35)
+
+
+def test_a_rule_that_promises_nothing_adds_a_whole_wrong_name(asked):
+    asked("new1", "--rule", "tie-aware")
+    assert json.loads(asked("new2", "--json").stdout)["wrong_expected"] == pytest.approx(1.1)
+
+
+def test_more_items_do_not_make_a_first_comparison(asked):
+    asked("new1")
+    assert number(asked("new2", "--json", items=ITEMS + 5)) == 2
+
+
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
-    assert "wrong names are expected" not in asked("new1").stdout
+    assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
     assert "comparison 2 with old on these items by this judge" in said
-    assert "over all 2, at most 0.1 wrong names are expected" in said
-    assert "if no candidate was made with these items' verdicts" in said
+    assert "over all 2, a candidate is expected to win or pass wrongly at most 0.15 times" in said
+    assert "if none was made with these items' verdicts" in said
+
+
+def test_the_baseline_is_the_system_that_is_not_required(asked):
+    asked("new1")
+    said = asked("new1", "--require-winner", "old", "--controls", "off")
+    assert "comparison 2" not in said.stdout  # the first with new1 as the baseline
 
 
 def test_a_repeated_command_is_the_same_comparison(asked):

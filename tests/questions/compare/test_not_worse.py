@@ -11,6 +11,7 @@ from support import commandline
 from support.outputs import write_outputs
 
 import judgeloop
+from judgeloop.questions.compare.config import CompareConfig
 
 ITEMS = 100
 NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")
@@ -24,6 +25,10 @@ def command(*arguments):
 def old(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return outputs(tmp_path / "old.jsonl", 50)
+
+
+# Each item is judged.
+ALL = ("--risk", "1e-9")
 
 
 def outputs(path, right, after=0):
@@ -141,6 +146,28 @@ def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old
             r"For 80 %: [\d,]+ items, of which there are 100, or a margin of about 0", text
         )
     assert warned not in asked(old, new).output
+    assert warned not in asked(old, new, about=weak).output  # the ledger has this run
+
+
+def test_other_candidates_verdicts_say_which_share_is_tied(tmp_path, monkeypatch):
+    """`other` and `old` are tied on 25 of 100 items; of `new` nothing is known yet."""
+    monkeypatch.chdir(tmp_path)
+    written = {
+        "old": ["yes"] * 50 + ["no"] * 50,
+        "other": ["nay"] * 50 + ["yes"] * 25 + ["nay"] * 25,
+        "new": ["well"] * 100,
+    }
+    old, other, new = (
+        write_outputs(tmp_path / f"{name}.jsonl", texts, reference="yes")
+        for name, texts in written.items()
+    )
+    command(old, other, "--judge", "metric:exact", *ALL)
+    command(old, new, "--judge", "metric:token-f1", *ALL)  # another judge does not count
+    dry = json.loads(asked(old, new, "--dry-run", "--json").stdout)
+    (one,) = dry["equal_system"]
+    assert one["ties"] == pytest.approx(0.25)
+    weak = asked(old, new, about=("--not-worse", "0.05", "--max-judgments", "20"))
+    assert "(25% ties)" in weak.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +182,7 @@ def test_less_than_an_even_chance_to_pass_is_warned_of_before_the_first_call(old
     ],
 )
 def test_the_default_limit_lets_an_equal_system_pass(given, limit):
-    config = judgeloop.CompareConfig.of(first="a", second="b", judge="human", **given)
+    config = CompareConfig.of(first="a", second="b", judge="human", **given)
     assert config.max_judgments == limit
 
 

@@ -177,3 +177,13 @@ def test_rows_in_memory_have_recorded_scores_too(here):
     rows = [{"id": n, "score": n % 2} for n in range(20)]
     result = compared(rows, [row | {"score": 0} for row in rows])
     assert (result.wins, result.winner) == ({"first": 10, "second": 0}, "first")
+
+
+def test_what_was_not_asked_is_not_told(here):
+    write(here, "a", [1] * 12, group="g")
+    rows = (here / "a.jsonl").read_text().replace('"g"', '"h"', 6)
+    (here / "a.jsonl").write_text(rows, encoding="utf-8")
+    said = str(compared(by_group="require", require_winner="a"))
+    assert "What the risk of the groups means" in said
+    assert "further judgment" not in said
+    assert "controls" not in said

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
+from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import (
     Control,
     ControlTally,
-    Population,
+    Generated,
     Spend,
     StopKind,
     StopReason,
@@ -21,7 +22,7 @@ from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import render, render_short
-from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP
+from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP, generating
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
@@ -67,18 +68,23 @@ def codes(notes):
             ),
         ),
         (
+            undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
+            (
+                "No winner yet between small and large on these 100 items: nothing answers: is the server "
+                "running."
+            ),
+        ),
+        (
             make_result(required_winner="small"),
             "FAILED: small was required, and large is better than small on these 100 items.",
         ),
         (make_result(required_winner="large"), "large is better than small on these 100 items."),
         (
-            make_result(not_worse=0.05, winner=0, stronger=True),
+            make_result(not_worse=0.05, winner=0, risk_beyond=0.03),
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
         ),
         (
-            make_result(
-                min_gap=0.05, stronger=False, about=Population.ITEMS_LIKE_THESE, order="random"
-            ),
+            make_result(min_gap=0.05, about=Population.ITEMS_LIKE_THESE, order="random"),
             "Choose large: at worst less than 5 points behind small on items like these 100.",
         ),
         (
@@ -89,6 +95,23 @@ def codes(notes):
 )
 def test_the_headline_is_the_decision_and_says_what_it_is_about(result, decision):
     assert result.page.headline == decision
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"lost": 1}, "(1 lost for that; without these items, its rivals have 1 win fewer)"),
+        ({"spared": 2}, "(left out; were they lost, its rivals would have 2 wins more)"),
+    ],
+)
+def test_what_failures_of_a_system_would_change_is_said(ends, said):
+    gave = Generated(
+        system="large", asked=4, remembered=0, oldest="", unjudged=0, failed=2, cut=0, empty=0, models=(), usd=0.0,
+        usd_of_all=None, output_tokens=0, seconds_median=None, seconds_p95=None, **ends,
+    )  # fmt: skip
+    result = make_result()
+    ((_, row),) = generating(replace(result, counts=replace(result.counts, generated=(gave,))))
+    assert row == f"large: 4 outputs now for $0.00; 2 without an output {said}"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +130,78 @@ def test_the_headline_is_the_decision_and_says_what_it_is_about(result, decision
 )
 def test_the_kind_of_the_stated_risk_is_said(result, risk):
     assert risk in standing(result)
+
+
+PASSED = StopReason(StopKind.NOT_WORSE, "met")
+PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_threshold": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("result", "stated", "means", "claim", "risks"),
+    [
+        (
+            make_result(min_gap=0.1, **PROVED),
+            "Stated risk: 0.042 (guaranteed), of naming large where small is better by 10 points or more.",
+            "Guaranteed: a bound.",
+            "better_or_within",
+            (0.0423, None),
+        ),
+        (
+            make_result(min_gap=0.1, risk_beyond=0.03, **PROVED),
+            "Stated risk: 0.030 (guaranteed).",
+            "a bound; a system that is not better is called so with a chance of at most 10 %.",
+            "better",
+            (0.03, 0.03),
+        ),
+        (
+            make_result(not_worse=0.1, winner=None, stop=PASSED, risk_beyond=0.03, **PROVED),
+            (
+                "Stated risk: 0.042 (guaranteed), of passing large where it is worse by 10 points or more; 0.030, "
+                "of calling it better where it is not."
+            ),
+            "a bound; a system that is not better is called so with a chance of at most 10 %.",
+            "not_worse",
+            (0.0423, 0.03),
+        ),
+        (
+            make_result(not_worse=0.1, winner=0, risk_beyond=0.03, **PROVED),
+            (
+                "Stated risk: 0.042 (guaranteed), of failing large where it is not worse; 0.030, of calling it "
+                "worse by more than 10 points where it is not."
+            ),
+            "a system that is not worse by more than 10 points is ever said to be so with a chance of at most 10 %.",
+            "worse",
+            (0.0423, 0.03),
+        ),
+    ],
+)
+def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(
+    result, stated, means, claim, risks
+):
+    assert standing(result).count(stated) == 1
+    assert means in dict(result.page.notes[-1].rows)[""]
+    values = result.to_dict()
+    assert (values["claim"], values["risk"], values["risk_beyond"]) == (claim, *risks)
+    assert stated.partition(".")[0] in result.to_html()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"rule": "sequential"},
+            "Stated risk of naming small now: 0.042 (if so many judgments had",
+        ),
+        ({"rule": "sequential", "max_judgments": 10}, "small now: 0.042 (guaranteed)."),
+        ({"rule": "anytime"}, "small now: 0.042 (guaranteed)."),
+        (
+            {"rule": "within-gap", "min_gap": 0.1},
+            "at most 0.042, if large is better by 10 points or more; if so many judgments had been fixed",
+        ),
+    ],
+)
+def test_a_risk_before_the_limit_says_what_it_takes_for_granted(settings, said):
+    assert said in standing(undecided(guarantee="a bound", **settings))
 
 
 @pytest.mark.parametrize(
@@ -155,6 +250,40 @@ def test_without_a_decision_the_advice_says_what_would_bring_one(changes, values
     (advice,) = result.to_json()["advice"]
     assert advice.pop("message") in result.page.summary[1]
     assert advice == values
+
+
+LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "random"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"rule": "sequential", "max_judgments": 40}, NoteCode.SAME_TEST),  # 10 and 30 more
+        ({"rule": "sequential", "max_judgments": 39}, NoteCode.SECOND_TEST),
+        ({"rule": "anytime", "max_judgments": 39}, NoteCode.SAME_TEST),
+    ],
+)
+def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS, code]
+
+
+@pytest.mark.parametrize(
+    ("wins", "more", "said"),
+    [
+        (
+            (5, 4),
+            30,
+            "About 30 more items like these would probably be enough. That is a second test",
+        ),
+        ((5, 4), None, "No number of items promises a decision."),
+        ((5, 5), None, "No number of items promises a decision."),
+    ],
+)
+def test_items_that_are_used_up_say_how_many_more_or_that_no_number_helps(wins, more, said):
+    tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
+    assert (
+        said in undecided(tally=tally, more_judgments=more, rule="anytime", **LIKE).page.summary[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -258,8 +387,8 @@ CLOSE = Tally(items=100, wins=(6, 8), ties=1)
     ("options", "low", "shown"),
     [
         ({"guarantee": "proved"}, 0.0, "Gap: at most 0.61, 0.13 on these verdicts."),
-        ({"guarantee": "proved", "min_gap": 0.1, "stronger": False}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
-        ({"guarantee": "proved", "not_worse": 0.2, "stronger": False, "winner": None,
+        ({"guarantee": "proved", "min_gap": 0.1}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
+        ({"guarantee": "proved", "not_worse": 0.2, "winner": None,
           "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
         ({"guarantee": None}, -0.41, "Gap: -0.41 to 0.61, 0.13 on these verdicts."),
     ],
@@ -268,6 +397,27 @@ def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options,
     result = make_result(tally=CLOSE, **options)
     assert result.gap_interval == pytest.approx((low, 0.61), abs=0.01)
     assert shown in result.page.summary[0]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (
+            [1, -1] * 30 + [-1] * 60,
+            "0.26 to the 0.50 of these verdicts, as the earlier of them spoke for less",
+        ),
+        (
+            [-1] * 60 + [1] * 30,
+            "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more",
+        ),
+        ([-1] * 30, "0.79 to 1.00, 1.00 on these verdicts"),
+    ],
+)
+def test_a_bound_that_excludes_the_gap_of_the_verdicts_is_said_to_be_that(verdicts, said):
+    wins = verdicts.count(1), verdicts.count(-1)
+    tally = Tally(1000, wins=wins, preferences=tuple(verdicts))
+    result = make_result(tally=tally, guarantee="proved", labels=())
+    assert f"Gap: {said}." in result.page.summary[0]
 
 
 PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}
@@ -448,8 +598,8 @@ def test_large_numbers_have_separators():
 
 def test_the_gap_asked_about_is_said_among_the_items_that_are_no_ties():
     half, most = (Tally(items=100, wins=(won, 5), ties=45) for won in (50, 0))
-    shown = detail(make_result(min_gap=0.1, stronger=False, tally=half, winner=0), "gap")
+    shown = detail(make_result(min_gap=0.1, tally=half, winner=0), "gap")
     assert "with 45% ties, 10 points are 59 : 41 among the decisive items" in shown
-    shown = detail(make_result(min_gap=0.2, stronger=False, tally=most), "gap")
+    shown = detail(make_result(min_gap=0.2, tally=most), "gap")
     assert "with 90% ties, the two cannot differ by 20 points" in shown
     assert "decisive" not in detail(make_result(), "gap")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.commandline import judgeloop
+from support.commandline import judged_items, judgeloop
 from support.database import opened
 from support.text import unwrapped
 
@@ -47,8 +47,7 @@ def estimate(name, *more, **which):
 
 
 def judged(run):
-    text = Path(f".judgeloop/runs/{run['run']}/labels.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line)["item_id"] for line in text.splitlines()]
+    return [row["item_id"] for row in judged_items(run["run"])]
 
 
 def rated_before(*names):

@@ -5,6 +5,7 @@ file named by --config may set, and says so of them. `words` says the same of a 
 """
 
 import enum
+import json
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache, reduce
@@ -16,8 +17,9 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from judgeloop.cli.commands import FIELDS
 from judgeloop.settings.setting import Declared, Form, Source, alternatives, several
-from judgeloop.settings.sources import SHARED, Commands, Fields, shareable
+from judgeloop.settings.sources import SHARED, Fields, shareable
 
 DIALECT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML support
 PER_CENT = {
@@ -99,14 +101,18 @@ def file_value(value: object) -> Any:
     return value
 
 
-def settings_schema(commands: Commands) -> Schema:
-    """Return the schema of a settings file for these commands."""
-    tables = {path: _properties(fields) for path, fields in commands.items()}
+def schema() -> str:
+    """Return the schema of a settings file, as JSON."""
+    return json.dumps(_settings_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _settings_schema() -> Schema:
+    tables = {path: _properties(fields) for path, fields in FIELDS.items()}
     first: Schema = {}
     for properties in tables.values():
         for key, schema in properties.items():
             first.setdefault(key, schema)
-    shared = _shared([tables[path] for path in tables], commands, first)
+    shared = _shared(tables.values(), first)
     sections: Schema = {SHARED: _table(shared, first)}
     for path, properties in tables.items():
         place = sections
@@ -134,9 +140,9 @@ def _help(field: Declared) -> str:
     return f"{text} {OF_CALLERS}" if field.setting.source is Source.CALLER else text
 
 
-def _shared(tables: Iterable[Schema], commands: Commands, first: Schema) -> Schema:
+def _shared(tables: Iterable[Schema], first: Schema) -> Schema:
     """Return the properties of [shared]: what any command that has a setting allows."""
-    names = {key for fields in commands.values() for key, one in fields.items() if shareable(one)}
+    names = {key for fields in FIELDS.values() for key, one in fields.items() if shareable(one)}
     every = list(tables)
     return {
         name: _any_of(_plain(table[name]) for table in every if name in table)

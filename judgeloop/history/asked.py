@@ -1,0 +1,65 @@
+"""How often judges were asked about a baseline on the same items: by the runs that a ledger notes.
+
+A run notes a few of the questions that it may ask, whoever the candidate is. It counts from then on,
+also if all its verdicts were known and none was paid for. Decides nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from heapq import nsmallest
+
+from judgeloop.core.ledger import RecordedRun
+from judgeloop.core.records import Item
+from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
+from judgeloop.ledger.opening import Address, is_ledger, open_reader
+
+NOTED = 8  # items of which a run notes its questions
+DIGITS = 16  # hexadecimal, of a question
+
+
+def noted_questions(
+    items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
+) -> tuple[str, ...]:
+    """Return some of a run's questions: an item, the baseline's output to it, and a judge.
+
+    `output` gives what identifies the baseline's output to an item, by position. The items are those
+    with the least hashes of their ids (Broder 1997, "On the resemblance and containment of documents").
+    So runs on the same items note the same, and a run on more items mostly notes some of them.
+    """
+    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash(items[at].id))
+    placed = [[place_of(items[at]), output(at)] for at in chosen]
+    return tuple(digest([judge, *one])[:DIGITS] for judge in judges for one in placed)
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def has_result(ledger: Address, run: str) -> bool:
+    """Return whether the ledger has a result of `run`, which the same command goes on from.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    return any(one.id == run and one.note.exit_code is not None for one in _runs(ledger))
+
+
+def risks_before(ledger: Address, run: str, asked: Sequence[str]) -> list[float]:
+    """Return the risk of each run before `run` that noted one of the questions `asked`.
+
+    The order is that in which runs began; before a run that has not begun are all. The risk is 1
+    where a run promised nothing.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    runs = _runs(ledger)
+    own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
+    return [one.note.risk for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+
+
+def _runs(ledger: Address) -> list[RecordedRun]:
+    if not is_ledger(ledger):
+        return []
+    with open_reader(ledger) as reader:
+        return reader.runs()

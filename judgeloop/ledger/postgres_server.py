@@ -1,0 +1,240 @@
+"""Reaches the server of a ledger in PostgreSQL: connects, checks what it promises, makes the tables.
+
+Returns connections of psycopg with the settings that a ledger needs. Reads and writes no other rows.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, cast
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.ledger.connection import LedgerConnection
+from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.rows import TABLES, now, statement_of, write_first_rows
+from judgeloop.ledger.schema import ROLES, VERSION, for_postgres
+from judgeloop.ledger.seals import Sealer, key_of
+
+Raw = psycopg.Connection[Any]
+OLDEST = 14  # the version of the server
+LOCK_TIMEOUT_S = 60
+PATIENCE_S = 30.0  # for a server that is gone
+SCHEMA = "judgeloop"
+TOLD = f"judgeloop ledger, version {VERSION}"
+CONNECTING: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": int(1000 * PATIENCE_S),
+}
+SETTINGS = (
+    # Also where the server's default is to answer before a commit is on its disk.
+    "SET synchronous_commit = on",
+    f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'",
+    f"SET idle_in_transaction_session_timeout = '{LOCK_TIMEOUT_S}s'",
+    # A machine that is gone gives its locks back after half a minute.
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 4",
+    f"SET search_path = {SCHEMA}, pg_temp",
+)
+LOOK = f"""SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('server_version'),
+    current_setting('fsync'), obj_description(to_regnamespace('{SCHEMA}'), 'pg_namespace')"""
+# What judgeloop makes none of: views and the like, triggers, and rules.
+STRANGE = f"""SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('{SCHEMA}') AND (
+    relkind NOT IN ('r', 'i') OR relhasrules OR EXISTS (
+        SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)) LIMIT 1"""  # noqa: S608 - our own names
+# A text of PostgreSQL holds no NUL. MARK, a character for private use, stands before what stands for it.
+NUL, MARK = "\x00", "\ue000"
+
+
+class LostError(Exception):
+    """The connection broke; what is to be done is done again on a new one."""
+
+
+def create(address: PostgresAddress, roles: Mapping[str, str]) -> None:
+    """Make the tables of a new ledger, and let roles write or read them.
+
+    `roles` names the database's role for each kind of `ROLES`; a kind may be left out.
+
+    Raises:
+        InputError: there is a ledger already.
+        LedgerError: the server cannot be reached, or refuses it.
+    """
+    place = str(address)
+    with errors_of(place), opened(address, SCHEMA) as raw:
+        if _told(raw) is not None:
+            raise InputError(f"`ledger={place}`: there is a ledger already")
+        raw.execute("BEGIN")
+        raw.execute(f"CREATE SCHEMA {SCHEMA}")
+        raw.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{TOLD}'")
+        for statement in for_postgres():
+            raw.execute(statement)
+        for table in TABLES.values():
+            raw.execute("INSERT INTO numbers VALUES (%s, 0)", [table])
+        for kind, name in roles.items():
+            for grant in ROLES[kind]:
+                raw.execute(SQL(grant).format(role=Identifier(name)))
+        write_first_rows(cast(LedgerConnection, _Making(raw)), now())
+        raw.execute("COMMIT")
+
+
+class _Making:
+    """A connection that only inserts: the first rows of a ledger that is being made."""
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = raw
+        self.sealer = Sealer(uuid.uuid4().hex, key_of(os.environ))
+
+    def write(self, kind: type[Any], before: None, after: Sequence[Any]) -> None:
+        """Insert a row."""
+        statement, values = statement_of(kind, before, after)
+        self._raw.execute(translated(statement), values)
+
+
+def exists(address: PostgresAddress) -> bool:
+    """Return whether a database has a ledger.
+
+    Raises:
+        LedgerError: the server cannot be reached.
+    """
+    with errors_of(str(address)), opened(address, SCHEMA) as raw:
+        return _told(raw) is not None
+
+
+def described(address: PostgresAddress) -> str:
+    """Return in words what keeps the ledger."""
+    with errors_of(str(address)), opened(address, SCHEMA) as raw:
+        return f"PostgreSQL {raw.execute('SHOW server_version').fetchone()[0]}, {address}"  # type: ignore[index]
+
+
+def opened(address: PostgresAddress, name: str) -> Raw:
+    """Return a connection with the settings that a ledger needs.
+
+    Raises:
+        LedgerError: the server does not promise what a ledger needs.
+    """
+    told = make_conninfo(application_name=name, **CONNECTING, **address.parameters)
+    raw: Raw = psycopg.connect(told, autocommit=True)
+    try:
+        for statement in SETTINGS:
+            raw.execute(statement)
+        _check_server(raw, str(address))
+    except BaseException:
+        raw.close()
+        raise
+    return raw
+
+
+def _check_server(raw: Raw, place: str) -> None:
+    pid, is_standby, version, fsync, _ = raw.execute(LOOK).fetchone()  # type: ignore[misc]
+    problem = ""
+    if pid != raw.info.backend_pid:
+        problem = "a pooler stands before it, which may change the session; name the server itself"
+    elif is_standby:
+        problem = "it is a standby, which cannot be written; name the primary server"
+    elif fsync != "on":
+        problem = "it does not wait for its disk (fsync=off): a power failure would lose what was paid for"
+    elif int(version.split(".")[0]) < OLDEST:
+        problem = f"it is PostgreSQL {version}; expected {OLDEST} or newer"
+    if problem:
+        raise LedgerError(f"{place} cannot keep a ledger: {problem}")
+
+
+def _told(raw: Raw) -> str | None:
+    """Return what the schema says of itself; None if there is none."""
+    found: str | None = raw.execute(LOOK).fetchone()[4]  # type: ignore[index]
+    return found
+
+
+def check_ledger(raw: Raw, place: str) -> None:
+    """Check that a database has a ledger of this version.
+
+    Raises:
+        NoLedgerError: it has none, or another.
+    """
+    told = _told(raw)
+    if told is None:
+        raise NoLedgerError(
+            f"{place} has no ledger; who owns the database makes one: judgeloop ledger create {place}"
+        )
+    if told != TOLD:
+        raise NoLedgerError(f"{place}: expected a {TOLD}, found: {told}")
+    if (strange := raw.execute(STRANGE).fetchone()) is not None:
+        raise NoLedgerError(
+            f"{place} is not as judgeloop makes a ledger: {strange[0]} is no table of it, or has a trigger or "
+            "a rule; somebody has changed the database"
+        )
+
+
+@contextmanager
+def errors_of(place: str) -> Iterator[None]:
+    """Turn errors of PostgreSQL into errors of the ledger."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise error_of(error, place, "opened") from error
+
+
+def error_of(error: BaseException, place: str, done: str) -> LedgerError:
+    """Return the ledger's error for what went wrong with a server."""
+    if isinstance(error, LedgerError):
+        return error
+    said = first_line(error)
+    if isinstance(error, errors.InsufficientPrivilege):
+        said += "; this role may not do that: take another, or ask who owns the ledger"
+    elif isinstance(error, errors.LockNotAvailable):
+        said = f"another process has held it for {LOCK_TIMEOUT_S} s"
+    elif "root certificate" in str(error):
+        said += "; name the certificates by ?sslrootcert=FILE, or take this machine's: ?sslrootcert=system"
+    elif isinstance(error, LostError):
+        said = f"no connection for {PATIENCE_S:.0f} s ({said})"
+    return LedgerError(f"the ledger {place} could not be {done}: {said}")
+
+
+def first_line(error: BaseException) -> str:
+    """Return what a server said, without what it says about the place in a statement."""
+    return str(error).strip().partition("\n")[0]
+
+
+@cache
+def translated(statement: str) -> str:
+    """Return a statement with the marks of psycopg in the place of `?`."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+def escaped(value: Any) -> Any:
+    """Return a value as the server can hold it.
+
+    >>> escaped("a" + NUL) == "a" + MARK + "0", escaped(MARK) == MARK + "1"
+    (True, True)
+    """
+    if isinstance(value, list):
+        return list(map(escaped, value))
+    if isinstance(value, str) and (NUL in value or MARK in value):
+        return value.replace(MARK, f"{MARK}1").replace(NUL, f"{MARK}0")
+    return value
+
+
+def restored(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row of the server as it was written.
+
+    >>> restored((1, escaped(NUL + MARK + "01"))) == (1, NUL + MARK + "01")
+    True
+    """
+    if not any(isinstance(value, str) and MARK in value for value in row):
+        return row
+    return tuple(
+        value.replace(f"{MARK}0", NUL).replace(f"{MARK}1", MARK)
+        if isinstance(value, str)
+        else value
+        for value in row
+    )

@@ -1,0 +1,105 @@
+"""The stated risk of a comparison in words: of what it is, and what is proved about it.
+
+Takes a `Result` and returns sentences. Computes no figures and prints nothing.
+"""
+
+import math
+
+from judgeloop.core.outcomes import StopKind
+from judgeloop.methods.stopping.catalogue import rule_row
+from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.questions.compare.plain import wrongly
+from judgeloop.questions.compare.result import Result
+from judgeloop.report.escaping import visible
+from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, about_the_judge, promise
+from judgeloop.report.words import sentence
+
+FIXED = "if so many judgments had been fixed beforehand"  # what the risk takes for granted
+THESE_TOO = "It holds for these items, too."
+WHAT_P_MEANS = (
+    "How often two equally good systems would differ at least this much by chance, if the items are "
+    "a random sample. It is not the probability that the decision is wrong."
+)
+
+
+def stated_risk(result: Result) -> str:
+    """Return the stated risk and its kind; empty if it says nothing."""
+    if result.recorded is not None:
+        wanted = "" if result.winner else f"; at most {result.setup.risk_threshold:g} decides"
+        return f"p-value: {show_risk(result.risk)}{wanted}."
+    if result.whole:
+        return "Stated risk: 0 (all items are judged)."
+    if result.options.gap_asked is not None:
+        return _about_gap(result)
+    if result.stop_reason is StopKind.NO_DIFFERENCE:
+        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    return _of_name(result)
+
+
+def _of_name(result: Result) -> str:
+    """Return the stated risk of the name given, or of giving it now, and its kind."""
+    kind = "guaranteed" if result.setup.guarantee else "heuristic"
+    kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
+    kind = FIXED if result.ended_early else kind
+    shown = f"{show_risk(result.risk)} ({kind})."
+    if result.winner is not None:
+        return f"Stated risk: {shown}"
+    if result.leader is None or show_risk(result.risk) == show_risk(1):
+        return ""
+    return f"Stated risk of naming {visible(result.leader)} now: {shown}"
+
+
+def _about_gap(result: Result) -> str:
+    """Return the stated risk of each claim about a gap, or of an answer given now, and what it is of."""
+    if result.claim == "better":
+        return f"Stated risk: {show_risk(result.risk)} (guaranteed)."
+    answer, where_wrong = wrongly(result)
+    if not result.open:
+        shown = f"{show_risk(result.risk)} (guaranteed), of {answer} where {where_wrong}"
+        return f"Stated risk: {shown}{_beyond(result)}."
+    if not result.judged or (result.leader is None and result.options.not_worse is None):
+        return ""
+    risk = f"with a chance of at most {show_risk(result.risk)}"
+    when = f"; {FIXED}" if result.ended_early else ""
+    return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}{when}."
+
+
+def _beyond(result: Result) -> str:
+    """Return the stated risk of what is said beyond "not worse" or "worse"; empty if nothing is."""
+    if result.risk_beyond is None:
+        return ""
+    shown = f"; {show_risk(result.risk_beyond)}, of calling it"
+    if result.better:
+        return f"{shown} better where it is not"
+    return f"{shown} worse by more than {points(result.options.not_worse or 0.0)} where it is not"
+
+
+def what_it_means(result: Result) -> tuple[str, str]:
+    """Return a heading; and what is proved about the risk, and what it does not say."""
+    if result.recorded is not None:
+        return "What the p-value means", WHAT_P_MEANS
+    if result.setup.guarantee and not result.whole:
+        both = f" {THESE_TOO}" if _holds_for_both(result) else ""
+        means = promise(result, f"{result.setup.guarantee}{_proved_beyond(result)}")
+        return HEADING_RISK, means + both
+    says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
+    return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _proved_beyond(result: Result) -> str:
+    """Return what is proved of what is said beyond an answer about a gap; empty if nothing is."""
+    risk = at_most(result.setup.risk_threshold)
+    if result.risk_beyond is not None and result.worse_by_margin:
+        by = points(result.options.not_worse or 0.0)
+        return f"; a system that is not worse by more than {by} is ever said to be so with a chance of {risk}"
+    if result.risk_beyond is not None and result.better:
+        return f"; a system that is not better is called so with a chance of {risk}"
+    return ""
+
+
+def _holds_for_both(result: Result) -> bool:
+    """Whether a promise about items like these is one about these items, as both rules' files prove."""
+    setup = result.setup
+    low_enough = setup.rule == "anytime" and setup.risk_threshold <= 1 / math.e
+    named = setup.rule == "sequential" or (low_enough and result.winner is not None)
+    return named and setup.sampled and not setup.one_order

@@ -1,0 +1,395 @@
+"""What only a server has to promise: broken connections, roles, what it must be, and its addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from contextlib import closing
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from support.database import opened
+from support.postgres import ROLES, running
+
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.core.ledger import KeptResult, Reservation
+from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger import opening, postgres
+from judgeloop.ledger.opening import (
+    create_ledger,
+    is_ledger,
+    open_ledger,
+    open_reader,
+    place_of,
+)
+from judgeloop.ledger.postgres_address import PostgresAddress
+from judgeloop.ledger.postgres_server import escaped, restored
+from judgeloop.ledger.seals import KEY_VARIABLE
+
+STATEMENTS = 14  # of a reservation and what follows, at most
+END_THEM = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE application_name LIKE 'judgeloop %' AND datname = current_database()"
+)
+
+
+@pytest.fixture
+def ledger_at(postgres):
+    return postgres.ledger()
+
+
+def wanted(key="k", cost_p=10):
+    return [[Reservation(key, cost_p, item_id="i", judge="j", note={"systems": ["\0", "\ue000"]})]]
+
+
+async def bought(ledger, key="k", cost_p=10):
+    """Reserve, send and settle one call."""
+    ((ticket,),) = await ledger.reserve("run", wanted(key, cost_p), 1000)
+    await ledger.sending(ticket)
+    await ledger.settle(ticket, Reply(Verdict(1.0, f"why {key} \0 \ue000 \ue0000"), cost_p=4))
+
+
+class Breaking:
+    """Ends the sessions of a database before one of the statements that psycopg sends."""
+
+    def __init__(self, address, at):
+        self.address, self.at, self.seen = address, at, 0
+
+    def __call__(self):
+        self.seen += 1
+        if self.seen == self.at:
+            with opened(self.address) as other:
+                other.execute(END_THEM)
+
+
+@pytest.fixture
+def before_each_statement(monkeypatch):
+    """Let something happen before each statement of a ledger's connection."""
+    happens = []
+
+    class Connection(psycopg.Connection):
+        def execute(self, *given, **more):
+            if happens and self.info.parameter_status("application_name").startswith("judgeloop "):
+                happens[0]()
+            return super().execute(*given, **more)
+
+    def connect(*given, **more):
+        return Connection.connect(*given, **more)
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    return happens
+
+
+@pytest.mark.parametrize("at", range(1, STATEMENTS * 3))
+def test_a_connection_that_ends_between_two_statements_books_nothing_twice(
+    ledger_at, before_each_statement, at
+):
+    async def story():
+        ledger = open_ledger(ledger_at)
+        breaking = Breaking(ledger_at, at)
+        before_each_statement[:] = [breaking]
+        with ledger.only_run("run"):
+            for key in "ab":
+                await bought(ledger, key)
+        before_each_statement.clear()
+        await ledger.aclose()
+        return breaking.seen
+
+    seen = asyncio.run(story())
+    with opened(ledger_at) as connection:
+        rows = connection.execute("SELECT key, state, charged_p FROM attempts ORDER BY id")
+        assert rows.fetchall() == [("a", "settled", 4), ("b", "settled", 4)]
+        assert connection.execute("SELECT charged_p FROM runs").fetchall() == [(8,)]
+        assert connection.execute("SELECT attempts, charged_p FROM sums").fetchall() == [(2, 8)]
+    assert seen >= STATEMENTS, "as many statements as the test goes through"
+
+
+@pytest.mark.anyio
+async def test_a_commit_whose_answer_is_lost_is_looked_up(ledger_at, monkeypatch):
+    """The server carries the COMMIT out, and the connection breaks before it says so."""
+    sent = postgres.PostgresConnection._send
+    broken = []
+
+    def send(self, statements):
+        sent(self, statements)
+        if statements[-1][0] == "COMMIT" and len(statements) > 2 and not broken:
+            broken.append(True)
+            self._raw.close()
+            raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(postgres.PostgresConnection, "_send", send)
+    ledger = open_ledger(ledger_at)
+    await bought(ledger)
+    assert broken
+    assert (await ledger.spend("run", None)).charged_p == 4
+    await ledger.aclose()
+    with opened(ledger_at) as connection:
+        assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (1,)
+
+
+@pytest.mark.anyio
+async def test_who_lost_its_run_to_another_process_sends_nothing_and_settles(ledger_at):
+    one, other = open_ledger(ledger_at), open_ledger(ledger_at)
+    with one.only_run("run"):
+        ((sent,),) = await one.reserve("run", wanted("sent"), None)
+        await one.sending(sent)
+        ((unsent,),) = await one.reserve("run", wanted("unsent"), None)
+        with opened(ledger_at) as connection:
+            connection.execute(
+                f"{END_THEM} AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')"
+            )
+        with other.only_run("run"):
+            assert await other.recover("run") == (10, 10)
+            with pytest.raises(LedgerError, match=r"another process works on the run run now"):
+                await one.sending(unsent)
+            held = await one.settle(sent, Reply(Verdict(1.0), cost_p=3))
+    assert held == Verdict(1.0), "its reply is paid for, and counts"
+    assert (await other.spend("run", None)).charged_p == 3
+    await one.aclose()
+    await other.aclose()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_is_gone_is_one_clear_error(ledger_at, monkeypatch):
+    monkeypatch.setattr(postgres, "PATIENCE_S", 0.2)
+    with running() as server:
+        ledger = open_ledger(server.ledger())
+        await bought(ledger)
+    with pytest.raises(LedgerError, match=r"could not be written: no connection for") as told:
+        await ledger.reserve("run", wanted(), None)
+    assert "\n" not in str(told.value)
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_what_a_server_refuses_fails_alone(ledger_at):
+    ledger = open_ledger(ledger_at)
+    calls = [bought(ledger, "a"), bought(ledger, "b", cost_p=-1), bought(ledger, "c")]
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    assert [isinstance(one, LedgerError) for one in done] == [False, True, False]
+    assert "violates check constraint" in str(done[1])
+    assert set(await ledger.verdicts(["a", "b", "c"])) == {"a", "c"}
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_texts_with_nul_come_back_as_they_were(ledger_at):
+    ledger = open_ledger(ledger_at)
+    await bought(ledger)
+    assert (await ledger.verdicts(["k"]))["k"].reason == "why k \0 \ue000 \ue0000"
+    ledger.keep("run", KeptResult("h\0", "t", "{}", {"d": "judged \0"}))
+    with open_reader(ledger_at) as reader:
+        assert reader.result("run").texts == {"d": "judged \0"}
+    await ledger.aclose()
+
+
+@given(st.text(alphabet="ab\0\ue00001"))
+def test_every_text_can_be_held(text):
+    held = escaped(text)
+    assert "\0" not in held
+    assert restored((1, held, None)) == (1, text, None)
+
+
+def test_a_keyed_ledger_needs_its_key(postgres, monkeypatch):
+    address = postgres.empty()
+    monkeypatch.setenv(KEY_VARIABLE, "a key of some length")
+    create_ledger(address)
+    asyncio.run(open_ledger(address).aclose())
+    monkeypatch.delenv(KEY_VARIABLE)
+    with pytest.raises(LedgerError, match="is signed"):
+        open_ledger(address)
+
+
+def test_a_database_without_a_ledger_says_how_to_make_one(postgres):
+    address = postgres.empty()
+    assert not is_ledger(address)
+    with pytest.raises(NoLedgerError, match=r"judgeloop ledger create postgresql://owner@/d\d+"):
+        open_ledger(address)
+    create_ledger(address)
+    assert is_ledger(address)
+    assert place_of(address)[0].startswith("PostgreSQL ")
+    with pytest.raises(InputError, match="there is a ledger already"):
+        create_ledger(address)
+
+
+def test_another_version_is_refused(postgres):
+    address = postgres.ledger()
+    postgres.sql(
+        "COMMENT ON SCHEMA judgeloop IS 'judgeloop ledger, version 9'",
+        address.split("/")[3].split("?")[0],
+    )
+    with pytest.raises(NoLedgerError, match="expected a judgeloop ledger, version 1, found"):
+        open_ledger(address)
+
+
+def test_a_server_that_does_not_wait_for_its_disk_is_refused():
+    with (
+        running("fsync=off") as server,
+        pytest.raises(LedgerError, match="does not wait for its disk"),
+    ):
+        create_ledger(server.empty())
+
+
+# Each command that takes a ledger, and the least of the roles that may carry it out.
+FILES = ("lead.jsonl", "central.jsonl", "items.jsonl")
+COMPARE = ("compare", *FILES[:2], "--items", FILES[2], "--judge")
+COMMANDS = {
+    ("runs", "list"): "reader",
+    ("runs", "show"): "reader",
+    ("runs", "diff", "8", "8"): "reader",
+    ("runs", "trend"): "reader",
+    ("ledger", "show"): "reader",
+    ("ledger", "export"): "reader",
+    ("ledger", "verify"): "reader",
+    ("ledger", "dump"): "reader",
+    ("ledger", "explain", "8", "incident-225"): "reader",
+    ("budget", "show"): "reader",
+    ("ledger", "reconcile"): "reader",
+    (*COMPARE, "metric:rouge1"): "writer",
+    ("budget", "set", "7"): "owner",
+    ("budget", "remove"): "owner",
+}
+
+
+@pytest.mark.parametrize("role", ["reader", "writer", "owner"])
+def test_each_command_under_each_role(postgres, incidents, tmp_path, role):
+    for name in FILES:
+        (tmp_path / name).symlink_to(incidents / name)
+    owners = postgres.ledger()
+    call(owners, *COMPARE, "metric:rouge2")
+    call(owners, "budget", "set", "5", "--per", "day")
+    roles = ["reader", "writer", "owner"]
+    for command, least in COMMANDS.items():
+        done = call(owners.replace("//owner@", f"//{ROLES.get(role, role)}@"), *command)
+        if roles.index(role) >= roles.index(least):
+            assert done.exit_code == 0, (command, done.output)
+        else:
+            assert done.exit_code == 1, command
+            assert "permission denied" in done.stderr
+
+
+def call(address, *given):
+    return CliRunner().invoke(app, [*given, "--ledger", address])
+
+
+CHILD = """
+import asyncio, sys
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.core.ledger import Reservation
+from judgeloop.core.records import Reply, Verdict
+
+async def story(run):
+    ledger = open_ledger(sys.argv[1])
+    with ledger.only_run(run):
+        await ledger.recover(run)
+        for number in range(1000):
+            call = Reservation(f"{run} {number}", 7, item_id="i", judge="j", note={})
+            granted = await ledger.reserve(run, [[call]], None)
+            for tickets in granted:
+                await ledger.sending(tickets[0])
+                print("sent", flush=True)
+                await ledger.settle(tickets[0], Reply(Verdict(1.0), cost_p=5))
+            if not granted:
+                break
+    await ledger.aclose()
+
+asyncio.run(story(sys.argv[2]))
+"""
+
+
+@pytest.mark.processes
+def test_four_processes_stay_under_the_limit_of_a_day_through_kills(ledger_at):
+    with closing(open_ledger(ledger_at)) as ledger:
+        ledger.set_budget("", 400, "day", "00:00+00:00")
+    killed = 0
+    living = [start(ledger_at, number) for number in range(4)]
+    while living:
+        child = living.pop()
+        if killed < 6:
+            for _ in range(3 + killed):
+                child.stdout.readline()
+            child.kill()
+            killed += 1
+            living.insert(0, start(ledger_at, number=len(living)))
+        child.stdout.close()
+        child.wait()
+    with closing(open_ledger(ledger_at)) as ledger:
+        ledger.unknown()  # closes what the dead left open
+    with opened(ledger_at) as connection:
+        (total,) = connection.execute("SELECT sum(charged_p) FROM attempts").fetchone()
+        (held,) = connection.execute("SELECT count(*) FROM verdicts").fetchone()
+    assert 400 - 7 * 7 < total <= 400
+    assert 5 * held + 7 * killed >= total >= 5 * held, "at most what was in flight was lost"
+
+
+def start(address, number):
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, address, f"run{number}"], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://me@db.example/evals", "postgresql://me@db.example/evals"),
+        ("postgres://db.example:5433/evals", "postgresql://db.example:5433/evals"),
+        ("postgresql:///evals?host=/run/pg&user=me", "postgresql://me@/evals?host=/run/pg"),
+        ("postgresql://[::1]/evals", "postgresql://[::1]/evals"),
+    ],
+)
+def test_an_address_is_shown_as_it_can_be_read_again(text, shown):
+    assert str(PostgresAddress.of(text)) == shown
+    assert PostgresAddress.of(shown) == PostgresAddress.of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("postgresql://me:secret@db.example/evals", "the address has a password"),
+        ("postgresql://db.example/evals?password=secret", "has no 'password'"),
+        ("postgresql://db.example/evals?options=-c", "has no 'options'"),
+        ("postgresql://db.example/evals?sslmode=require", "does not verify the server"),
+        ("postgresql://db.example:port/evals", "is no number"),
+        ("postgresql://db.example/evals?dbname=other", "names its dbname twice"),
+    ],
+)
+def test_a_wrong_address_is_refused_without_its_secret(text, message):
+    with pytest.raises(InputError, match=message) as told:
+        open_ledger(text)
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("host", "mode"),
+    [
+        ("db.example", "verify-full"),
+        ("10.0.0.1", "verify-full"),
+        ("localhost", "prefer"),
+        ("127.0.0.1", "prefer"),
+        ("[::1]", "prefer"),
+    ],
+)
+def test_a_distant_server_has_to_show_its_certificate(host, mode):
+    assert PostgresAddress.of(f"postgresql://{host}/evals").parameters["sslmode"] == mode
+
+
+@pytest.mark.parametrize("file", ["judgeloop.toml", ".env"])
+def test_a_found_file_may_not_name_a_server(tmp_path, monkeypatch, file):
+    monkeypatch.chdir(tmp_path)
+    table = "[ledger.show]\nledger = " if file.endswith("toml") else "JUDGELOOP_LEDGER="
+    (tmp_path / file).write_text(f'{table}"postgresql://evil.example/db"\n')
+    done = CliRunner().invoke(app, ["ledger", "show"])
+    assert done.exit_code == 2
+    assert "evil" not in done.stdout
+    assert "found in the working folder" in done.stderr
+
+
+def test_without_psycopg_an_address_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs psycopg.*pip install '\.\[team\]'"):
+        open_ledger("postgresql://me@localhost/db")
