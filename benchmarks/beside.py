@@ -3,10 +3,10 @@
     python benchmarks/beside.py [--only plain,judgeloop] [--conditions "16 in flight"] [--environments FOLDER]
 
 A provider on loopback keeps its own books: a request is billed when its body has arrived, whether or not
-its reply comes in time. The same job, to rate 400 items for at most a dollar, which is enough for about
+its reply comes in time. The same job, to rate 300 items for at most a dollar, which is enough for about
 100, is written with each tool (`beside_jobs.py`). Each tool has an environment of its own, made by pip
 with the versions of `PACKAGES`; judgeloop is the one that runs this program. Linux only: at "full disk",
-no file of the process can grow from the 50th reply on.
+no file can be written by the process from the 50th reply on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +35,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from beside_jobs import IN_USD, MILLION, OUT_USD, Job
-from support.chat_server import ChatServer, Response, completion
+from beside_jobs import IN_USD, MILLION, OUT_USD, Job  # noqa: E402 - after the path
+from support.chat_server import ChatServer, Response, completion  # noqa: E402
 
 PACKAGES = {
     "plain": ("openai==3.57.0", "tenacity==9.2.1"),
@@ -56,13 +55,13 @@ NAMES = {
 USED = (400, range(20, 47))  # tokens in, and out by the number of the item
 SILENT = 4  # at "time-outs", the first request for every fourth item is billed and not answered
 QUIET_S = 1.0  # between the last reply and the kill, so that every reply has been read
-HANG_S = 300.0
+HANG_S = 120.0
 
 
 class Size(NamedTuple):
     """How large the job is; `half` is the number of replies at which a fault comes."""
 
-    items: int = 400
+    items: int = 300
     limit: float = 1.0
     half: int = 50
     reply_s: float = 0.03
@@ -105,10 +104,13 @@ class Provider(ChatServer):
     def __init__(self, fault: str, size: Size) -> None:
         super().__init__()
         self.fault, self.size = fault, size
+        self.timeout_s = size.short_s if fault == TIMEOUTS else size.timeout_s
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client is no news
         self.books: list[Charge] = []
         self.half, self.over = threading.Event(), threading.Event()
 
     def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        """Bill it, and answer it as the fault says."""
         del headers
         number = int(re.findall(r"item-(\d+)", request["messages"][-1]["content"])[0])
         sent, received = USED[0], USED[1][number % len(USED[1])]
@@ -143,15 +145,11 @@ class Row(NamedTuple):
     hung: int
     seconds: float
 
-    def broken(self) -> str:
-        """Return what went wrong, or that nothing did."""
-        said = [f"+${self.over:.2f}"] if self.over > 0 else []
-        said += [f"{count} {what}" for count, what in ((self.twice, "paid twice"), (self.lost, "lost"), (self.hung, "hung")) if count]  # fmt: skip
-        return "; ".join(said) or "kept"
-
-    def brought(self) -> str:
-        """Return how many ratings the money brought, and in how many seconds."""
-        return f"{self.found} in {self.seconds:.0f} s"
+    def __str__(self) -> str:
+        said = [f"{self.found} in {self.seconds:.0f} s"]
+        said += [f"+${self.over:.2f}"] if self.over > 0 else []
+        counts = ((self.twice, "paid twice"), (self.lost, "lost"), (self.hung, "hung"))
+        return "; ".join(said + [f"{count} {what}" for count, what in counts if count])
 
 
 def measured(tool: str, condition: Condition, size: Size, python: str = sys.executable) -> Row:
@@ -159,52 +157,64 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
     with tempfile.TemporaryDirectory() as name:
         folder, provider = Path(name), Provider(condition.fault, size)
         try:
-            with served(tool, python, provider.url, folder, condition, size) as (url, key):
-                write_jobs(folder, url, key, condition, size)
-                prepare(tool, folder, size)
+            with served(tool, python, provider, folder) as (url, key):
+                prepare(tool, folder, condition, provider, url=url, key=key)
                 began = time.monotonic()
                 hung, died = run(tool, python, folder, provider, condition)
-                ended = time.monotonic()
             kept = set(json.loads(output(python, "found", tool, folder, folder=folder)))
         finally:
             provider.over.set()
             provider.close()
-        delivered = [each for each in provider.books if each.answered and each.answered < died]
-        return Row(
-            max(0.0, sum(each.usd for each in provider.books) - size.limit),
-            len(kept),
-            sum(any(one.item == each.item and (one.answered or 0) < each.asked for one in delivered) for each in provider.books),
-            len({each.item for each in delivered} - kept),
-            hung,
-            ended - began,
-        )  # fmt: skip
+    delivered = [each for each in provider.books if each.answered and each.answered < died]
+    twice = [
+        each for each in provider.books
+        if any(one.item == each.item and (one.answered or 0) < each.asked for one in delivered)
+    ]  # fmt: skip
+    over = max(0.0, sum(each.usd for each in provider.books) - size.limit)
+    return Row(
+        over,
+        len(kept),
+        len(twice),
+        len({each.item for each in delivered} - kept),
+        hung,
+        died - began,
+    )
 
 
-def write_jobs(folder: Path, url: str, key: str, condition: Condition, size: Size) -> None:
-    """Write the job, or each process's share of it."""
+def prepare(
+    tool: str, folder: Path, condition: Condition, provider: Provider, *, url: str, key: str
+) -> None:
+    """Write the job, or each process's share of it; set the limit that processes share, where a tool can."""
+    size = provider.size
     items = [
         {"id": f"item-{n}", "prompt": f"Task item-{n}?", "output": f"The answer {n}."}
         for n in range(size.items)
     ]
-    timeout = size.short_s if condition.fault == TIMEOUTS else size.timeout_s
     for part in range(condition.processes):
         share = items[part :: condition.processes]
-        job = Job(url, key, share, size.limit, condition.in_flight, timeout, part)
+        job = Job(url, key, share, size.limit, condition.in_flight, provider.timeout_s, part)
         (folder / f"job-{part}.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
-
-
-def prepare(tool: str, folder: Path, size: Size) -> None:
-    """Set the limit that processes share, where a tool can."""
     if tool == "judgeloop":
-        command = [sys.executable, "-m", "judgeloop", "budget", "set", f"{size.limit}"]
-        subprocess.run([*command, "--ledger", "ledger.sqlite"], cwd=folder, check=True, env=environment(folder),
-                       stdout=subprocess.DEVNULL)  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "judgeloop",
+            "budget",
+            "set",
+            f"{size.limit}",
+            "--ledger",
+            "ledger.sqlite",
+        ]
+        subprocess.run(
+            command, cwd=folder, env=environment(folder), check=True, capture_output=True
+        )
 
 
 def run(
     tool: str, python: str, folder: Path, provider: Provider, condition: Condition
 ) -> tuple[int, float]:
     """Run all processes to their ends, through the fault; return how many hung, and when the last ended."""
+
     def start() -> list[subprocess.Popen[bytes]]:
         return [
             subprocess.Popen(
@@ -251,44 +261,69 @@ def output(python: str, *arguments: object, folder: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=True).stdout  # fmt: skip
 
 
+GATE = """
+from litellm.proxy._types import UserAPIKeyAuth, hash_token
+
+async def check(request, api_key):
+    return UserAPIKeyAuth(api_key=hash_token(api_key), token=hash_token(api_key), max_budget={limit})
+"""
+
+
 @contextmanager
-def served(tool: str, python: str, url: str, folder: Path, condition: Condition, size: Size) -> Iterator[tuple[str, str]]:  # fmt: skip
+def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the address and the key that the job is given: the provider's, or those of litellm's proxy."""
     if tool != "proxy":
-        yield url, "key"
+        yield provider.url, "key"
         return
-    # https://docs.litellm.ai/docs/proxy/provider_budget_routing (max_budget of a model)
+    # https://docs.litellm.ai/docs/proxy/users (the budget of a key, which the proxy reserves before a call)
+    # https://docs.litellm.ai/docs/proxy/access_management/custom_auth_permissions (keys without a database)
     # https://docs.litellm.ai/docs/proxy/custom_pricing
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    key = f"sk-{secrets.token_hex(32)}"
-    timeout = size.short_s if condition.fault == TIMEOUTS else size.timeout_s
-    model = {"model": "openai/judge", "api_base": url, "api_key": "key", "timeout": timeout, "max_budget": size.limit,
-             "budget_duration": "1d", "input_cost_per_token": IN_USD / MILLION,
-             "output_cost_per_token": OUT_USD / MILLION}  # fmt: skip
-    settings = {"model_list": [{"model_name": "judge", "litellm_params": model}], "router_settings": {"num_retries": 0}}
+    model = {
+        "model": "openai/judge", "api_base": provider.url, "api_key": "key", "timeout": provider.timeout_s,
+        "max_retries": 0, "input_cost_per_token": IN_USD / MILLION, "output_cost_per_token": OUT_USD / MILLION,
+    }  # fmt: skip
+    settings = {
+        "model_list": [{"model_name": "judge", "litellm_params": model}],
+        "router_settings": {"num_retries": 0},
+        "general_settings": {"custom_auth": "gate.check", "custom_auth_run_common_checks": True},
+        "litellm_settings": {"enable_post_custom_auth_checks": True},
+    }
+    (folder / "gate.py").write_text(GATE.format(limit=provider.size.limit), encoding="utf-8")
     (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
-    command = [str(Path(python).with_name("litellm")), "--config", "config.yaml", "--host", "127.0.0.1", "--port"]
-    process = subprocess.Popen([*command, str(port)], cwd=folder, stdout=subprocess.DEVNULL, stderr=SAID,
-                               env=environment(folder) | {"LITELLM_MASTER_KEY": key})  # fmt: skip
+    command = [
+        str(Path(python).with_name("litellm")),
+        "--config",
+        "config.yaml",
+        "--host",
+        "127.0.0.1",
+    ]
+    process = subprocess.Popen(
+        [*command, "--port", str(port)],
+        cwd=folder,
+        env=environment(folder),
+        stdout=SAID,
+        stderr=SAID,
+    )
     try:
-        answers(f"http://127.0.0.1:{port}/health/liveliness")
-        yield f"http://127.0.0.1:{port}/v1", key
+        wait_for(port)
+        yield f"http://127.0.0.1:{port}/v1", f"sk-{secrets.token_hex(32)}"
     finally:
         process.kill()
         process.wait()
 
 
-def answers(url: str) -> None:
-    """Wait until a server answers."""
+def wait_for(port: int) -> None:
+    """Wait until a server answers at a port."""
     for _ in range(round(HANG_S)):
         try:
-            urllib.request.urlopen(url, timeout=5).close()
+            socket.create_connection(("127.0.0.1", port)).close()
         except OSError:
             time.sleep(1)
         else:
             return
-    raise TimeoutError(f"{url} does not answer")
+    raise TimeoutError(f"port {port} does not answer")
 
 
 def python_of(tool: str, environments: Path) -> str:
@@ -298,7 +333,11 @@ def python_of(tool: str, environments: Path) -> str:
     python = environments / tool / "bin" / "python"
     if not python.exists():
         venv.create(environments / tool, with_pip=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[tool]], check=True, stderr=subprocess.PIPE)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", *PACKAGES[tool]],
+        check=True,
+        stderr=subprocess.PIPE,
+    )
     return str(python)
 
 
@@ -307,7 +346,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(PACKAGES), help="tools, with commas between them")
+    parser.add_argument(
+        "--only", default=",".join(PACKAGES), help="tools, with commas between them"
+    )
     parser.add_argument("--conditions", default="", help="only those whose name has this")
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "beside")
     given = parser.parse_args()
@@ -316,16 +357,19 @@ def main() -> None:
         try:
             pythons[tool] = python_of(tool, given.environments)
         except subprocess.CalledProcessError as error:
-            print(f"{NAMES[tool]} does not install: {error.stderr.decode()[-500:]}", file=sys.stderr)
-    rows: dict[tuple[Condition, str], Row] = {}
+            print(
+                f"{NAMES[tool]} does not install: {error.stderr.decode()[-500:]}", file=sys.stderr
+            )
     chosen = [each for each in CONDITIONS if given.conditions in str(each)]
+    rows: dict[tuple[Condition, str], Row] = {}
     for condition, tool in itertools.product(chosen, pythons):
         rows[condition, tool] = row = measured(tool, condition, Size(), pythons[tool])
         print(f"  {condition}, {NAMES[tool]}: {row}", file=sys.stderr, flush=True)
-    for cell in (Row.broken, Row.brought):
-        print(f"\n| calls | {' | '.join(NAMES[tool] for tool in pythons)} |\n|{'---|' * (len(pythons) + 1)}")
-        for condition in chosen:
-            print(f"| {condition} | {' | '.join(cell(rows[condition, tool]) for tool in pythons)} |")
+    print(
+        f"| calls | {' | '.join(NAMES[tool] for tool in pythons)} |\n|{'---|' * (len(pythons) + 1)}"
+    )
+    for condition in chosen:
+        print(f"| {condition} | {' | '.join(str(rows[condition, tool]) for tool in pythons)} |")
     print()
     for tool in pythons:
         print(f"{NAMES[tool]}: {', '.join(PACKAGES[tool]) or 'this checkout'}")

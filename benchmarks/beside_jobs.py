@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import functools
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MILLION = 1e6
 MAX_TOKENS = 100
 ASKED = 'Rate the answer to the task from 1 to 10. Reply with one JSON object: {"reason": …, "rating": …}'
 ATTEMPTS = 6
-SPENT = "crossed budget"  # what the proxy says when no money is left
+SPENT = "Budget has been exceeded"  # what the proxy says when no money is left
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ def kept(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-async def script(job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, Any] | None]]) -> None:
+async def script(
+    job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, Any] | None]]
+) -> None:
     """Ask about all items that have no result yet, so many at a time; append each result to a file.
 
     `ask` returns an item's result, or None if there is no money for it.
@@ -67,7 +69,7 @@ async def script(job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, A
         async with semaphore:
             result = await ask(item)
         if result is not None:
-            with path.open("a", encoding="utf-8") as file:
+            with path.open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - a line, as scripts do
                 file.write(json.dumps({"id": item["id"]} | result) + "\n")
 
     await asyncio.gather(*(one(item) for item in job.items if item["id"] not in done))
@@ -78,18 +80,17 @@ def asking(job: Job) -> Callable[[dict[str, str]], Awaitable[Any]]:
     # https://cookbook.openai.com/examples/how_to_handle_rate_limits (the decorator)
     # https://tenacity.readthedocs.io/en/latest/#whether-to-retry
     import openai
-    from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
+    import tenacity
 
     client = openai.AsyncOpenAI(
         base_url=job.url, api_key=job.key, timeout=job.timeout, max_retries=0
     )
+    money_is_left = tenacity.retry_if_exception(lambda error: SPENT not in str(error))
 
-    @retry(
-        wait=wait_random_exponential(min=1, max=60),
-        stop=stop_after_attempt(ATTEMPTS),
-        retry=retry_if_exception(lambda error: SPENT not in str(error)),
-        reraise=True,
-    )
+    @tenacity.retry(
+        wait=tenacity.wait_random_exponential(min=1, max=60), stop=tenacity.stop_after_attempt(ATTEMPTS),
+        retry=tenacity.retry_if_exception_type() & money_is_left, reraise=True,
+    )  # fmt: skip
     async def ask(item: dict[str, str]) -> Any:
         return await client.chat.completions.create(
             model="judge", messages=messages(item), max_tokens=MAX_TOKENS
@@ -117,7 +118,7 @@ async def plain(job: Job) -> None:
 
 
 async def budget_manager(job: Job) -> None:
-    """litellm's BudgetManager; it keeps its sums in `user_cost.json`, and all processes use that file."""
+    """BudgetManager of litellm; it keeps its sums in `user_cost.json`, and all processes use that file."""
     # https://docs.litellm.ai/docs/budget_manager
     # https://docs.litellm.ai/docs/completion/token_usage#9-register_model (the price)
     # https://docs.litellm.ai/docs/completion/reliable_completions (num_retries)
@@ -143,7 +144,7 @@ async def budget_manager(job: Job) -> None:
 
 
 async def proxy(job: Job) -> None:
-    """The SDK through litellm's proxy, which keeps the budget (`settings`, in `beside.py`)."""
+    """The SDK through litellm's proxy, which keeps the budget (`served`, in `beside.py`)."""
     import openai
 
     call = asking(job)
@@ -151,7 +152,7 @@ async def proxy(job: Job) -> None:
     async def ask(item: dict[str, str]) -> dict[str, Any] | None:
         try:
             reply = await call(item)
-        except openai.RateLimitError as error:
+        except openai.APIStatusError as error:
             if SPENT in str(error):
                 return None
             raise
@@ -165,53 +166,63 @@ def inspect_ai(job: Job) -> None:
 
     `Task(cost_limit=…)` limits each item by itself, so the scoped limit is put around the whole.
     """
-    # https://inspect.aisi.org.uk/setting-limits.html#scoped-limits, #model-cost
+    # https://inspect.aisi.org.uk/setting-limits.html (scoped limits, cost limit)
     # https://inspect.aisi.org.uk/eval-sets.html
-    from inspect_ai import Task, eval_set, task
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig, ModelCost
-    from inspect_ai.model import ModelInfo, get_model, set_model_info
-    from inspect_ai.solver import generate
-    from inspect_ai.util import cost_limit
+    from inspect_ai import Task, dataset, eval_set, model, solver, task, util
 
-    cost = ModelCost(input=IN_USD, output=OUT_USD, input_cache_write=0, input_cache_read=0)
-    set_model_info("openai/judge", ModelInfo(cost=cost))
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
+    cost = model.ModelCost(input=IN_USD, output=OUT_USD, input_cache_write=0, input_cache_read=0)
+    model.set_model_info("openai/judge", model.ModelInfo(cost=cost))
+    kinds = {"system": model.ChatMessageSystem, "user": model.ChatMessageUser}
     samples = [
-        Sample(id=item["id"], input=[kinds[each["role"]](content=each["content"]) for each in messages(item)])
+        dataset.Sample(
+            id=item["id"],
+            input=[kinds[one["role"]](content=one["content"]) for one in messages(item)],
+        )
         for item in job.items
-    ]  # fmt: skip
+    ]
 
     @task
     def judging() -> Task:
-        return Task(dataset=MemoryDataset(samples), solver=generate())
+        return Task(dataset=dataset.MemoryDataset(samples), solver=solver.generate())
 
-    config = GenerateConfig(
-        max_connections=job.in_flight, max_tokens=MAX_TOKENS, attempt_timeout=round(job.timeout),
-        max_retries=ATTEMPTS - 1,
+    config = model.GenerateConfig(
+        max_connections=job.in_flight, max_tokens=MAX_TOKENS, max_retries=ATTEMPTS - 1, attempt_timeout=round(job.timeout)
     )  # fmt: skip
-    model = get_model("openai/judge", base_url=job.url, api_key=job.key, responses_api=False, config=config)
+    judge = model.get_model(
+        "openai/judge", base_url=job.url, api_key=job.key, responses_api=False, config=config
+    )
     folder = f"logs-{job.part}"
-    with cost_limit(max(0.0, job.limit - sum(usd for _, usd in samples_of(folder)))):
-        eval_set([judging()], model=model, log_dir=folder, max_samples=job.in_flight, display="none")
+    left = max(0.0, job.limit - sum(usd for _, usd in samples_of(folder)))
+    with util.cost_limit(left):
+        eval_set(
+            [judging()],
+            folder,
+            model=judge,
+            max_samples=job.in_flight,
+            retry_attempts=2,
+            display="none",
+        )
 
 
 def samples_of(folder: str) -> list[tuple[str, float]]:
     """Return each answered sample in inspect_ai's logs, and what it cost; with those of a crashed run."""
     # https://inspect.aisi.org.uk/handling-errors.html#python-api
-    from inspect_ai.log import list_eval_logs, read_eval_log, recover_eval_log, recoverable_eval_logs
+    from inspect_ai import log
 
-    crashed = {each.log.name for each in recoverable_eval_logs(folder)} if Path(folder).exists() else set()
+    if not Path(folder).exists():
+        return []
+    crashed = {each.log.name for each in log.recoverable_eval_logs(folder)}
     logs = [
-        recover_eval_log(each.name, output=f"recovered-{folder}.eval", overwrite=True)
-        if each.name in crashed else read_eval_log(each)
-        for each in (list_eval_logs(folder) if Path(folder).exists() else [])
+        log.recover_eval_log(each.name, output=f"recovered-{folder}.eval", overwrite=True)
+        if each.name in crashed else log.read_eval_log(each)
+        for each in log.list_eval_logs(folder)
     ]  # fmt: skip
-    found = {}
-    for sample in (sample for log in logs for sample in log.samples or []):
-        if sample.output.completion:
-            found[str(sample.id)] = sum(each.total_cost or 0.0 for each in sample.model_usage.values())
-    return list(found.items())
+    samples = [each for one in logs for each in one.samples or [] if each.output.completion]
+    usd = {
+        str(each.id): sum(one.total_cost or 0.0 for one in each.model_usage.values())
+        for each in samples
+    }
+    return list(usd.items())
 
 
 def judgeloop(job: Job) -> None:
@@ -219,11 +230,12 @@ def judgeloop(job: Job) -> None:
     # docs/how-to/team.md
     import judgeloop as library
 
-    library.estimate(
+    said = library.estimate(
         job.items, judge="openai/judge", judge_base_url=job.url, judge_price=f"{IN_USD},{OUT_USD}",
         judge_max_tokens=MAX_TOKENS, judge_timeout=job.timeout, budget=f"{job.limit}", concurrency=job.in_flight,
         max_judgments=len(job.items), ledger="ledger.sqlite",
     )  # fmt: skip
+    print(said, file=sys.stderr)
 
 
 def found_by_scripts(folder: Path) -> list[str]:
@@ -238,11 +250,19 @@ def found_by_inspect_ai(folder: Path) -> list[str]:
 
 def found_by_judgeloop(folder: Path) -> list[str]:
     """Return the items with a verdict in judgeloop's ledger."""
-    import subprocess
-
-    command = [sys.executable, "-m", "judgeloop", "ledger", "export", "--ledger", f"{folder / 'ledger.sqlite'}"]
+    command = [
+        sys.executable,
+        "-m",
+        "judgeloop",
+        "ledger",
+        "export",
+        "--ledger",
+        str(folder / "ledger.sqlite"),
+    ]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [row["item_id"] for row in csv.DictReader(io.StringIO(said)) if row["state"] == "settled"]
+    return [
+        row["item_id"] for row in csv.DictReader(io.StringIO(said)) if row["state"] == "settled"
+    ]
 
 
 JOBS = {each.__name__: each for each in (plain, budget_manager, proxy, inspect_ai, judgeloop)}
