@@ -54,6 +54,8 @@ NAMES = {
 }
 USED = (400, range(20, 47))  # tokens in, and out by the number of the item
 SILENT = 4  # at "time-outs", the first request for every fourth item is billed and not answered
+JOBS = str(ROOT / "benchmarks" / "beside_jobs.py")
+SAID: int | None = None if os.environ.get("SAY") else subprocess.DEVNULL
 QUIET_S = 1.0  # between the last reply and the kill, so that every reply has been read
 HANG_S = 120.0
 
@@ -129,7 +131,11 @@ class Provider(ChatServer):
         charge.answered = time.monotonic()
         if sum(each.answered is not None for each in self.books) >= self.size.half:
             self.half.set()
-        usage = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+        usage = {
+            "prompt_tokens": sent,
+            "completion_tokens": received,
+            "total_tokens": sent + received,
+        }
         reply = completion(json.dumps({"reason": "because", "rating": "7"}), usage=usage)
         said = json.loads(reply.body) | {"model": request["model"]}
         return Response(body=json.dumps(said).encode())
@@ -161,7 +167,7 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
                 prepare(tool, folder, condition, provider, url=url, key=key)
                 began = time.monotonic()
                 hung, died = run(tool, python, folder, provider, condition)
-            kept = set(json.loads(output(python, "found", tool, folder, folder=folder)))
+            kept = set(json.loads(call([python, JOBS, "found", tool, "."], folder)))
         finally:
             provider.over.set()
             provider.close()
@@ -171,14 +177,8 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
         if any(one.item == each.item and (one.answered or 0) < each.asked for one in delivered)
     ]  # fmt: skip
     over = max(0.0, sum(each.usd for each in provider.books) - size.limit)
-    return Row(
-        over,
-        len(kept),
-        len(twice),
-        len({each.item for each in delivered} - kept),
-        hung,
-        died - began,
-    )
+    lost = {each.item for each in delivered} - kept
+    return Row(over, len(kept), len(twice), len(lost), hung, died - began)
 
 
 def prepare(
@@ -186,28 +186,15 @@ def prepare(
 ) -> None:
     """Write the job, or each process's share of it; set the limit that processes share, where a tool can."""
     size = provider.size
-    items = [
-        {"id": f"item-{n}", "prompt": f"Task item-{n}?", "output": f"The answer {n}."}
-        for n in range(size.items)
-    ]
+    names = [f"item-{n}" for n in range(size.items)]
+    items = [{"id": name, "prompt": f"Task {name}?", "output": f"On {name}."} for name in names]
     for part in range(condition.processes):
         share = items[part :: condition.processes]
         job = Job(url, key, share, size.limit, condition.in_flight, provider.timeout_s, part)
         (folder / f"job-{part}.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
     if tool == "judgeloop":
-        command = [
-            sys.executable,
-            "-m",
-            "judgeloop",
-            "budget",
-            "set",
-            f"{size.limit}",
-            "--ledger",
-            "ledger.sqlite",
-        ]
-        subprocess.run(
-            command, cwd=folder, env=environment(folder), check=True, capture_output=True
-        )
+        command = [sys.executable, "-m", "judgeloop", "budget", "set", f"{size.limit}"]
+        call([*command, "--ledger", "ledger.sqlite"], folder)
 
 
 def run(
@@ -218,7 +205,7 @@ def run(
     def start() -> list[subprocess.Popen[bytes]]:
         return [
             subprocess.Popen(
-                [python, str(ROOT / "benchmarks" / "beside_jobs.py"), "run", tool, f"job-{part}.json"],
+                [python, JOBS, "run", tool, f"job-{part}.json"],
                 cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=SAID,
             )
             for part in range(condition.processes)
@@ -246,19 +233,16 @@ def run(
     return hung, time.monotonic()
 
 
-SAID: int | None = None if os.environ.get("SAY") else subprocess.DEVNULL
-
-
 def environment(folder: Path) -> dict[str, str]:
     """Return the variables of a process: a home of its own, and no way out."""
     own = {"HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     return {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | own
 
 
-def output(python: str, *arguments: object, folder: Path) -> str:
-    """Return what `beside_jobs.py` prints."""
-    command = [python, str(ROOT / "benchmarks" / "beside_jobs.py"), *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=True).stdout  # fmt: skip
+def call(command: list[str], folder: Path) -> str:
+    """Run a command in a folder, and return what it prints."""
+    own = environment(folder)
+    return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=True).stdout  # fmt: skip
 
 
 GATE = """
@@ -292,38 +276,27 @@ def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator
     }
     (folder / "gate.py").write_text(GATE.format(limit=provider.size.limit), encoding="utf-8")
     (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
-    command = [
-        str(Path(python).with_name("litellm")),
-        "--config",
-        "config.yaml",
-        "--host",
-        "127.0.0.1",
-    ]
+    program, key = str(Path(python).with_name("litellm")), f"sk-{secrets.token_hex(32)}"
     process = subprocess.Popen(
-        [*command, "--port", str(port)],
-        cwd=folder,
-        env=environment(folder),
-        stdout=SAID,
-        stderr=SAID,
-    )
+        [program, "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)],
+        cwd=folder, env=environment(folder) | {"LITELLM_MASTER_KEY": key}, stdout=SAID, stderr=SAID,
+    )  # fmt: skip
     try:
-        wait_for(port)
-        yield f"http://127.0.0.1:{port}/v1", f"sk-{secrets.token_hex(32)}"
+        wait_for(port, process)
+        yield f"http://127.0.0.1:{port}/v1", key
     finally:
         process.kill()
         process.wait()
 
 
-def wait_for(port: int) -> None:
-    """Wait until a server answers at a port."""
-    for _ in range(round(HANG_S)):
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server takes connections."""
+    while process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port)).close()
+            return socket.create_connection(("127.0.0.1", port)).close()
         except OSError:
-            time.sleep(1)
-        else:
-            return
-    raise TimeoutError(f"port {port} does not answer")
+            time.sleep(0.5)
+    raise ChildProcessError("the server did not start; SAY=1 in the environment shows what it says")
 
 
 def python_of(tool: str, environments: Path) -> str:
@@ -365,9 +338,8 @@ def main() -> None:
     for condition, tool in itertools.product(chosen, pythons):
         rows[condition, tool] = row = measured(tool, condition, Size(), pythons[tool])
         print(f"  {condition}, {NAMES[tool]}: {row}", file=sys.stderr, flush=True)
-    print(
-        f"| calls | {' | '.join(NAMES[tool] for tool in pythons)} |\n|{'---|' * (len(pythons) + 1)}"
-    )
+    print(f"| calls | {' | '.join(NAMES[tool] for tool in pythons)} |")
+    print(f"|{'---|' * (len(pythons) + 1)}")
     for condition in chosen:
         print(f"| {condition} | {' | '.join(str(rows[condition, tool]) for tool in pythons)} |")
     print()

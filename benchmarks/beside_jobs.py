@@ -82,9 +82,8 @@ def asking(job: Job) -> Callable[[dict[str, str]], Awaitable[Any]]:
     import openai
     import tenacity
 
-    client = openai.AsyncOpenAI(
-        base_url=job.url, api_key=job.key, timeout=job.timeout, max_retries=0
-    )
+    server = {"base_url": job.url, "api_key": job.key}
+    client = openai.AsyncOpenAI(**server, timeout=job.timeout, max_retries=0)
     money_is_left = tenacity.retry_if_exception(lambda error: SPENT not in str(error))
 
     @tenacity.retry(
@@ -174,12 +173,9 @@ def inspect_ai(job: Job) -> None:
     model.set_model_info("openai/judge", model.ModelInfo(cost=cost))
     kinds = {"system": model.ChatMessageSystem, "user": model.ChatMessageUser}
     samples = [
-        dataset.Sample(
-            id=item["id"],
-            input=[kinds[one["role"]](content=one["content"]) for one in messages(item)],
-        )
+        dataset.Sample([kinds[one["role"]](content=one["content"]) for one in messages(item)], id=item["id"])
         for item in job.items
-    ]
+    ]  # fmt: skip
 
     @task
     def judging() -> Task:
@@ -188,20 +184,14 @@ def inspect_ai(job: Job) -> None:
     config = model.GenerateConfig(
         max_connections=job.in_flight, max_tokens=MAX_TOKENS, max_retries=ATTEMPTS - 1, attempt_timeout=round(job.timeout)
     )  # fmt: skip
-    judge = model.get_model(
-        "openai/judge", base_url=job.url, api_key=job.key, responses_api=False, config=config
-    )
+    server = {"base_url": job.url, "api_key": job.key, "responses_api": False}
+    judge = model.get_model("openai/judge", config=config, **server)
     folder = f"logs-{job.part}"
     left = max(0.0, job.limit - sum(usd for _, usd in samples_of(folder)))
     with util.cost_limit(left):
         eval_set(
-            [judging()],
-            folder,
-            model=judge,
-            max_samples=job.in_flight,
-            retry_attempts=2,
-            display="none",
-        )
+            [judging()], folder, model=judge, max_samples=job.in_flight, retry_attempts=2, display="none"
+        )  # fmt: skip
 
 
 def samples_of(folder: str) -> list[tuple[str, float]]:
@@ -218,11 +208,8 @@ def samples_of(folder: str) -> list[tuple[str, float]]:
         for each in log.list_eval_logs(folder)
     ]  # fmt: skip
     samples = [each for one in logs for each in one.samples or [] if each.output.completion]
-    usd = {
-        str(each.id): sum(one.total_cost or 0.0 for one in each.model_usage.values())
-        for each in samples
-    }
-    return list(usd.items())
+    used = {str(each.id): each.model_usage.values() for each in samples}
+    return [(name, sum(one.total_cost or 0.0 for one in usage)) for name, usage in used.items()]
 
 
 def judgeloop(job: Job) -> None:
@@ -250,19 +237,10 @@ def found_by_inspect_ai(folder: Path) -> list[str]:
 
 def found_by_judgeloop(folder: Path) -> list[str]:
     """Return the items with a verdict in judgeloop's ledger."""
-    command = [
-        sys.executable,
-        "-m",
-        "judgeloop",
-        "ledger",
-        "export",
-        "--ledger",
-        str(folder / "ledger.sqlite"),
-    ]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [
-        row["item_id"] for row in csv.DictReader(io.StringIO(said)) if row["state"] == "settled"
-    ]
+    command = [sys.executable, "-m", "judgeloop", "ledger", "export", "--ledger", "ledger.sqlite"]
+    said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    rows = csv.DictReader(io.StringIO(said))
+    return [row["item_id"] for row in rows if row["state"] == "settled"]
 
 
 JOBS = {each.__name__: each for each in (plain, budget_manager, proxy, inspect_ai, judgeloop)}
