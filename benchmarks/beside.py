@@ -5,14 +5,14 @@
 A provider on loopback keeps its own books: a request is billed when its body has arrived, whether or not
 its reply comes in time. The same job, to rate 300 items for at most a dollar, which is enough for about
 100, is written with each tool (`beside_jobs.py`). Each tool has an environment of its own, made by pip
-with the versions of `PACKAGES`; judgeloop is the one that runs this program. Linux only: at "full disk",
+with the versions of `TOOLS`; judgeloop is the one that runs this program. Linux only: at "full disk",
 no file can be written by the process from the 50th reply on.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import functools
 import json
 import os
 import re
@@ -38,19 +38,12 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 from beside_jobs import IN_USD, MILLION, OUT_USD, Job  # noqa: E402 - after the path
 from support.chat_server import ChatServer, Response, completion  # noqa: E402
 
-PACKAGES = {
-    "plain": ("openai==3.57.0", "tenacity==9.2.1"),
-    "budget_manager": ("litellm==1.110.2",),
-    "proxy": ("litellm[proxy]==1.108.7", "openai==3.57.0", "tenacity==9.2.1"),
-    "inspect_ai": ("inspect-ai==0.3.285", "openai==3.57.0"),
-    "judgeloop": (),
-}
-NAMES = {
-    "plain": "tenacity and the SDK",
-    "budget_manager": "litellm, BudgetManager",
-    "proxy": "litellm, proxy",
-    "inspect_ai": "inspect_ai",
-    "judgeloop": "judgeloop",
+TOOLS = {  # what the table calls it, and its packages
+    "plain": ("tenacity and the SDK", ("openai==3.57.0", "tenacity==9.2.1")),
+    "budget_manager": ("litellm, BudgetManager", ("litellm==1.110.2",)),
+    "proxy": ("litellm, proxy", ("litellm[proxy]==1.108.7", "openai==3.57.0", "tenacity==9.2.1")),
+    "inspect_ai": ("inspect_ai", ("inspect-ai==0.3.285", "openai==3.57.0")),
+    "judgeloop": ("judgeloop", ()),
 }
 USED = (400, range(20, 47))  # tokens in, and out by the number of the item
 SILENT = 4  # at "time-outs", the first request for every fourth item is billed and not answered
@@ -68,7 +61,7 @@ class Size(NamedTuple):
     half: int = 50
     reply_s: float = 0.03
     timeout_s: float = 30.0
-    short_s: float = 3.0  # the clients' time-out where calls time out
+    short_s: float = 5.0  # the clients' time-out where calls time out
 
 
 class Condition(NamedTuple):
@@ -131,11 +124,7 @@ class Provider(ChatServer):
         charge.answered = time.monotonic()
         if sum(each.answered is not None for each in self.books) >= self.size.half:
             self.half.set()
-        usage = {
-            "prompt_tokens": sent,
-            "completion_tokens": received,
-            "total_tokens": sent + received,
-        }
+        usage = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}  # fmt: skip
         reply = completion(json.dumps({"reason": "because", "rating": "7"}), usage=usage)
         said = json.loads(reply.body) | {"model": request["model"]}
         return Response(body=json.dumps(said).encode())
@@ -172,13 +161,10 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
             provider.over.set()
             provider.close()
     delivered = [each for each in provider.books if each.answered and each.answered < died]
-    twice = [
-        each for each in provider.books
-        if any(one.item == each.item and (one.answered or 0) < each.asked for one in delivered)
-    ]  # fmt: skip
+    first = {each.item: each.answered or 0.0 for each in reversed(delivered)}
+    twice = sum(first.get(each.item, each.asked) < each.asked for each in provider.books)
     over = max(0.0, sum(each.usd for each in provider.books) - size.limit)
-    lost = {each.item for each in delivered} - kept
-    return Row(over, len(kept), len(twice), len(lost), hung, died - began)
+    return Row(over, len(kept), twice, len(first.keys() - kept), hung, died - began)
 
 
 def prepare(
@@ -190,7 +176,8 @@ def prepare(
     items = [{"id": name, "prompt": f"Task {name}?", "output": f"On {name}."} for name in names]
     for part in range(condition.processes):
         share = items[part :: condition.processes]
-        job = Job(url, key, share, size.limit, condition.in_flight, provider.timeout_s, part)
+        patience = provider.timeout_s * (2 if tool == "proxy" else 1)  # the proxy gives up first
+        job = Job(url, key, share, size.limit, condition.in_flight, patience, part)
         (folder / f"job-{part}.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
     if tool == "judgeloop":
         command = [sys.executable, "-m", "judgeloop", "budget", "set", f"{size.limit}"]
@@ -235,18 +222,19 @@ def run(
 
 def environment(folder: Path) -> dict[str, str]:
     """Return the variables of a process: a home of its own, and no way out."""
-    own = {"HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    return {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | own
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
 def call(command: list[str], folder: Path) -> str:
     """Run a command in a folder, and return what it prints."""
-    own = environment(folder)
-    return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=True).stdout  # fmt: skip
+    return subprocess.check_output(command, cwd=folder, env=environment(folder), text=True)
 
 
 GATE = """
 from litellm.proxy._types import UserAPIKeyAuth, hash_token
+from litellm.proxy.proxy_server import ProxyDBLogger
+
+settle = ProxyDBLogger()  # the proxy registers it itself when it has a database
 
 async def check(request, api_key):
     return UserAPIKeyAuth(api_key=hash_token(api_key), token=hash_token(api_key), max_budget={limit})
@@ -272,7 +260,7 @@ def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator
         "model_list": [{"model_name": "judge", "litellm_params": model}],
         "router_settings": {"num_retries": 0},
         "general_settings": {"custom_auth": "gate.check", "custom_auth_run_common_checks": True},
-        "litellm_settings": {"enable_post_custom_auth_checks": True},
+        "litellm_settings": {"enable_post_custom_auth_checks": True, "callbacks": ["gate.settle"]},
     }
     (folder / "gate.py").write_text(GATE.format(limit=provider.size.limit), encoding="utf-8")
     (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
@@ -299,52 +287,45 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise ChildProcessError("the server did not start; SAY=1 in the environment shows what it says")
 
 
+@functools.cache
 def python_of(tool: str, environments: Path) -> str:
     """Return the Python of a tool's environment, which is made if it is not there."""
-    if not PACKAGES[tool]:
+    packages = TOOLS[tool][1]
+    if not packages:
         return sys.executable
     python = environments / tool / "bin" / "python"
     if not python.exists():
         venv.create(environments / tool, with_pip=True)
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", *PACKAGES[tool]],
-        check=True,
-        stderr=subprocess.PIPE,
-    )
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
     return str(python)
 
 
+def cell(tool: str, condition: Condition, environments: Path) -> str:
+    """Return what the table says of a tool's job; also where it does not install, or start."""
+    try:
+        said = str(measured(tool, condition, Size(), python_of(tool, environments)))
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = f"failed: {type(error).__name__}"
+    print(f"  {condition}, {TOOLS[tool][0]}: {said}", file=sys.stderr, flush=True)
+    return said
+
+
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--only", default=",".join(PACKAGES), help="tools, with commas between them"
-    )
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(TOOLS), help="tools, with commas between them")
     parser.add_argument("--conditions", default="", help="only those whose name has this")
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "beside")
     given = parser.parse_args()
-    pythons = {}
-    for tool in given.only.split(","):
-        try:
-            pythons[tool] = python_of(tool, given.environments)
-        except subprocess.CalledProcessError as error:
-            print(
-                f"{NAMES[tool]} does not install: {error.stderr.decode()[-500:]}", file=sys.stderr
-            )
-    chosen = [each for each in CONDITIONS if given.conditions in str(each)]
-    rows: dict[tuple[Condition, str], Row] = {}
-    for condition, tool in itertools.product(chosen, pythons):
-        rows[condition, tool] = row = measured(tool, condition, Size(), pythons[tool])
-        print(f"  {condition}, {NAMES[tool]}: {row}", file=sys.stderr, flush=True)
-    print(f"| calls | {' | '.join(NAMES[tool] for tool in pythons)} |")
-    print(f"|{'---|' * (len(pythons) + 1)}")
-    for condition in chosen:
-        print(f"| {condition} | {' | '.join(str(rows[condition, tool]) for tool in pythons)} |")
-    print()
-    for tool in pythons:
-        print(f"{NAMES[tool]}: {', '.join(PACKAGES[tool]) or 'this checkout'}")
+    tools = given.only.split(",")
+    print(
+        f"| calls | {' | '.join(TOOLS[tool][0] for tool in tools)} |\n|{'---|' * (len(tools) + 1)}"
+    )
+    for condition in (each for each in CONDITIONS if given.conditions in str(each)):
+        said = [cell(tool, condition, given.environments) for tool in tools]
+        print(f"| {condition} | {' | '.join(said)} |", flush=True)
+    for name, packages in (TOOLS[tool] for tool in tools):
+        print(f"\n{name}: {', '.join(packages) or 'this checkout'}")
 
 
 if __name__ == "__main__":
