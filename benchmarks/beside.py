@@ -156,7 +156,7 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
                 prepare(tool, folder, condition, provider, url=url, key=key)
                 began = time.monotonic()
                 hung, died = run(tool, python, folder, provider, condition)
-            kept = set(json.loads(call([python, JOBS, "found", tool, "."], folder)))
+            kept = set(json.loads(call([python, JOBS, "found", tool], folder)))
         finally:
             provider.over.set()
             provider.close()
@@ -167,9 +167,7 @@ def measured(tool: str, condition: Condition, size: Size, python: str = sys.exec
     return Row(over, len(kept), twice, len(first.keys() - kept), hung, died - began)
 
 
-def prepare(
-    tool: str, folder: Path, condition: Condition, provider: Provider, *, url: str, key: str
-) -> None:
+def prepare(tool: str, folder: Path, condition: Condition, provider: Provider, *, url: str, key: str) -> None:  # fmt: skip
     """Write the job, or each process's share of it; set the limit that processes share, where a tool can."""
     size = provider.size
     names = [f"item-{n}" for n in range(size.items)]
@@ -184,9 +182,7 @@ def prepare(
         call([*command, "--ledger", "ledger.sqlite"], folder)
 
 
-def run(
-    tool: str, python: str, folder: Path, provider: Provider, condition: Condition
-) -> tuple[int, float]:
+def run(tool: str, python: str, folder: Path, provider: Provider, condition: Condition) -> tuple[int, float]:  # fmt: skip
     """Run all processes to their ends, through the fault; return how many hung, and when the last ended."""
 
     def start() -> list[subprocess.Popen[bytes]]:
@@ -257,11 +253,10 @@ def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator
         "max_retries": 0, "input_cost_per_token": IN_USD / MILLION, "output_cost_per_token": OUT_USD / MILLION,
     }  # fmt: skip
     settings = {
-        "model_list": [{"model_name": "judge", "litellm_params": model}],
-        "router_settings": {"num_retries": 0},
+        "model_list": [{"model_name": "judge", "litellm_params": model}], "router_settings": {"num_retries": 0},
         "general_settings": {"custom_auth": "gate.check", "custom_auth_run_common_checks": True},
         "litellm_settings": {"enable_post_custom_auth_checks": True, "callbacks": ["gate.settle"]},
-    }
+    }  # fmt: skip
     (folder / "gate.py").write_text(GATE.format(limit=provider.size.limit), encoding="utf-8")
     (folder / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
     program, key = str(Path(python).with_name("litellm")), f"sk-{secrets.token_hex(32)}"
@@ -270,21 +265,16 @@ def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator
         cwd=folder, env=environment(folder) | {"LITELLM_MASTER_KEY": key}, stdout=SAID, stderr=SAID,
     )  # fmt: skip
     try:
-        wait_for(port, process)
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            if process.poll() is not None:
+                raise ChildProcessError(
+                    "the proxy did not start; with SAY=1 in the environment it says why"
+                )
+            time.sleep(0.5)
         yield f"http://127.0.0.1:{port}/v1", key
     finally:
         process.kill()
         process.wait()
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a server takes connections."""
-    while process.poll() is None:
-        try:
-            return socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(0.5)
-    raise ChildProcessError("the server did not start; SAY=1 in the environment shows what it says")
 
 
 @functools.cache

@@ -1,11 +1,11 @@
 """One job, written with each of the tools that `beside.py` compares: rate N items under a limit of dollars.
 
     python benchmarks/beside_jobs.py run TOOL JOB.json
-    python benchmarks/beside_jobs.py found TOOL FOLDER
+    python benchmarks/beside_jobs.py found TOOL
 
 Each is written as the tool's documentation shows, and goes on where it was when it is started again.
 It is run by the tool's own Python, so a tool is imported where it is used, and nothing else is.
-`found` prints the ids of the items whose ratings are kept in a folder.
+`found` prints the ids of the items whose ratings are kept in the working folder.
 """
 
 from __future__ import annotations
@@ -225,35 +225,35 @@ def judgeloop(job: Job) -> None:
     print(said, file=sys.stderr)
 
 
-def found_by_scripts(folder: Path) -> list[str]:
-    """Return the items in the results of a script."""
-    return [row["id"] for path in folder.glob("results-*.jsonl") for row in kept(path)]
-
-
-def found_by_inspect_ai(folder: Path) -> list[str]:
-    """Return the items in inspect_ai's logs."""
-    return [item for path in sorted(folder.glob("logs-*")) for item, _ in samples_of(str(path))]
-
-
-def found_by_judgeloop(folder: Path) -> list[str]:
-    """Return the items with a verdict in judgeloop's ledger."""
-    command = [sys.executable, "-m", "judgeloop", "ledger", "export", "--ledger", "ledger.sqlite"]
-    said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    rows = csv.DictReader(io.StringIO(said))
-    return [row["item_id"] for row in rows if row["state"] == "settled"]
+def found(tool: str) -> list[str]:
+    """Return the items whose ratings are kept in the working folder."""
+    if tool == "inspect_ai":
+        return [item for path in sorted(Path().glob("logs-*")) for item, _ in samples_of(str(path))]
+    if tool == "judgeloop":
+        command = [
+            sys.executable,
+            "-m",
+            "judgeloop",
+            "ledger",
+            "export",
+            "--ledger",
+            "ledger.sqlite",
+        ]
+        rows = csv.DictReader(io.StringIO(subprocess.check_output(command, text=True)))
+        return [row["item_id"] for row in rows if row["state"] == "settled"]
+    return [row["id"] for path in Path().glob("results-*.jsonl") for row in kept(path)]
 
 
 JOBS = {each.__name__: each for each in (plain, budget_manager, proxy, inspect_ai, judgeloop)}
-FOUND = {"inspect_ai": found_by_inspect_ai, "judgeloop": found_by_judgeloop}
 
 
 def main() -> None:
     """Run a job, or print what was found."""
-    what, tool, path = sys.argv[1:]
+    what, tool, *path = sys.argv[1:]
     if what == "found":
-        print(json.dumps(FOUND.get(tool, found_by_scripts)(Path(path))))
+        print(json.dumps(found(tool)))
         return
-    job = Job(**json.loads(Path(path).read_text(encoding="utf-8")))
+    job = Job(**json.loads(Path(path[0]).read_text(encoding="utf-8")))
     running = JOBS[tool](job)
     if running is not None:
         asyncio.run(running)
