@@ -6,9 +6,12 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pytest
+
 PATH = Path(__file__).parents[2] / "benchmarks" / "beside.py"
 
 
+@pytest.mark.processes
 def test_two_processes_keep_one_limit_and_every_verdict():
     spec = importlib.util.spec_from_file_location("beside", PATH)
     beside = sys.modules["beside"] = importlib.util.module_from_spec(spec)
