@@ -433,9 +433,9 @@ class LedgerReader(Protocol):
     ) -> RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
-        If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
-        only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
-        verdicts on other outputs are left out, too.
+        If `of_runs` has any run, the verdicts of all others are left out; else those before the latest
+        million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
+        as many. With `only_on`, the verdicts on other outputs are left out, too.
         """
 
     def balances(self) -> list[Balance]:
