@@ -15,7 +15,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
-from judgeloop.ledger.charges import added, sum_name
+from judgeloop.ledger.charges import summed
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     INGREDIENTS,
@@ -121,10 +121,9 @@ class StoredReader:
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 
     def _sums(self) -> Iterator[SumRow]:
-        """Yield the sums of what has ended, then one for each attempt that has not."""
+        """Yield the sums of what has ended, then those of what has not."""
         yield from read(self._connection, SumRow, "attempts > 0")
-        for row in read(self._connection, AttemptRow, "ended IS NULL AND rehearsed = 0"):
-            yield added(SumRow(0, sum_name(row)), row)
+        yield from summed(read(self._connection, AttemptRow, "ended IS NULL")).values()
 
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
