@@ -346,7 +346,9 @@ class Result(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        again, margin = note(NoteCode.ANOTHER_RUN), self.options.not_worse
+        used_up = self.judged + self.counts.abstentions == self.items
+        again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
+        margin = self.options.not_worse
         if margin is None:
             return (again,)
         decisive = max(1, sum(self.wins.values())) / self.judged
