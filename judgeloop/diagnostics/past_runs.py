@@ -14,6 +14,7 @@ from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.pruning import day_before
+from judgeloop.ledger.rows import ORIGIN
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
 
@@ -28,6 +29,7 @@ class State(StrEnum):
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
     UNJUDGED = "unjudged"  # it has no judge, and so no result
+    ELSEWHERE = "elsewhere"  # it was asked with another ledger, from which it was taken
 
 
 # What is said of a run without a result.
@@ -36,6 +38,7 @@ WITHOUT = {
     State.ENDED: "no result here: it was deleted from the ledger",
     State.LOST: "no result here: its process ended; rerun its command to go on",
     State.UNJUDGED: "nothing is judged: outputs by `generate`, or a check by `doctor`",
+    State.ELSEWHERE: "no result here: it was asked with another ledger",
 }
 
 
@@ -93,6 +96,8 @@ def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
+    if ORIGIN in run.id:
+        return State.ELSEWHERE
     if run.note.exit_code is not None:
         return State.ENDED
     if run.id in working:

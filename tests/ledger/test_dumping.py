@@ -127,3 +127,11 @@ def test_a_file_that_is_no_text_is_refused(bytes_, tmp_path):
     assert done.exit_code == 2
     assert "night.jsonl" in done.stderr
     assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_a_loaded_run_is_listed_as_one_of_another_ledger(theirs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    load(tmp_path / "new.sqlite", dump(theirs), "lines")
+    (run,) = json.loads(judgeloop("runs", "--ledger", "new.sqlite", "--json").stdout)
+    assert run["state"] == "elsewhere"
+    assert run["headline"] == "no result here: it was asked with another ledger"
