@@ -23,6 +23,7 @@ from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Output, Reply, Usag
 from judgeloop.core.verdict_key import KeyIngredients
 
 NOTHING = 0  # in the place of the number of a text
+ORIGIN = "@"  # RUN@ORIGIN is a run that was taken from another ledger, and spent its own money
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from enum import StrEnum
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import RecordedRun
+from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.pruning import day_before
-from judgeloop.ledger.rows import ORIGIN
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import shortened
 

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, NoLedgerError
+from judgeloop.core.ledger import ORIGIN
 from judgeloop.ledger.booking import ingredients_of, texts_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import book, charge_run
@@ -28,7 +29,6 @@ from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.rows import (
     AT_ONCE,
     NO_INGREDIENTS,
-    ORIGIN,
     TAKEN,
     AboutRow,
     AttemptRow,

@@ -20,7 +20,6 @@ from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
-    ORIGIN,
     OWN_RUN,
     AttemptRow,
     RunRow,
@@ -106,7 +105,7 @@ class StoredReader:
             tokens = Usage(row.input_tokens, row.output_tokens)
             charged = ledger.Charged(row.attempts, row.charged_p, tokens)
             day, run, judge, state = json.loads(row.name)
-            _, mark, origin = run.partition(ORIGIN)
+            _, mark, origin = run.partition(ledger.ORIGIN)
             names = {
                 "day": day,
                 "systems": systems[run] or run,
