@@ -254,7 +254,7 @@ class PostgresConnection:
         """Begin a transaction, and fetch what its jobs will look for; return its number."""
         wanted: dict[tuple[type[Any], str], dict[Any, None]] = {}
         for job in jobs:
-            for kind, column, values in job.wanted:
+            for kind, column, values in job.wants():
                 wanted.setdefault((kind, column), {}).update(dict.fromkeys(values))
         lookups = [(*where, list(values)) for where, values in wanted.items() if values]
         with self._raw.pipeline():

@@ -19,7 +19,7 @@ import asyncio
 import os
 import platform
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar, final
@@ -52,7 +52,7 @@ from judgeloop.ledger.rows import (
     TextRow,
     VerdictRow,
 )
-from judgeloop.ledger.writer import Wanted, Writer
+from judgeloop.ledger.writer import Wanted, Wants, Writer
 
 T = TypeVar("T")
 # Another process that looks whether a run is worked on holds its lock for an instant.
@@ -75,20 +75,24 @@ class StoredLedger:
         self._charge_to = tuple(charge_to)
         self._opener = uuid.uuid4().hex
         self._runs: set[str] = set()  # that this object has reserved for
-        self._texts: dict[int, list[str]] = {}  # what the verdicts of open attempts will name
-        self._sums: set[str] = set()  # in which attempts of this object count once they end
+        self._asked: set[tuple[str, str]] = set()  # the runs and judges that were reserved for
+        self._open: dict[
+            int, tuple[str, Reservation]
+        ] = {}  # the run and reservation of each attempt
         self._writer = writer
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         return await self._do(
-            lambda connection: booking.verdicts_under(connection, keys), (VerdictRow, "key", keys)
+            lambda connection: booking.verdicts_under(connection, keys),
+            lambda: [(VerdictRow, "key", keys)],
         )
 
     async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
         """Return the latest output under each of `keys` that has one recorded at or after `since`."""
         return await self._do(
-            lambda connection: outputs_under(connection, keys, since), (OutputRow, "key", keys)
+            lambda connection: outputs_under(connection, keys, since),
+            lambda: [(OutputRow, "key", keys)],
         )
 
     async def reserve(
@@ -114,12 +118,12 @@ class StoredLedger:
                 charge_to=self._charge_to,
                 instead=instead,
             ),
-            *self._of_money(*filter(None, [instead])),
+            lambda: self._of_money(*filter(None, [instead])),
         )
         for tickets, group in zip(granted, groups, strict=False):
             for ticket, wanted in zip(tickets, group, strict=True):
-                self._texts[ticket.attempt] = booking.texts_of(run, wanted.item_id, wanted.note)
-                self._sums |= charges.sum_names(run, wanted.judge)
+                self._open[ticket.attempt] = run, wanted
+                self._asked.add((run, wanted.judge))
         return granted
 
     def _of_money(self, *tickets: Ticket) -> list[Wanted]:
@@ -129,7 +133,11 @@ class StoredLedger:
             (RunRow, "id", list(self._runs)),
             (BudgetRow, "name", ["", *self._charge_to]),
             (DrawRow, "opener", [self._opener]),
-            (SumRow, "name", list(self._sums)),
+            (
+                SumRow,
+                "name",
+                [name for one in list(self._asked) for name in charges.sum_names(*one)],
+            ),
         ]
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
@@ -175,9 +183,11 @@ class StoredLedger:
             return Clearance()
         return await self._do(
             lambda connection: self._cleared(connection, ticket),
-            *self._of_money(ticket),
-            _under(ticket),
-            (AttemptRow, "key", [ticket.key]),
+            lambda: [
+                *self._of_money(ticket),
+                _under(ticket),
+                (AttemptRow, "key", [ticket.key]),
+            ],
         )
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
@@ -214,12 +224,10 @@ class StoredLedger:
     ) -> list[Verdict | Output | None]:
         """As `settle` for each reply, in one transaction."""
         tickets = [ticket for ticket, _ in replies]
-        texts = {text for ticket in tickets for text in self._texts.pop(ticket.attempt, ())}
+        asked = [self._open.pop(one.attempt) for one in tickets if one.attempt in self._open]
         return await self._do(
             lambda connection: [booking.settle(connection, *each) for each in replies],
-            *self._of_money(*tickets),
-            *map(_under, tickets),
-            (TextRow, "text", sorted(texts)),
+            lambda: [*self._of_money(*tickets), *map(_under, tickets), _named(asked)],
         )
 
     async def finish(self, run: str) -> None:
@@ -235,12 +243,12 @@ class StoredLedger:
         await self._close(ticket, "abandoned", end, cost_p=ticket.cost_p, why=why)
 
     async def _close(self, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str) -> None:
-        self._texts.pop(ticket.attempt, None)
+        self._open.pop(ticket.attempt, None)
         await self._do(
             lambda connection: booking.close_ticket(
                 connection, ticket, state, end, cost_p=cost_p, why=why
             ),
-            *self._of_money(ticket),
+            lambda: self._of_money(ticket),
         )
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
@@ -348,10 +356,16 @@ class StoredLedger:
         """As `close`, awaited."""
         await asyncio.to_thread(self._writer.close)
 
-    async def _do(self, action: Callable[[LedgerConnection], T], *wanted: Wanted) -> T:
+    async def _do(self, action: Callable[[LedgerConnection], T], wants: Wants = tuple) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
-        future = self._writer.submit(action, wanted)
+        future = self._writer.submit(action, wants)
         return await asyncio.wrap_future(future)
+
+
+def _named(asked: Iterable[tuple[str, Reservation]]) -> Wanted:
+    """Return where the texts are that the verdicts on some reservations will name."""
+    each = (booking.texts_of(run, wanted.item_id, wanted.note) for run, wanted in asked)
+    return TextRow, "text", sorted({text for texts in each for text in texts})
 
 
 def _under(ticket: Ticket) -> Wanted:

@@ -8,7 +8,7 @@ on disk. Group commit makes hundreds of durable writes per second possible. The 
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -21,8 +21,10 @@ C = TypeVar("C", bound=LedgerConnection)
 LARGEST_GROUP = 512  # jobs in a transaction
 Done = Callable[[], None]  # hands out the result of a job
 # The rows that a job is going to look for, so that all of a group can be fetched at once: the kind, the
-# column and the values of each lookup. What is left out is fetched when it is looked for.
+# column and the values of each lookup. What is left out is fetched when it is looked for. Only a distant
+# store asks, in the writer's thread.
 Wanted = tuple[type[Any], str, Sequence[object]]
+Wants = Callable[[], Iterable[Wanted]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Job:
 
     action: Callable[[Any], Any]
     future: Future[Any]
-    wanted: Sequence[Wanted] = ()
+    wants: Wants = tuple
 
 
 class Writer(Generic[C]):
@@ -50,9 +52,7 @@ class Writer(Generic[C]):
         self._thread.start()
         self._opened.result()
 
-    def submit(
-        self, action: Callable[[LedgerConnection], T], wanted: Sequence[Wanted] = ()
-    ) -> Future[T]:
+    def submit(self, action: Callable[[LedgerConnection], T], wants: Wants = tuple) -> Future[T]:
         """Queue `action`, which then runs even if its caller is cancelled.
 
         Raises:
@@ -62,7 +62,7 @@ class Writer(Generic[C]):
             raise LedgerError("the ledger is closed")
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()  # a running future cannot be cancelled
-        self._jobs.put(Job(action, future, wanted))
+        self._jobs.put(Job(action, future, wants))
         return future
 
     def do(self, action: Callable[[LedgerConnection], T]) -> T:

@@ -233,8 +233,8 @@ PLANTED = [
     Planted(
         "a booking that is cancelled at once is not made",
         STORED,
-        "        future = self._writer.submit(action, wanted)\n        return await",
-        "        await asyncio.sleep(0)\n        future = self._writer.submit(action, wanted)\n"
+        "        future = self._writer.submit(action, wants)\n        return await",
+        "        await asyncio.sleep(0)\n        future = self._writer.submit(action, wants)\n"
         "        return await",
     ),
     Planted(

@@ -36,7 +36,7 @@ from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.sqlite import SqliteConnection
-from judgeloop.ledger.writer import Job, Wanted, Writer
+from judgeloop.ledger.writer import Job, Wants, Writer
 
 UNKNOWN_P = 10**9  # more than any run can be charged
 BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
@@ -199,7 +199,7 @@ class InlineWriter(Writer[Any]):
         self._life = LIFE.get(None)
 
     def submit(
-        self, action: Callable[[LedgerConnection], Any], wanted: Sequence[Wanted] = ()
+        self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple
     ) -> Future[Any]:
         if self._life is not None:
             self._life.check_alive()
@@ -207,7 +207,7 @@ class InlineWriter(Writer[Any]):
             raise LedgerError("the ledger is closed")
         future = Committed(self._commit)
         future.set_running_or_notify_cancel()
-        self._jobs.append(Job(action, future, wanted))
+        self._jobs.append(Job(action, future, wants))
         if len(self._jobs) == 1:
             loop = asyncio.get_running_loop()
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
