@@ -1,15 +1,16 @@
 """Time and peak memory of runs as judgments, remembered verdicts and items grow.
 
-    python benchmarks/growth.py [--judgments 2000 20000] [--verdicts 10000 1000000]
-                                [--items 10000 1000000]
+    python benchmarks/growth.py [--judgments 2000 20000] [--items 10000 1000000]
+                                [--verdicts 10000 1000000 10000000] [--on-server 10000 100000]
 
 Each figure is of a whole command in its own process, from its start to its exit: seconds by the
 clock and of the processor, and peak memory. On a machine that others use too, compare the
 processor's. "Judgments" is a comparison by a metric that never decides, with every rule that grows
-in proportion. "Verdicts" is `calibrate`, and a comparison that draws by history, with a ledger of
-so many verdicts of an earlier baseline with other systems.
-"Items" is a comparison of so many items that stops after the first query. The last columns are
-ratios to the smallest number: of the numbers and of the processor's seconds.
+in proportion. "Items" is a comparison of so many items that stops after the first query. The last
+columns are ratios to the smallest number: of the numbers and of the processor's seconds.
+"Verdicts" is a ledger of so many verdicts of an earlier baseline with other systems: what has been
+spent, 5,000 verdicts by their keys, a comparison, one that draws by history, and `calibrate`. "On a
+server" is the same on PostgreSQL, which takes the ledger by a merge; the server's memory is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,9 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from judgeloop.core.ledger import End
-from judgeloop.core.records import JudgeIdentity
-from judgeloop.core.verdict_key import KeyedJudge, as_text, digest
+from judgeloop.core.records import Call, Item, JudgeIdentity
+from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text, digest
 from judgeloop.ledger.charges import charge_run, run_row, summed
+from judgeloop.ledger.merging import Believing, merge
 from judgeloop.ledger.rows import (
     NUMBER,
     TABLES,
@@ -46,11 +48,28 @@ from judgeloop.ledger.rows import (
 )
 from judgeloop.ledger.sqlite import SqliteConnection, connect
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from support.postgres import running
+
 JUDGE = JudgeIdentity("metric", "exact", {"tie_margin": "0.0"}, mark=":")
 OUTPUTS = np.array(["yes", "no", "perhaps"])  # the reference is "yes": a metric sees many ties
 PAST_ITEMS = 5000
 WHEN = "2026-01-01T00:00:00.000+00:00"
 EXITS = (0, 3)  # decided, undecided
+# Looks 5,000 verdicts up in the ledger at an address.
+LOOK_UP = """
+import asyncio, sys
+from judgeloop.ledger.opening import open_ledger
+
+async def look():
+    ledger = open_ledger(sys.argv[1])
+    found = await ledger.verdicts([f"{number:064x}" for number in range(1, 5001)])
+    await ledger.aclose()
+    assert len(found) == 5000, len(found)
+
+asyncio.run(look())
+"""
 MEBI = 2**10  # kibibytes
 
 
@@ -64,15 +83,19 @@ class Figure(NamedTuple):
 
 def figure(arguments: Sequence[str], folder: Path) -> Figure:
     """Run a command of judgeloop in `folder` and measure it."""
+    return measured([sys.executable, "-m", "judgeloop", *arguments], folder)
+
+
+def measured(command: Sequence[str], folder: Path) -> Figure:
+    """Run a command in `folder` and measure it."""
     began = time.perf_counter()
     with (folder / "said").open("w+") as said:
-        command = [sys.executable, "-m", "judgeloop", *arguments]
         process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in EXITS:
             said.seek(0)
-            raise SystemExit(f"{' '.join(arguments)}\n{said.read()}")
+            raise SystemExit(f"{' '.join(command)}\n{said.read()}")
     processor = used.ru_utime + used.ru_stime
     return Figure(time.perf_counter() - began, processor, used.ru_maxrss / MEBI)
 
@@ -108,36 +131,51 @@ def by_items(folder: Path, items: int) -> Figure:
     )
 
 
-def by_verdicts(command: Callable[[Path], Figure]) -> Callable[[Path, int], Figure]:
-    """Return what measures `command` on so many verdicts."""
-
-    def measured(folder: Path, verdicts: int) -> Figure:
-        write_ledger(folder / "ledger.sqlite", verdicts)
-        return command(folder)
-
-    return measured
-
-
-def calibrated(folder: Path) -> Figure:
-    """Measure `calibrate`."""
-    return figure(["calibrate", "--ledger", "ledger.sqlite"], folder)
-
-
-def with_history(folder: Path) -> Figure:
-    """Measure a run by history."""
+def of_ledger(folder: Path, address: str) -> Iterator[tuple[str, Figure]]:
+    """Measure each command on a ledger."""
     files = write_outputs(folder, PAST_ITEMS)
-    how = ["--judge", "metric:exact", "--selector", "decisive", "--max-judgments", "10"]
-    return figure(["compare", *files, *how, "--ledger", "ledger.sqlite"], folder)
+    compare = ["compare", *files, "--judge", "metric:exact", "--max-judgments", "10"]
+    commands = {
+        "what was spent": ["ledger", "show"],
+        "a comparison": [*compare, "--selector", "random"],
+        "a comparison by history": [*compare, "--selector", "decisive"],
+        "calibrate": ["calibrate"],
+    }
+    yield "5,000 by their keys", measured([sys.executable, "-c", LOOK_UP, address], folder)
+    for name, command in commands.items():
+        yield name, figure([*command, "--ledger", address], folder)
 
 
-def write_ledger(path: Path, verdicts: int) -> None:
+@contextmanager
+def on_server(file: Path) -> Iterator[str]:
+    """Yield the address of a ledger on a server that has taken a file's."""
+    with running() as server:
+        address = server.ledger()
+        merge(address, [file], Believing(as_they_are=frozenset([file])))
+        yield address
+
+
+def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
+    """Print a line for each command and number."""
+    where, smallest = ", on a server" if server else "", dict[str, Figure]()
+    for number in numbers:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_ledger(file := folder / "ledger.sqlite", number, notes=server)
+            with on_server(file) if server else nullcontext(str(file)) as address:
+                for what, found in of_ledger(folder, address):
+                    first = smallest.setdefault(what, found)
+                    line(f"verdicts{where}: {what}", number, numbers[0], found, first)
+
+
+def write_ledger(path: Path, verdicts: int, *, notes: bool = False) -> None:
     """Write a ledger of comparisons in both orders, of a baseline with one system after another.
 
-    Each system is a run. The notes of attempts are left out: what is measured does not read them.
+    Each system is a run. Only a merge reads the notes of attempts.
     """
     with closing(connect(path)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
-        written = Written(connection)
+        written = Written(connection, notes=notes)
         for candidate, of_run in groupby(past_calls(verdicts), lambda call: call.candidate):
             connection.execute("BEGIN")
             written.run(f"{candidate:016x}", list(of_run))
@@ -167,8 +205,8 @@ def past_calls(verdicts: int) -> Iterator[PastCall]:
 class Written:
     """Writes rows in batches, with numbers for the texts that they name."""
 
-    def __init__(self, connection: SqliteConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: SqliteConnection, *, notes: bool) -> None:
+        self._connection, self._notes = connection, notes
         self._texts: dict[str, int] = {}
         self._new: list[TextRow] = []
         self._attempts = 0
@@ -187,7 +225,9 @@ class Written:
             place = item, digest(f"prompt {call.at}"), digest("yes")
             named = run, judge, place, first, second, digest(one), digest(two)
             numbers = np.array([self._number(as_text(text)) for text in named], NUMBER)
-            attempts.append(attempt_of(number, run, key, item))
+            attempts.append(
+                attempt_of(number, run, key, item, self._note(call.at, first, second, one, two))
+            )
             verdicts.append(
                 VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes())
             )
@@ -198,6 +238,13 @@ class Written:
         for row in summed(attempts).values():
             insert(self._connection, row._replace(seq=next_number(self._connection, SumRow)))
         charge_run(self._connection, run, 10**6 * len(attempts))
+
+    def _note(self, at: int, first: str, second: str, one: str, two: str) -> str:
+        if not self._notes:
+            return "{}"
+        item, systems = Item(f"i{at}", f"prompt {at}", "yes"), (first, second)
+        ingredients = KeyIngredients.of(JUDGE, Call(item, systems, (one, two)), blind=True)
+        return json.dumps({"ingredients": ingredients.to_note(), "systems": systems})
 
     def _number(self, text: str) -> int:
         known = self._texts.get(text)
@@ -215,7 +262,7 @@ class Written:
         )
 
 
-def attempt_of(number: int, run: str, key: str, item: str) -> AttemptRow:
+def attempt_of(number: int, run: str, key: str, item: str, note: str) -> AttemptRow:
     """Return a settled attempt by the judge of the new comparison."""
     return AttemptRow(
         id=number,
@@ -224,7 +271,7 @@ def attempt_of(number: int, run: str, key: str, item: str) -> AttemptRow:
         key=key,
         item_id=item,
         judge=JUDGE.name,
-        note="{}",
+        note=note,
         state="settled",
         ended=End.VERDICT.value,
         reserved_p=10**6,
@@ -246,11 +293,14 @@ def show(name: str, numbers: Sequence[int], measure: Callable[[Path, int], Figur
         with tempfile.TemporaryDirectory() as folder:
             found = measure(Path(folder), number)
         first = first or found
-        ratio = found.processor / first.processor
-        times = f"{found.seconds:>10.1f}{found.processor:>11.1f}{found.peak:>10.0f}"
-        print(
-            f"{name:<32}{number:>11,}{times}{number / numbers[0]:>11.0f}{ratio:>11.1f}", flush=True
-        )
+        line(name, number, numbers[0], found, first)
+
+
+def line(name: str, number: int, least: int, found: Figure, first: Figure) -> None:
+    """Print a line."""
+    ratio = found.processor / first.processor
+    times = f"{found.seconds:>10.1f}{found.processor:>11.1f}{found.peak:>10.0f}"
+    print(f"{name:<48}{number:>11,}{times}{number / least:>11.0f}{ratio:>11.1f}", flush=True)
 
 
 def main() -> None:
@@ -260,16 +310,17 @@ def main() -> None:
     )
     parser.add_argument("--judgments", type=int, nargs="*", default=[2000, 20_000])
     parser.add_argument("--rules", nargs="+", default=["sequential", "tie-aware", "anytime"])
-    parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000])
+    parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000, 10_000_000])
+    parser.add_argument("--on-server", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--items", type=int, nargs="*", default=[10_000, 1_000_000])
     arguments = parser.parse_args()
     head = f"{'number':>11}{'seconds':>10}{'processor':>11}{'peak MiB':>10}{'to first':>11}{'in time':>11}"
-    print(f"{'what grows':<32}{head}", flush=True)
+    print(f"{'what grows':<48}{head}", flush=True)
     for rule in arguments.rules:
         show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
-    for name, command in (("calibrate", calibrated), ("a run", with_history)):
-        show(f"verdicts, {name}", arguments.verdicts, by_verdicts(command))
     show("items", arguments.items, by_items)
+    by_verdicts(arguments.verdicts, server=False)
+    by_verdicts(arguments.on_server, server=True)
 
 
 if __name__ == "__main__":

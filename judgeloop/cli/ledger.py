@@ -53,7 +53,7 @@ def ledger() -> click.Command:
         ["file"],
         metavar="FILE",
         required=True,
-        type=click.File(encoding="utf-8"),
+        type=click.File(encoding="utf-8", errors="surrogateescape"),
         help="File of JSON lines; - for standard input.",
     )
     sources = PanelArgument(
@@ -298,7 +298,7 @@ def _load(*, file: TextIO, **given: Any) -> None:
 
     with explained():
         config = LoadConfig.of(**given)
-        found = load(config.ledger, file, file.name, own=config.own)
+        found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
         _print_taken([found], own=config.own)
         if found.disputed:
             raise click.exceptions.Exit(EXIT_DAMAGED)

@@ -46,7 +46,8 @@ def runs() -> click.Command:
         "runs list",
         _list,
         "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result; an unjudged one has no judge.",
+        "decision. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another "
+        "ledger.",
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)

@@ -23,6 +23,7 @@ from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Output, Reply, Usag
 from judgeloop.core.verdict_key import KeyIngredients
 
 NOTHING = 0  # in the place of the number of a text
+ORIGIN = "@"  # RUN@ORIGIN is a run that was taken from another ledger, and spent its own money
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,9 +434,9 @@ class LedgerReader(Protocol):
     ) -> RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
-        If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
-        only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
-        verdicts on other outputs are left out, too.
+        If `of_runs` has any run, the verdicts of all others are left out; else those before the latest
+        million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
+        as many. With `only_on`, the verdicts on other outputs are left out, too.
         """
 
     def balances(self) -> list[Balance]:

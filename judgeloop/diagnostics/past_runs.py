@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import RecordedRun
+from judgeloop.core.ledger import ORIGIN, RecordedRun
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.pruning import day_before
@@ -28,6 +28,7 @@ class State(StrEnum):
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
     UNJUDGED = "unjudged"  # it has no judge, and so no result
+    ELSEWHERE = "elsewhere"  # it was asked with another ledger, from which it was taken
 
 
 # What is said of a run without a result.
@@ -36,6 +37,7 @@ WITHOUT = {
     State.ENDED: "no result here: it was deleted from the ledger",
     State.LOST: "no result here: its process ended; rerun its command to go on",
     State.UNJUDGED: "nothing is judged: outputs by `generate`, or a check by `doctor`",
+    State.ELSEWHERE: "no result here: it was asked with another ledger",
 }
 
 
@@ -93,6 +95,8 @@ def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
+    if ORIGIN in run.id:
+        return State.ELSEWHERE
     if run.note.exit_code is not None:
         return State.ENDED
     if run.id in working:

@@ -40,8 +40,7 @@ from judgeloop.core.records import Abstention, Answer, Choice, Key, Label, Step
 # The keys of the labels in the decision, by position; the positions are in the order entered.
 Active = dict[int, tuple[Key, ...]]
 
-# The share of abstentions is computed over at least this many items, so that a few early
-# abstentions do not halt a run.
+# The least number of items that shares of abstentions are of: a few early ones halt no run.
 ABSTENTION_GRACE = 20
 
 

@@ -288,7 +288,7 @@ def _close(
     charges.charge(connection, row, charged_p - row.charged_p)
     changes |= {"charged_p": charged_p, "ended_at": connection.now()}
     change(connection, row, **changes)
-    charges.book(connection, row, -1)
+    charges.book(connection, row, sign=-1)
     charges.book(connection, row._replace(**changes))  # type: ignore[arg-type]
 
 

@@ -27,6 +27,7 @@ from judgeloop.ledger.rows import (
     replace,
 )
 
+COUNTED = ("attempts", "charged_p", "input_tokens", "output_tokens")  # of a sum
 DAY = 10  # characters of a time in ISO 8601 that are its date
 # Sums of what attempts were charged, of which some conditions hold, and how many were.
 PAID = "charged_p > 0"
@@ -92,42 +93,36 @@ def charge_run(connection: LedgerConnection, run: str, more_p: int) -> None:
         change(connection, row, charged_p=row.charged_p + more_p)
 
 
-def book(connection: LedgerConnection, attempt: AttemptRow, sign: int = 1) -> None:
-    """Add an attempt that has ended to the sums of its day, or with a sign of -1 take it out."""
-    if attempt.ended is None or attempt.rehearsed:
-        return
-    name = sum_name(attempt)
-    row = one(connection, SumRow, "name", name)
-    if row is None:
-        row = SumRow(next_number(connection, SumRow), name)
-        insert(connection, row)
-    replace(connection, row, added(row, attempt, sign))
+def book(connection: LedgerConnection, *attempts: AttemptRow, sign: int = 1) -> None:
+    """Add attempts that have ended to the sums of their days, or with a sign of -1 take them out."""
+    for more in summed(row for row in attempts if row.ended is not None).values():
+        row = one(connection, SumRow, "name", more.name)
+        if row is None:
+            insert(connection, more._replace(seq=next_number(connection, SumRow)))
+        else:
+            counted = {name: getattr(row, name) + sign * getattr(more, name) for name in COUNTED}
+            replace(connection, row, row._replace(**counted))
 
 
-def added(row: SumRow, attempt: AttemptRow, sign: int = 1) -> SumRow:
-    """Return a sum with an attempt added, or with a sign of -1 taken out."""
-    usage = {} if attempt.usage is None else json.loads(attempt.usage)
-    return row._replace(
-        attempts=row.attempts + sign,
-        charged_p=row.charged_p + sign * attempt.charged_p,
-        input_tokens=row.input_tokens + sign * usage.get("input_tokens", 0),
-        output_tokens=row.output_tokens + sign * usage.get("output_tokens", 0),
-    )
+def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
+    """Return the sums of attempts by name; they have no numbers yet."""
+    found: dict[str, SumRow] = {}
+    for attempt in attempts:
+        if not attempt.rehearsed:
+            row = found.setdefault(sum_name(attempt), SumRow(0, sum_name(attempt)))
+            usage = {} if attempt.usage is None else json.loads(attempt.usage)
+            found[row.name] = row._replace(
+                attempts=row.attempts + 1,
+                charged_p=row.charged_p + attempt.charged_p,
+                input_tokens=row.input_tokens + usage.get("input_tokens", 0),
+                output_tokens=row.output_tokens + usage.get("output_tokens", 0),
+            )
+    return found
 
 
 def sum_name(attempt: AttemptRow) -> str:
     """Return the name of the sum to which an attempt belongs."""
     return as_text([attempt.began_at[:DAY], attempt.run, attempt.judge, attempt.state])
-
-
-def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
-    """Return the sums of attempts that have ended, by name; they have no numbers yet."""
-    found: dict[str, SumRow] = {}
-    for attempt in attempts:
-        if attempt.ended is not None and not attempt.rehearsed:
-            row = found.setdefault(sum_name(attempt), SumRow(0, sum_name(attempt)))
-            found[row.name] = added(row, attempt)
-    return found
 
 
 def sum_names(run: str, judge: str) -> set[str]:

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import DataError
+from judgeloop.core.errors import DataError, some
 from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients, digest
@@ -35,6 +35,7 @@ from judgeloop.ledger.rows import (
     VerdictRow,
     insert,
     next_number,
+    one,
     read,
     write_first_rows,
 )
@@ -124,7 +125,12 @@ class _Loading:
                     ) from error
 
     def _read(self, line: str) -> None:
-        ((kind, values),) = json.loads(line).items()
+        found = json.loads(line)
+        if not (isinstance(found, dict) and [*map(type, found.values())] == [dict]):
+            raise ValueError(
+                "found something else than an object with one key and the columns of a row"
+            )
+        ((kind, values),) = found.items()
         if kind not in self._readers:
             raise ValueError(f"{kind!r} is none of {', '.join(self._readers)}")
         self._readers[kind](values)
@@ -140,8 +146,11 @@ class _Loading:
 
     def _reader_of(self, kind: type[Any]) -> Callable[[dict[str, Any]], None]:
         """Return what inserts a row of a kind, and books what it says."""
+        expected = set(kind._fields) - LEFT_OUT
 
         def insert_row(values: dict[str, Any]) -> None:
+            if other := sorted(expected ^ values.keys()):
+                raise ValueError(f"expected the columns of {kind.__name__}; {some(other)} differ")
             row = kind(**values)
             if isinstance(row, RunRow):
                 insert(self._made, row._replace(charged_p=0))
@@ -161,7 +170,9 @@ class _Loading:
         book(self._made, row)
 
     def _verdict(self, row: VerdictRow) -> None:
-        (attempt,) = read(self._made, AttemptRow, "id = ?", row.attempt)
+        attempt = one(self._made, AttemptRow, "id", row.attempt)
+        if attempt is None:
+            raise ValueError(f"no line before has its attempt {row.attempt}")
         found = KeyIngredients.from_note(json.loads(attempt.note).get("ingredients", {}))
         if row.key.rpartition(" ")[2] != (found.key if found else attempt.key):
             raise ValueError("the key of the verdict is not that of its ingredients")

@@ -197,7 +197,11 @@ def _of_file(connection: SqliteConnection) -> Iterator[str]:
 def _of_sums(connection: LedgerConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
-    right = summed(_sound(connection, AttemptRow, {TABLES[AttemptRow]: 0}))
+    right = summed(
+        row
+        for row in _sound(connection, AttemptRow, {TABLES[AttemptRow]: 0})
+        if row.ended is not None
+    )
     for row in _sound(connection, SumRow, {TABLES[SumRow]: 0}):
         other = right.pop(row.name, SumRow(0, row.name))
         if row.charged_p != other.charged_p:
@@ -286,7 +290,7 @@ def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
         copied["judged"] += 1
     _copy_budgets(old, new, copied, left)
     _correct_charges(new, charged_p)
-    for row in summed(read(new, AttemptRow, "true")).values():
+    for row in summed(read(new, AttemptRow, "ended IS NOT NULL")).values():
         insert(new, row._replace(seq=next_number(new, SumRow)))
     return Salvaged(copied, left)
 

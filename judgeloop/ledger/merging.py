@@ -12,27 +12,32 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, NoLedgerError
-from judgeloop.ledger.booking import ingredients_of
+from judgeloop.core.ledger import ORIGIN
+from judgeloop.ledger.booking import ingredients_of, texts_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import book, charge_run
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.rows import (
+    AT_ONCE,
     NO_INGREDIENTS,
-    ORIGIN,
     TAKEN,
     AboutRow,
     AttemptRow,
     JudgedRow,
     OutputRow,
     ResultRow,
+    Row,
     RunRow,
+    TextRow,
     VerdictRow,
     by,
     change,
@@ -190,11 +195,16 @@ class _Merge:
 
     def all(self) -> Merged:
         """Take everything."""
-        for attempt in list(read(self._old, AttemptRow, "ended IS NOT NULL ORDER BY id")):
-            self._attempt(attempt)
-        disputed = [self._verdict(row) for row in read(self._old, VerdictRow, "true ORDER BY seq")]
-        for output in read(self._old, OutputRow, "true ORDER BY seq"):
-            self._output(output)
+        for attempts in _some(read(self._old, AttemptRow, "ended IS NOT NULL ORDER BY id")):
+            self._attempts(attempts)
+        disputed = list[str]()
+        for verdicts in _some(read(self._old, VerdictRow, "true ORDER BY seq")):
+            self._look_up(verdicts)
+            disputed += map(self._verdict, verdicts)
+        for outputs in _some(read(self._old, OutputRow, "true ORDER BY seq")):
+            self._new.lookup(OutputRow, "key", [row.key for row in outputs])
+            for output in outputs:
+                self._output(output)
         for result in read(self._old, ResultRow, "true ORDER BY seq"):
             self._result(result)
         self._found.disputed = tuple(said for said in disputed if said)
@@ -203,22 +213,43 @@ class _Merge:
         ).fetchone()
         return self._found
 
-    def _attempt(self, attempt: AttemptRow) -> None:
-        mark = mark_of(self._old.sealer.ledger, attempt)
-        known = self._known.get(mark)
-        if known is not None:
-            held = one(self._new, AttemptRow, "id", known)
-            assert held is not None, "its number was read just now"
-            self._here[attempt.id] = held
-            return
+    def _attempts(self, attempts: Sequence[AttemptRow]) -> None:
+        """Take the attempts that are not here yet, and what they were charged."""
+        marks = [mark_of(self._old.sealer.ledger, attempt) for attempt in attempts]
+        held = by(self._new, AttemptRow, "id", *filter(None, map(self._known.get, marks)))
+        here, taken = {row.id: row for row in held}, list[AttemptRow]()
+        for attempt, mark in zip(attempts, marks, strict=True):
+            if mark in self._known:
+                self._here[attempt.id] = here[self._known[mark]]
+            else:
+                row = self._insert_attempt(attempt, mark)
+                self._known[mark], self._here[attempt.id], here[row.id] = row.id, row, row
+                taken.append(row)
+        book(self._new, *taken)
+        for run, charged_p in _charged(taken).items():
+            charge_run(self._new, run, charged_p)
+        self._found.attempts += len(taken)
+        self._found.spent_p += sum(row.charged_p for row in taken)
+
+    def _insert_attempt(self, attempt: AttemptRow, mark: str) -> AttemptRow:
         run = self._run(attempt.run, attempt.began_at)
         taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
         insert(self._new, taken)
-        charge_run(self._new, run, taken.charged_p)
-        book(self._new, taken)
-        self._known[mark], self._here[attempt.id] = taken.id, taken
-        self._found.attempts += 1
-        self._found.spent_p += taken.charged_p
+        return taken
+
+    def _look_up(self, verdicts: Sequence[VerdictRow]) -> None:
+        """Look up together what is known of some verdicts: on a server, each time costs a trip."""
+        keys = [row.key.rpartition(" ")[2] for row in verdicts]
+        shelves = [self._shelf(of, key) for of in (self._new, self._old) for key in keys]
+        attempts = [self._here[row.attempt] for row in verdicts if row.attempt in self._here]
+        texts = [
+            text
+            for row in attempts
+            for text in texts_of(row.run, row.item_id, json.loads(row.note))
+        ]
+        self._new.lookup(VerdictRow, "key", [*keys, *shelves])
+        self._new.lookup(AttemptRow, "id", [row.id for row in attempts])
+        self._new.lookup(TextRow, "text", texts)
 
     def _run(self, run: str, began_at: str) -> str:
         """Return the name that a run of the source has here; it is made if it is missing."""
@@ -288,17 +319,20 @@ class _Merge:
     def _insert(self, row: VerdictRow, key: str) -> VerdictRow:
         attempt = self._attempt_of(row)
         number = next_number(self._new, VerdictRow)
-        taken = row._replace(seq=number, attempt=attempt.id, key=key, ingredients=NO_INGREDIENTS)
+        usable = self._usable(attempt, key)
+        taken = row._replace(seq=number, attempt=attempt.id, key=key, ingredients=usable)
         insert(self._new, taken)
         self._found.verdicts += 1
-        return self._put(taken, key)
+        return taken
 
     def _put(self, row: VerdictRow, key: str) -> VerdictRow:
         """Put a verdict under a key; only under its own it serves a history."""
-        attempt = self._own_attempt(row)
-        usable = ingredients_of(self._new, attempt) if key == attempt.key else NO_INGREDIENTS
+        usable = self._usable(self._own_attempt(row), key)
         change(self._new, row, key=key, ingredients=usable)
         return row._replace(key=key, ingredients=usable)
+
+    def _usable(self, attempt: AttemptRow, key: str) -> bytes:
+        return ingredients_of(self._new, attempt) if key == attempt.key else NO_INGREDIENTS
 
     def _attempt_of(self, row: VerdictRow | OutputRow) -> AttemptRow:
         """Return the attempt here of a row of the source."""
@@ -325,6 +359,20 @@ def mark_of(ledger: str, attempt: AttemptRow) -> str:
     if attempt.opener.startswith(TAKEN):
         return attempt.opener
     return f"{TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
+
+
+def _charged(attempts: Iterable[AttemptRow]) -> Counter[str]:
+    """Return what attempts were charged, by run, in picodollars."""
+    found = Counter[str]()
+    for row in attempts:
+        found[row.run] += row.charged_p
+    return found
+
+
+def _some(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Yield rows, thousands at a time."""
+    while found := list(islice(rows, AT_ONCE)):
+        yield found
 
 
 def _marks(connection: LedgerConnection) -> dict[str, int]:

@@ -15,12 +15,11 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
 from judgeloop.ledger import budgets, results
-from judgeloop.ledger.charges import added, sum_name
+from judgeloop.ledger.charges import summed
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     NUMBER,
-    ORIGIN,
     OWN_RUN,
     AttemptRow,
     RunRow,
@@ -34,7 +33,7 @@ from judgeloop.ledger.rows import (
     read_many,
 )
 
-EVER = 2**62  # a number above that of every verdict
+LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: about 5 s and 300 MiB
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
 AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
@@ -106,7 +105,7 @@ class StoredReader:
             tokens = Usage(row.input_tokens, row.output_tokens)
             charged = ledger.Charged(row.attempts, row.charged_p, tokens)
             day, run, judge, state = json.loads(row.name)
-            _, mark, origin = run.partition(ORIGIN)
+            _, mark, origin = run.partition(ledger.ORIGIN)
             names = {
                 "day": day,
                 "systems": systems[run] or run,
@@ -121,10 +120,9 @@ class StoredReader:
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 
     def _sums(self) -> Iterator[SumRow]:
-        """Yield the sums of what has ended, then one for each attempt that has not."""
+        """Yield the sums of what has ended, then those of what has not."""
         yield from read(self._connection, SumRow, "attempts > 0")
-        for row in read(self._connection, AttemptRow, "ended IS NULL AND rehearsed = 0"):
-            yield added(SumRow(0, sum_name(row)), row)
+        yield from summed(read(self._connection, AttemptRow, "ended IS NULL")).values()
 
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
@@ -175,24 +173,28 @@ class StoredReader:
     ) -> ledger.RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
-        If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
-        only those in `outputs` are returned as texts: there may be a million. With `only_on`, the
-        verdicts on other outputs are left out, too.
+        If `of_runs` has any run, the verdicts of all others are left out; else those before the latest
+        million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
+        as many. With `only_on`, the verdicts on other outputs are left out, too.
         """
         begun = None if run is None else one(self._connection, RunRow, "id", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
-        where, values = "true", list[object]()
+        last = self._last_verdict() if begun is None else begun.seen
+        where, values = "seq > ?", list[object]([last - LATEST_VERDICTS])
+        if of_runs:
+            where, values = self._asked_by(of_runs)
         if only_on:
             if not (known := [texts[one] for one in map(as_text, outputs) if one in texts]):
                 return ledger.NO_VERDICTS
-            where, values = self._shown(known)
+            shown, more = self._shown(known)
+            where, values = f"{where} AND {shown}", [*values, *more]
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
         rows = read_many(
             self._connection,
             VerdictRow,
             f"seq <= ? AND {where} ORDER BY seq",
-            begun.seen if begun else EVER,
+            last,
             *values,
         )
         parts = (_columns(some, among) for some in rows)
@@ -209,6 +211,15 @@ class StoredReader:
             raise damaged(self._connection, TextRow, missing, "is missing")
         order = np.argsort(attempts, kind="stable")
         return ledger.RecordedVerdicts(texts | found, numbers[order], scores[order], costs_p[order])
+
+    def _last_verdict(self) -> int:
+        (last,) = self._connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()
+        return int(last)
+
+    def _asked_by(self, runs: Collection[str]) -> tuple[str, list[object]]:
+        """Return the condition that one of some runs asked for a verdict."""
+        among = ", ".join("?" * len(runs))
+        return f"key IN (SELECT key FROM attempts WHERE run IN ({among}))", [*runs]  # noqa: S608 - our own names
 
     def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
         """Return the numbers by text of the texts with these values in a column."""

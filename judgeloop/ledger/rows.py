@@ -10,14 +10,12 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError
-from judgeloop.core.ledger import NOTHING
+from judgeloop.core.ledger import NOTHING, ORIGIN
 from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.seals import CRC_BYTES, KEY_VARIABLE, Sealer
 
-# Of what was taken from another ledger: RUN@ORIGIN is the name of a run that spent its own money, and
-# the opener of an attempt says which it was there (`merging.py`).
-ORIGIN, TAKEN = "@", "from "
+TAKEN = "from "  # begins the opener of an attempt that was taken from another ledger (`merging.py`)
 OWN_RUN = f"run NOT LIKE '%{ORIGIN}%'"
 AT_ONCE = 2_000  # rows that are in memory while a whole table is read; they fit into a cache
 

@@ -48,6 +48,7 @@ class NoteCode(enum.StrEnum):
     MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
     ANOTHER_RUN = "another_run"
+    MORE_ITEMS_ANEW = "more_items_anew"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
 
@@ -95,6 +96,7 @@ TEXTS: dict[NoteCode, str] = {
     "{limit:judgment}.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
     "with a risk of its own.",
+    NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, "
     "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "

@@ -31,8 +31,7 @@ from judgeloop.report.records import Counts, DataNotes, Setup
 from judgeloop.report.svg import Drawing
 
 SCHEMA_VERSION = 1
-# Under so many items, another set of items may well turn out differently.
-FEW_ITEMS = 50
+FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {
     Population.THESE_ITEMS: NoteCode.FEW_ITEMS,
     Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE,

@@ -21,6 +21,7 @@ from judgeloop.cli.commands import COMMANDS, FIELDS
 NOT_RUN = {
     "installs packages",
     "a key of yours",
+    "needs a cluster",
     "needs files outside the checkout",
     "needs a person at the terminal",
     "needs a server of yours",

@@ -8,79 +8,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.booked import COST_P, WORST_P, known, noted, spent, write
 from support.commandline import judgeloop
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, NoLedgerError
-from judgeloop.core.ledger import End, KeptResult, Reservation
-from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Reply, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.merging import Believing, merge
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.pruning import prune
 from judgeloop.ledger.seals import KEY_VARIABLE
 
-COST_P, WORST_P = 3, 10
 OURS, THEIRS = "o" * 20, "t" * 20
-
-
-def noted(key):
-    """A note whose ingredients give the verdict a place in a history."""
-    call = Call(Item(key, f"prompt of {key}"), ("old", "new"), ("a", "b"))
-    ingredients = KeyIngredients.of(JudgeIdentity("test", "m", {}), call, blind=True)
-    return {"ingredients": ingredients.to_note(), "systems": ["old", "new"]}
-
-
-def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limit_p=None):
-    """Book verdicts by key, outputs by key, attempts of unknown cost, and some still in flight."""
-
-    async def book():
-        ledger = open_ledger(path)
-        if limit_p is not None:
-            ledger.set_budget("", limit_p, "day", MIDNIGHT)
-
-        async def sent(keys, *, output=False):
-            wanted = [
-                [Reservation(key, WORST_P, key, "judge", noted(key), output=output)] for key in keys
-            ]
-            tickets = [ticket for (ticket,) in await ledger.reserve(run, wanted, None)]
-            await asyncio.gather(*map(ledger.sending, tickets))
-            return tickets
-
-        replies = [Reply(Verdict(score, "why"), cost_p=COST_P) for score in scores.values()]
-        await ledger.settle_all(list(zip(await sent(scores), replies, strict=True)))
-        for key, ticket in zip(outputs, await sent(outputs, output=True), strict=True):
-            reply = Reply(Output(f"text of {key} in {path.name}"), cost_p=COST_P)
-            await ledger.settle(ticket, reply)
-        for ticket in await sent([f"unknown{number}" for number in range(unknown)]):
-            await ledger.abandon(ticket, End.TIMED_OUT, "timed out")
-        texts = {"digest of a": "a", f"digest of {path.name}": path.name}
-        ledger.keep(run, KeptResult("new is better", "text", "{}", texts))
-        await sent([f"open{number}" for number in range(in_flight)])
-        await ledger.aclose()
-
-    asyncio.run(book())
-    return path
-
-
-def known(path, keys):
-    async def look():
-        ledger = open_ledger(path)
-        found = await ledger.verdicts(list(keys))
-        await ledger.aclose()
-        return {key: verdict.score for key, verdict in found.items()}
-
-    return asyncio.run(look())
-
-
-def spent(path):
-    with open_reader(path) as reader:
-        found = reader.spending()
-    return {
-        kind: sum(group.charged_p for group in groups.values()) for kind, groups in found.items()
-    }
 
 
 def as_they_are(*paths):

@@ -48,6 +48,7 @@ class ByTable(Rule):
     limit: int
     gap: float
     needs_draws: bool = True
+    goes_on: ClassVar[bool] = False
     # The system from whose side each answer of the table is seen.
     of_answer: ClassVar[tuple[int, int]] = (0, 1)
 
@@ -146,6 +147,11 @@ class WithinGap(ByTable):
     """
 
     name: str = "within-gap"
+
+    @property
+    def stronger(self) -> Sequential:
+        """As `Rule.stronger`: where a system is named that may be behind."""
+        return self.beside
 
     @property
     def zone(self) -> Zone:

@@ -5,6 +5,7 @@ and calibration read this table. It imports nothing heavy: a row names the funct
 rule as text, and the function's module is imported when a rule is made.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -41,8 +42,11 @@ class RuleRow:
     `guaranteed` is True if the stated risk is proved, for draws in which every item not drawn yet is
     equally likely to be next, and only for these. `by_past` is True if past comparisons choose the
     threshold. `recorded` is True if it goes with recorded scores alone, which are all known at once:
-    such a rule is not replayed. `takes` names the settings that only this rule reads. `asked_by`
-    names the setting that asks this rule's question; the rule is then not named by itself, and not
+    such a rule is not replayed. `any_length` is True if its promise holds at any number of judgments,
+    and not only within a limit that is set beforehand. `for_both` is the highest stated risk at which a
+    name for items like these is one for these items too, at the same risk. `takes` names the settings
+    that only this rule reads. `asked_by` names the setting that asks this rule's question; the rule is
+    then not named by itself, and not
     replayed. `help` completes "NAME: ".
     """
 
@@ -53,8 +57,15 @@ class RuleRow:
     guaranteed: bool = False
     by_past: bool = False
     recorded: bool = False
+    any_length: bool = False
+    for_both: float = 0.0
     takes: frozenset[str] = frozenset()
     asked_by: str | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether its promise is one within a limit of judgments."""
+        return self.guaranteed and not (self.any_length or self.recorded)
 
     def make(self, ingredients: Ingredients) -> Any:
         """Make the rule from `ingredients`."""
@@ -68,12 +79,12 @@ class RuleRow:
 RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare", "sequential", "sequential:made_of", "guaranteed, within the limit of judgments",
-        guaranteed=True,
+        guaranteed=True, for_both=1.0,
     ),
     RuleRow(
         "compare", "anytime", "anytime:made_of",
         "guaranteed, without a limit, with bounds for the gap",
-        guaranteed=True, takes=frozenset({"near_tie"}),
+        guaranteed=True, any_length=True, for_both=1 / math.e, takes=frozenset({"near_tie"}),
     ),
     RuleRow(
         "compare", "calibrated", "calibrated:made_of",

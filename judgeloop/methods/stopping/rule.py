@@ -22,11 +22,13 @@ class Rule(ABC):
     """A rule for two systems that stops once its stated risk is at most its threshold.
 
     A subclass computes the risk. By default a rule claims no near-ties. `expects_lead` says whether
-    who asks expects a system to be ahead: not for "is the second not worse?".
+    who asks expects a system to be ahead: not for "is the second not worse?". `goes_on` says whether
+    more judgments than its limit can decide, by another test.
     """
 
     threshold: float
     expects_lead: ClassVar[bool] = True
+    goes_on: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -68,6 +70,16 @@ class Rule(ABC):
             self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
         )
         return decided or self.no_difference(_levelled(tally, unknown))
+
+    @property
+    def stronger(self) -> Rule | None:
+        """The rule that more judgments may meet after this one: one system is better; None without one."""
+        return None
+
+    def risk_beyond(self, tally: Tally) -> float | None:
+        """Return the stated risk of what is claimed beyond the answer; None if nothing is."""
+        del tally
+        return None
 
     def for_limit(self, limit: int) -> Self:
         """Return the rule for another limit of judgments: by default the same rule."""

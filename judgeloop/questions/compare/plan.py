@@ -10,9 +10,9 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
-from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
+from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.run.plan import EqualSystem, GroupOutlook, Range
 
@@ -103,7 +103,8 @@ def more_to_decide(
     the decision is about. Once none of those is left, judgments on more items are counted for a rule
     without a limit, up to `BEYOND` times as many.
     """
-    more_items = sampled and not unasked and isinstance(rule, Anytime)
+    any_length = rule_row("compare", rule.name).any_length
+    more_items = sampled and not unasked and any_length
     most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):

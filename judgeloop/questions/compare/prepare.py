@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
-from judgeloop.core.choices import Draws, Order
+from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.engine.session import Limits
@@ -153,6 +153,7 @@ def prepare(
     inputs = (
         _recorded(config) if config.recorded else read_inputs(config, environment, offline=offline)
     )
+    _check_orders(config, inputs)
     _check_live(config, inputs)
     _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
@@ -372,6 +373,15 @@ def _check_live(config: CompareConfig, inputs: Inputs) -> None:
             f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs of the "
             f"baseline, and {baseline} answers live; use another rule, or write its outputs to a file "
             "first: judgeloop generate"
+        )
+
+
+def _check_orders(config: CompareConfig, inputs: Inputs) -> None:
+    """Refuse a decision about these items alone where only one order of each is asked."""
+    if config.proves and config.about == Population.THESE_ITEMS and inputs.population is not None:
+        raise InputError(
+            f"`about={config.about}`: with `order={config.order}` one order of each comparison is drawn, and "
+            "of these items the others stay unknown; use `order=both`, or leave `about` out"
         )
 
 

@@ -21,6 +21,7 @@ from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.methods.stopping.by_group import Finding
+from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
@@ -206,7 +207,7 @@ class Result(RunResult):
     @property
     def ended_early(self) -> bool:
         """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
-        limited = self.setup.rule == "sequential" or self.options.gap_asked is not None
+        limited = rule_row("compare", self.setup.rule).limited
         return limited and self.open and self.judged + self.counts.abstentions < self._limit
 
     @property
@@ -319,7 +320,9 @@ class Result(RunResult):
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
             return ()
-        within = self.setup.rule == "anytime" or self.asked + more <= self._limit
+        within = (
+            not rule_row("compare", self.setup.rule).limited or self.asked + more <= self._limit
+        )
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
@@ -343,7 +346,9 @@ class Result(RunResult):
 
     def _another_run(self) -> tuple[Note, ...]:
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
-        again, margin = note(NoteCode.ANOTHER_RUN), self.options.not_worse
+        used_up = self.judged + self.counts.abstentions == self.items
+        again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
+        margin = self.options.not_worse
         if margin is None:
             return (again,)
         decisive = max(1, sum(self.wins.values())) / self.judged

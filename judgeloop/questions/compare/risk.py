@@ -3,8 +3,6 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-import math
-
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
@@ -100,6 +98,6 @@ def _proved_beyond(result: Result) -> str:
 def _holds_for_both(result: Result) -> bool:
     """Whether a promise about items like these is one about these items, as both rules' files prove."""
     setup = result.setup
-    low_enough = setup.rule == "anytime" and setup.risk_threshold <= 1 / math.e
-    named = setup.rule == "sequential" or (low_enough and result.winner is not None)
-    return named and setup.sampled and not setup.one_order
+    most = rule_row("compare", setup.rule).for_both
+    named = result.winner is not None or most == 1.0
+    return named and setup.risk_threshold <= most and setup.sampled and not setup.one_order

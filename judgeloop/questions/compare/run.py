@@ -22,7 +22,6 @@ from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
-from judgeloop.methods.stopping.by_table import ByTable, WithinGap
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.pictures import course_of
 from judgeloop.questions.compare.plan import (
@@ -155,13 +154,13 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     more = items = None
     rule, tally = comparison.rule, outcome.estimate.tally
     unasked, sampled = len(comparison.pool) - len(outcome.labels), comparison.sampled
-    beyond = rule.risk_beyond(tally) if isinstance(rule, ByTable) else None
-    ended = isinstance(rule, ByTable) and outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+    beyond = rule.risk_beyond(tally)
+    ended = outcome.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
     if outcome.winner is None and comparison.booked and not ended:
         more = more_to_decide(rule, tally, comparison.limits, unasked, sampled=sampled)
         items = rule.items_to_decide(tally) if sampled else None
-    elif isinstance(rule, WithinGap) and beyond is None:
-        more = more_to_decide(rule.beside, tally, comparison.limits, unasked, sampled=sampled)
+    elif rule.stronger is not None and beyond is None:
+        more = more_to_decide(rule.stronger, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
     result = result_of(

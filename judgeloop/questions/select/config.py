@@ -34,7 +34,7 @@ from judgeloop.settings.written import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
 QUESTION = "select"
-# Judgments with which nine of ten races on recorded verdicts came to their end (docs/results). A rule that
+# Judgments with which about nine of ten races on recorded verdicts came to their end (docs/results). A rule that
 # states no risk always uses them up, and has the first figure.
 USUAL, MORE_EACH = 2000, 100
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)

@@ -127,3 +127,21 @@ def test_a_question_about_a_gap_is_asked_of_items_like_these(question, tmp_path,
     done = asked(tmp_path, monkeypatch, 0, question, "0.3")
     assert "on items like these 10" in " ".join(done.stdout.split()), done.output
     assert done.exit_code == 0
+
+
+def test_one_order_of_each_comparison_cannot_decide_about_these_items(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    both = files(tmp_path, 6)
+    judge = ("--judge", "openai/judge", "--judge-price", "1,10", "--judge-base-url", "http://x")
+    more = ("--about", "items", "--order", "random")
+    done = commandline.judgeloop("compare", *both, *judge, *more, OPENAI_API_KEY="k")
+    assert done.exit_code == 2
+    assert "use --order both, or leave --about out" in " ".join(done.stderr.split())
+
+
+def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatch):
+    done = asked(tmp_path, monkeypatch, 6, "--min-gap", "0.05")
+    assert done.exit_code == 3
+    said = " ".join(done.stdout.split())
+    assert "More items make another run, with a risk of its own." in said
+    assert "A higher --max-judgments" not in said

@@ -1,0 +1,128 @@
+"""What judgeloop itself takes: to print its help, and for a verdict without a network.
+
+    python benchmarks/costs.py [--repeats 15] [--judgments 5000]
+
+Help is compared with a Python that does nothing, in turns; each figure is the least of the repeats.
+A verdict is one of a run with 64 calls in flight, whose judge answers at once and costs money: its
+reservation, its sending, its verdict, and the choice of the next item. Beside it stands how long the disk
+takes to keep four kilobytes, which each group of bookings waits for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from throughput import make_pool
+
+from judgeloop.core.choices import Order
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.engine.loop import drive
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.base import BaseJudge
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.majority import TieAware
+
+IN_FLIGHT, SYNCS = 64, 200
+COMMAND = str(Path(sys.executable).parent / "judgeloop")
+EMPTY = "an empty Python"
+COMMANDS = {
+    EMPTY: [sys.executable, "-c", "pass"],
+    "judgeloop --help": [COMMAND, "--help"],
+    "judgeloop compare --help": [COMMAND, "compare", "--help"],
+}
+
+
+class AtOnce(BaseJudge):
+    """Answers at once, for a picodollar of at most ten."""
+
+    identity = JudgeIdentity("test", "at-once", {})
+
+    def quote(self, call: Call) -> Quote:
+        """Return the most that a call may cost."""
+        del call
+        return Quote(10, 0)
+
+    async def judge(self, call: Call) -> Reply:
+        """Return a verdict."""
+        del call
+        await asyncio.sleep(0)
+        return Reply(Verdict(1.0, "why"), cost_p=1)
+
+
+async def judged(pool: Pool, folder: Path) -> None:
+    """Judge a whole pool, with a ledger on disk."""
+    ledger = open_ledger(folder / "ledger.sqlite")
+    session = Session(
+        items=len(pool),
+        selector=Random(),
+        estimator=Preferences(),
+        rule=TieAware(0.0),
+        limits=Limits(len(pool), len(pool)),
+        rng=np.random.default_rng(0),
+    )
+    terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=IN_FLIGHT)
+    finished = await drive(session, pool, AtOnce(), ledger, terms)
+    assert finished.outcome.asked == len(pool)
+    await ledger.aclose()
+
+
+def sync_ms(folder: Path) -> float:
+    """Return how long the disk takes to keep four kilobytes, in milliseconds: a mean."""
+    with (folder / "synced").open("wb", buffering=0) as file:
+        began = time.perf_counter()
+        for _ in range(SYNCS):
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+        return 1000 * (time.perf_counter() - began) / SYNCS
+
+
+def helps(repeats: int) -> Iterable[tuple[str, float]]:
+    """Yield the least seconds of each command."""
+    least = dict.fromkeys(COMMANDS, float("inf"))
+    for _ in range(repeats):
+        for name, command in COMMANDS.items():
+            began = time.perf_counter()
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            least[name] = min(least[name], time.perf_counter() - began)
+    return least.items()
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--judgments", type=int, default=5000)
+    arguments = parser.parse_args()
+    found = dict(helps(arguments.repeats))
+    for name, seconds in found.items():
+        print(f"{name:<28}{1000 * seconds:>8.0f} ms{seconds / found[EMPTY]:>8.1f} times")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        synced = sync_ms(folder)
+        began, processor = time.perf_counter(), time.process_time()
+        asyncio.run(judged(make_pool(arguments.judgments), folder))
+        each = (time.perf_counter() - began) / arguments.judgments
+        computed = (time.process_time() - processor) / arguments.judgments
+    print(
+        f"a verdict, {IN_FLIGHT} in flight: {1000 * each:.2f} ms, {1000 * computed:.2f} of the processor"
+    )
+    print(f"to keep 4 kB on this disk: {synced:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
