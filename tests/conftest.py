@@ -18,7 +18,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
-settings.register_profile("project", deadline=None, derandomize=True)
+settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("project")
 
 ROOT = Path(__file__).parent.parent

@@ -220,6 +220,7 @@ print(json.dumps([told, first, ask().spend.remembered, threading.active_count()]
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("where", ["loop", "plain"])
 def test_ctrl_c_waits_for_the_calls_in_flight_and_is_raised(where, tmp_path):
     program = tmp_path / "program.py"

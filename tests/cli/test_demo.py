@@ -87,6 +87,7 @@ def test_settings_of_the_folder_and_of_the_environment_change_nothing(empty, mon
     assert demo().output == said
 
 
+@pytest.mark.processes
 def test_it_runs_as_a_command_in_an_empty_folder_without_a_network(empty, tmp_path):
     offline = tmp_path / "offline"
     offline.mkdir()

@@ -65,6 +65,7 @@ def pages(site):
     return found
 
 
+@pytest.mark.processes
 def test_every_link_leads_to_a_page_and_an_anchor_of_the_site(site, pages):
     broken = []
     for path, links in pages.items():
@@ -83,6 +84,7 @@ def test_every_link_leads_to_a_page_and_an_anchor_of_the_site(site, pages):
     assert not broken
 
 
+@pytest.mark.processes
 def test_a_page_loads_nothing_from_another_server(pages):
     assert not {target for links in pages.values() for target in links.loaded}
 

@@ -37,8 +37,8 @@ def test_a_file_replaces_a_link_in_its_place_and_leaves_the_target(tmp_path):
 
 def test_a_draft_is_written_through_no_link_whatever_its_name(tmp_path, monkeypatch):
     target = tmp_path / "theirs"
-    monkeypatch.setattr("judgeloop.formats.own_files.secrets.token_hex", lambda _: "known")
-    (tmp_path / ".result.txt.known").symlink_to(target)
+    monkeypatch.setattr("os.urandom", bytes)
+    (tmp_path / f".result.txt.{bytes(8).hex()}").symlink_to(target)
     with pytest.raises(JudgeloopError, match="cannot be written"):
         write_whole(tmp_path / "result.txt", "text")
     assert not target.exists()

@@ -237,12 +237,13 @@ def test_every_text_is_shown_as_plain_text_without_unseen_characters_or_commands
     one_by_one(check)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("placed", [as_names, as_reason])
 def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
     def check(_, text):
         result = placed(text)
         printed = render_json(result)
-        shown_safely(rendered(result, ".json"))
+        shown_safely(printed)
         assert printed.isascii()
         values = json.loads(printed)
         assert values["stop_sentence"] == result.stop_sentence

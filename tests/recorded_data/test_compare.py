@@ -31,6 +31,7 @@ def full_table_winner(table, first, second):
     return first if votes[1.0] > votes[-1.0] else second
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("selector", "first", "second"),
     [

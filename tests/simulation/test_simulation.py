@@ -17,8 +17,8 @@ from simulation.stores import Fault
 from simulation.world import BrokenError, World
 
 GROUPS = 10
-QUICK, MANY = 50, 150  # seeds of a group: with all tests, and with `-m simulation`
-ON_SERVER = 5
+QUICK, MANY = 5, 195  # seeds of a group: with all tests, and with `-m simulation`
+ON_SERVER = 22
 
 
 def simulate_all(first, count):
@@ -46,16 +46,11 @@ def test_every_promise_holds_in_many_runs_under_faults(group):
     simulate_all(GROUPS * QUICK + group * MANY, MANY)
 
 
-@pytest.mark.parametrize("group", range(2))
-def test_every_promise_holds_on_a_server(group, postgres):
-    simulate_on(postgres, group * ON_SERVER, ON_SERVER)
-
-
 @pytest.mark.first
 @pytest.mark.simulation
-@pytest.mark.parametrize("group", range(4))
+@pytest.mark.parametrize("group", range(5))
 def test_every_promise_holds_in_many_runs_on_a_server(group, postgres):
-    simulate_on(postgres, (2 + 5 * group) * ON_SERVER, 5 * ON_SERVER)
+    simulate_on(postgres, group * ON_SERVER, ON_SERVER)
 
 
 @pytest.mark.simulation
@@ -66,6 +61,7 @@ def test_every_promise_holds_whatever_the_step_at_which_a_run_ends(kind):
             simulate(16, folder, Fault(kind, turn))
 
 
+@pytest.mark.processes
 def test_a_seed_is_the_same_simulation_in_every_process():
     def told(hash_seed):
         given = [sys.executable, COMMAND, "--seed", "4", "--requests"]

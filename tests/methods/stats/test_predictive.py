@@ -79,7 +79,7 @@ def test_who_is_too_far_behind_does_not_lead_whatever_comes():
 
 
 def test_with_very_many_to_come_it_is_the_incomplete_beta_function():
-    assert chance_overtaken(30, 20, 4_000_000) == pytest.approx(betainc(34, 24, 0.5), rel=1e-4)
+    assert chance_overtaken(30, 20, 100_000) == pytest.approx(betainc(34, 24, 0.5), rel=1e-3)
 
 
 @given(losses=COUNTS, lead=st.integers(1, 60), further=st.integers(0, 200))

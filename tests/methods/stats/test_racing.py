@@ -146,13 +146,8 @@ def chance_of_dropping(scores, hidden, risk, *, dropping):
 
 @pytest.mark.parametrize("hidden", [set(), HIDDEN], ids=["all seen", "some hidden"])
 @pytest.mark.parametrize("dropping", [True, False], ids=["race", "random"])
-@pytest.mark.parametrize(
-    "field",
-    [
-        pytest.param(name, marks=pytest.mark.simulation) if name == "seven level" else name
-        for name in FIELDS
-    ],
-)
+@pytest.mark.simulation
+@pytest.mark.parametrize("field", FIELDS)
 def test_over_all_orders_one_of_the_best_is_ever_out_with_at_most_the_risk(field, dropping, hidden):
     for risk in (0.1, 0.3, 0.6):
         assert chance_of_dropping(FIELDS[field], hidden, risk, dropping=dropping) <= risk

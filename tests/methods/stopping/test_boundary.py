@@ -28,11 +28,11 @@ def test_a_system_is_named_first_where_its_lead_reaches_the_boundary(name):
     rule, sides = RULES[name]
     rng, named = np.random.default_rng(4), 0
     for drift in (0.1, 0.3, 0.6, -0.5):
-        for _ in range(12):
+        for _ in range(6):
             chances = [0.35 - drift / 2, 0.3, 0.35 + drift / 2]
             drawn = rng.choice([-1, 0, 1], p=chances, size=60).tolist()
-            met = [rule.is_met(tally_of(drawn[:judged])) for judged in range(1, 61)]
-            first = met.index(True) if True in met else None
+            looks = range(1, 61)
+            first = next((at - 1 for at in looks if rule.is_met(tally_of(drawn[:at]))), None)
             whole = tally_of(drawn)
             reached = [
                 (int(np.argmax(over)), side)
@@ -42,7 +42,7 @@ def test_a_system_is_named_first_where_its_lead_reaches_the_boundary(name):
             at, side = min(reached, default=(None, None))
             assert first == (at if side in sides else None)
             named += first is not None
-    assert named > 10, "some of these draws decide"
+    assert named > 5, "some of these draws decide"
 
 
 def test_a_rule_that_looks_at_more_than_the_lead_has_no_boundary():

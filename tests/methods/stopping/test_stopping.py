@@ -77,8 +77,13 @@ HISTORIES = st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=12)
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("threshold", [0.01, 0.1, 0.3])
-@given(history=HISTORIES, unknown=st.integers(0, 4), more_items=st.integers(4, 60))
+@settings(max_examples=150)
+@given(
+    threshold=st.sampled_from([0.01, 0.1, 0.3]),
+    history=HISTORIES,
+    unknown=st.integers(0, 4),
+    more_items=st.integers(4, 60),
+)
 def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(
     name, threshold, history, unknown, more_items
 ):
