@@ -8,6 +8,7 @@ it is changed, so that a damaged row is never sealed again. What runs and budget
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,12 @@ def texts_of(run: str, item_id: str, note: Mapping[str, Any]) -> list[str]:
         return []
     none = (None,) * (2 - len(systems))
     values = (run, found.judge, found.place(item_id), *systems, *none, *found.outputs, *none)
-    return list(map(as_text, values))
+    return list(map(_text, values))
+
+
+@lru_cache(2**12)  # those of a group of jobs, which are looked up before they are written
+def _text(value: object) -> str:
+    return as_text(value)
 
 
 def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:

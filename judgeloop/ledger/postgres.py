@@ -15,8 +15,9 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -24,8 +25,8 @@ import psycopg
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from judgeloop.core.errors import LedgerError
+from judgeloop.ledger.grouping import Group, Grouping, Lookup, Statement, lookups_of
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.ledger.postgres_rows import FoundRows, Group
 from judgeloop.ledger.postgres_server import (
     PATIENCE_S,
     LostError,
@@ -39,7 +40,7 @@ from judgeloop.ledger.postgres_server import (
     restored,
     translated,
 )
-from judgeloop.ledger.rows import TABLES, columns, statement_of, use_key
+from judgeloop.ledger.rows import TABLES, columns, use_key
 from judgeloop.ledger.seals import Sealer, key_of
 from judgeloop.ledger.writer import Done, Job
 
@@ -54,7 +55,26 @@ END_OLD = """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE pid = ? AND application_name = ? AND pid <> pg_backend_pid()"""
 
 
-class PostgresConnection:
+class FoundRows:
+    """The rows that a statement found."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = iter(rows)
+
+    def fetchone(self) -> Any:
+        """Return the next row; None behind the last."""
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+        return list(self._rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield all rows that are left."""
+        return self._rows
+
+
+class PostgresConnection(Grouping):
     """A connection to a ledger's database, which is made again if it breaks."""
 
     def __init__(self, address: PostgresAddress, *, read_only: bool = False) -> None:
@@ -71,7 +91,6 @@ class PostgresConnection:
         self._cursors = count()
         self._locks: set[str] = set()
         self._lost: set[str] = set()  # runs whose lock another process has taken
-        self._group: Group | None = None  # while jobs are carried out
         self._doubt: tuple[str, Sequence[Done]] | None = None  # a commit that was not answered
         self._raw = self._connected()
         try:
@@ -96,10 +115,10 @@ class PostgresConnection:
 
     def execute(self, statement: str, parameters: Sequence[object] = (), /) -> FoundRows:
         """Carry out a statement, behind all that was written before."""
-        if self._group is not None:
-            self._flush()
+        if self.group is not None:
+            self.flush()
             if not statement.startswith("SELECT"):
-                self._group.known.clear()
+                self.group.known.clear()
         cursor = self._raw.execute(translated(statement), list(map(escaped, parameters)))
         return FoundRows(list(map(restored, cursor.fetchall())) if cursor.description else [])
 
@@ -107,7 +126,7 @@ class PostgresConnection:
         self, statement: str, parameters: Sequence[object] = ()
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
-        if self._group is not None:
+        if self.group is not None:
             yield from self.execute(statement, parameters)
             return
         # Not `Cursor.stream`: with psycopg 3.3.9 the pipeline after it fails (TUPLES_CHUNK).
@@ -117,19 +136,7 @@ class PostgresConnection:
             cursor.execute(translated(statement), list(map(escaped, parameters)))
             yield from map(restored, cursor)
 
-    def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
-        """Return the rows with one of these values in a column, with their seals, by number."""
-        wanted = list(dict.fromkeys(values))
-        if self._group is None:
-            return self._fetched([(kind, column, wanted)])[0] if wanted else []
-        known = self._group.known.setdefault((kind, column), {})
-        if missing := [value for value in wanted if value not in known]:
-            self._flush()
-            self._group.learn(kind, column, missing, self._fetched([(kind, column, missing)])[0])
-        found = {row[0]: row for value in wanted for row in known[value]}
-        return [found[number] for number in sorted(found)]
-
-    def _fetched(self, wanted: Sequence[tuple[type[Any], str, list[Any]]]) -> list[list[Any]]:
+    def fetched(self, wanted: Sequence[Lookup]) -> list[list[Any]]:
         """Return the rows that each lookup finds, in one round trip."""
         with self._raw.pipeline():
             cursors = [
@@ -138,27 +145,19 @@ class PostgresConnection:
             ]
             return [list(map(restored, cursor.fetchall())) for cursor in cursors]
 
-    def write(
-        self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
-    ) -> None:
-        """Insert the row `after`, change `before` into it, or delete `before`."""
-        if self._group is None:
-            self.execute(*statement_of(kind, before, after))
-            return
-        self._group.pending.append(statement_of(kind, before, after))
-        self._group.keep(kind, before, after)
+    def send(self, statements: Sequence[Statement]) -> None:
+        """Carry out statements that write, in one round trip."""
+        with self._raw.pipeline():
+            for statement, parameters in statements:
+                self._raw.execute(translated(statement), list(map(escaped, parameters)))
 
-    def next_number(self, kind: type[Any]) -> int:
-        """Return the number of the next row of a table; that of a deleted one is not given again."""
-        assert self._group is not None, "only jobs write"
-        numbers, table = self._group.numbers, TABLES[kind]
-        numbers[table] += 1
-        self._group.numbered.add(table)
-        return numbers[table]
+    def last_number(self, kind: type[Any]) -> int:
+        """Return the last number that was given in a table."""
+        return int(self._ask("SELECT last FROM numbers WHERE name = ?", TABLES[kind]))
 
     def now(self) -> str:
         """Return the server's time in ISO 8601 (UTC), in milliseconds; a group has one."""
-        return self._ask(NOW) if self._group is None else self._group.now
+        return self._ask(NOW) if self.group is None else self.group.now
 
     def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
         """Return the condition that a column holds one of any number of texts, with its values."""
@@ -228,78 +227,42 @@ class PostgresConnection:
             self._connect_again()
             done = self._answered()
             return self._carried_out(jobs) if done is None else done
-        except psycopg.Error as error:
-            if self._raw.closed:
+        except BaseException as error:
+            if self._raw.closed and isinstance(error, psycopg.Error):
                 self._locks = held
                 raise LostError(str(error).strip()) from error
-            self._roll_back(held)
+            if not self._raw.closed:
+                self._roll_back(held)
             raise
         finally:
-            self._group = None
+            self.group = None
 
     def _carried_out(self, jobs: Sequence[Job]) -> Sequence[Done]:
-        transaction = self._begin(jobs)
-        results = [self._run(job) for job in jobs]
-        assert self._group is not None, "it has just been begun"
-        counts = [
-            ("UPDATE numbers SET last = ? WHERE name = ?", (self._group.numbers[table], table))
-            for table in sorted(self._group.numbered)
+        transaction, self.group = self._begin(jobs)
+        results = [partial(job.future.set_result, job.action(self)) for job in jobs]
+        numbers = [
+            ("UPDATE numbers SET last = ? WHERE name = ?", (self.group.numbers[table], table))
+            for table in sorted(self.group.numbered)
         ]
         self._doubt = transaction, results
-        self._send([*self._group.pending, *counts, ("COMMIT", ())])
+        self.send([*self.group.to_send(), *numbers, ("COMMIT", ())])
         self._doubt = None
         return results
 
-    def _begin(self, jobs: Sequence[Job]) -> str:
-        """Begin a transaction, and fetch what its jobs will look for; return its number."""
-        wanted: dict[tuple[type[Any], str], dict[Any, None]] = {}
-        for job in jobs:
-            for kind, column, values in job.wants():
-                wanted.setdefault((kind, column), {}).update(dict.fromkeys(values))
-        lookups = [(*where, list(values)) for where, values in wanted.items() if values]
+    def _begin(self, jobs: Sequence[Job]) -> tuple[str, Group]:
+        """Begin a transaction, and fetch what its jobs will look for; return its number, and this."""
+        lookups = list(lookups_of(jobs))
         with self._raw.pipeline():
             self._raw.execute("BEGIN")
             self._raw.execute("SELECT pg_advisory_xact_lock(%s)", [self._number_of("")])
             number = self._raw.execute("SELECT pg_current_xact_id()::text")
             time_ = self._raw.execute(NOW)
             numbers = self._raw.execute("SELECT name, last FROM numbers")
-            found = self._fetched(lookups)
-            self._group = Group(dict(numbers.fetchall()), str(time_.fetchone()[0]))  # type: ignore[index]
+            found = self.fetched(lookups)
+            group = Group(str(time_.fetchone()[0]), dict(numbers.fetchall()))  # type: ignore[index]
             for (kind, column, values), rows in zip(lookups, found, strict=True):
-                self._group.learn(kind, column, values, rows)
-            return str(number.fetchone()[0])  # type: ignore[index]
-
-    def _run(self, job: Job) -> Done:
-        """Run a job; its failure does not affect the other jobs of its group."""
-        group = self._group
-        assert group is not None, "a group has been begun"
-        group.begun_at, group.flushed = len(group.pending), False
-        try:
-            result = job.action(self)
-        except psycopg.Error:
-            raise  # the whole transaction fails
-        except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
-            if group.flushed:
-                self._raw.execute("ROLLBACK TO job")
-            del group.pending[group.begun_at :]
-            group.known.clear()
-            failure = error
-            return lambda: job.future.set_exception(failure)
-        return lambda: job.future.set_result(result)
-
-    def _flush(self) -> None:
-        """Send what was written, with a savepoint where the present job began."""
-        group = self._group
-        if group is not None and (group.pending or not group.flushed):
-            at = group.begun_at
-            begun = [] if group.flushed else [("SAVEPOINT job", ())]
-            self._send([*group.pending[:at], *begun, *group.pending[at:]])
-            group.pending, group.begun_at, group.flushed = [], 0, True
-
-    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        with self._raw.pipeline():
-            for statement, parameters in statements:
-                self._raw.execute(translated(statement), list(map(escaped, parameters)))
+                group.learn(kind, column, values, rows)
+            return str(number.fetchone()[0]), group  # type: ignore[index]
 
     def _roll_back(self, held: set[str]) -> None:
         """Take a transaction back, and the locks that were taken in it."""
@@ -344,8 +307,8 @@ class PostgresConnection:
 def carry_out(connection: PostgresConnection, jobs: Sequence[Job]) -> Sequence[Done]:
     """Carry out jobs in one transaction; return what hands out their results, once they are on disk.
 
-    If the connection breaks, it is made again for half a minute. If the server refuses what a job
-    writes, each is carried out alone.
+    If the connection breaks, it is made again for half a minute. If a job fails, or the server refuses
+    what it writes, each is carried out alone.
     """
     again = Retrying(
         stop=stop_after_delay(PATIENCE_S),
@@ -355,16 +318,20 @@ def carry_out(connection: PostgresConnection, jobs: Sequence[Job]) -> Sequence[D
     )
     try:
         return again(connection.transact, jobs)
-    except (psycopg.IntegrityError, psycopg.DataError) as error:
-        if len(jobs) > 1:
-            return [done for job in jobs for done in carry_out(connection, [job])]
-        failure = LedgerError(f"this cannot be written to the ledger: {first_line(error)}")
-        failure.__cause__ = error
     except BaseException as error:  # noqa: BLE001 - else its callers would wait for ever
+        refused = isinstance(error, psycopg.IntegrityError | psycopg.DataError)
+        of_job = isinstance(error, Exception) and not isinstance(error, psycopg.Error | LostError)
+        if len(jobs) > 1 and (refused or of_job):
+            return [done for job in jobs for done in carry_out(connection, [job])]
         connection.forget()
-        failure = error_of(error, connection.place, "written")
-        failure.__cause__ = error
-    return [lambda future=job.future: future.set_exception(failure) for job in jobs]  # type: ignore[misc]
+        failure = error
+        if refused:
+            failure = LedgerError(f"this cannot be written to the ledger: {first_line(error)}")
+        elif not of_job:
+            failure = error_of(error, connection.place, "written")
+        if failure is not error:
+            failure.__cause__ = error
+    return [partial(job.future.set_exception, failure) for job in jobs]
 
 
 def _select(kind: type[Any], column: str) -> str:

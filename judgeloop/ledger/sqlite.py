@@ -9,8 +9,9 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from judgeloop.core.errors import DamagedLedgerError, LedgerError, NoLedgerError
+from judgeloop.ledger.grouping import Group, Grouping, Lookup, Statement, lookups_of
 from judgeloop.ledger.place import refuse_if_anybody_writes
-from judgeloop.ledger.rows import TABLES, columns, now, statement_of, use_key, write_first_rows
+from judgeloop.ledger.rows import TABLES, columns, now, use_key, write_first_rows
 from judgeloop.ledger.schema import DDL, VERSION
 from judgeloop.ledger.seals import Sealer, key_of
 from judgeloop.ledger.writer import Done, Job
@@ -32,7 +34,7 @@ PAUSE_S = 0.02
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 
 
-class SqliteConnection(sqlite3.Connection):
+class SqliteConnection(Grouping, sqlite3.Connection):
     """A connection to a ledger's file, with the locks of runs that it holds."""
 
     def __init__(self, database: Path | str, **more: Any) -> None:
@@ -41,6 +43,15 @@ class SqliteConnection(sqlite3.Connection):
         self.place = str(database)
         self.sealer = Sealer("")
         self._locks: dict[str, tuple[FileLock, int]] = {}  # by run, with the inodes of their files
+        self._sending = False
+
+    def execute(self, statement: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Carry out a statement, behind all that was written before."""
+        if self.group is not None and not self._sending:
+            self.flush()
+            if not statement.startswith("SELECT"):
+                self.group.known.clear()
+        return super().execute(statement, parameters)
 
     def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
@@ -48,36 +59,40 @@ class SqliteConnection(sqlite3.Connection):
         with closing(self.execute(statement, parameters)) as found:
             yield from found
 
-    def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
-        """Return the rows with one of these values in a column, with their seals, by number."""
-        found: list[Any] = []
-        left = iter(dict.fromkeys(values))
+    def fetched(self, wanted: Sequence[Lookup]) -> list[list[Any]]:
+        """Return the rows that each lookup finds, with their seals, by number."""
+        return [list(self._found(*one)) for one in wanted]
+
+    def _found(self, kind: type[Any], column: str, values: list[Any]) -> Iterator[Any]:
+        left = iter(values)
         while some := tuple(islice(left, AT_ONCE)):
             where = f"{column} IN ({', '.join('?' * len(some))}) ORDER BY {kind._fields[0]}"
-            found += self.execute(
+            yield from self.execute(
                 f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
                 some,
             ).fetchall()
-        return found
 
-    def write(
-        self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
-    ) -> None:
-        """Insert the row `after`, change `before` into it, or delete `before`."""
-        self.execute(*statement_of(kind, before, after))
+    def send(self, statements: Sequence[Statement]) -> None:
+        """Carry out statements that write."""
+        self._sending = True
+        try:
+            for statement in statements:
+                self.execute(*statement)
+        finally:
+            self._sending = False
 
-    def next_number(self, kind: type[Any]) -> int:
-        """Return the number of the next row of a table; that of a deleted one is not given again."""
+    def last_number(self, kind: type[Any]) -> int:
+        """Return the last number that was given in a table."""
         found = self.execute(
             f"SELECT max((SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}), "  # noqa: S608 - our own names
-            "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?)) + 1",
+            "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?))",
             (TABLES[kind],),
         )
         return int(found.fetchone()[0])
 
     def now(self) -> str:
-        """Return the time in ISO 8601 (UTC), in milliseconds."""
-        return now()
+        """Return the time in ISO 8601 (UTC), in milliseconds; a group has one."""
+        return now() if self.group is None else self.group.now
 
     def among(self, column: str, texts: Collection[str]) -> tuple[str, Sequence[object]]:
         """Return the condition that a column holds one of any number of texts, with its values."""
@@ -139,6 +154,27 @@ class SqliteConnection(sqlite3.Connection):
                     f"{lock.lock_file}, which locks this run, was removed while it went on, so that "
                     "another process may work on it; nothing more is sent, and what was paid for is kept"
                 )
+
+    def transact(self, jobs: Sequence[Job]) -> Sequence[Done]:
+        """Carry out jobs in one transaction; return what hands out their results."""
+        held = set(self._locks)
+        try:
+            self.execute("BEGIN IMMEDIATE")
+            self.group = Group(now(), {})
+            for wanted in lookups_of(jobs):
+                self.group.learn(*wanted, *self.fetched([wanted]))
+            results = [partial(job.future.set_result, job.action(self)) for job in jobs]
+            self.flush()
+            self.group = None
+            self.execute("COMMIT")
+        except BaseException:
+            self.group = None
+            with suppress(sqlite3.Error):
+                self.execute("ROLLBACK")
+            for run in set(self._locks) - held:
+                self.unlock(run)
+            raise
+        return results
 
     def close(self) -> None:
         """Close the connection, and give its locks back."""
@@ -313,39 +349,26 @@ def check_schema(connection: sqlite3.Connection, path: object) -> None:
         )
 
 
-def carry_out(connection: SqliteConnection, group: Sequence[Job]) -> Sequence[Done]:
-    """Carry out jobs in one transaction; return what hands out their results, once they are on disk."""
-    results: list[Done] = []
+def carry_out(connection: SqliteConnection, jobs: Sequence[Job]) -> Sequence[Done]:
+    """Carry out jobs in one transaction; return what hands out their results, once they are on disk.
+
+    If a job fails, each is carried out alone, but for a full disk or a missing file: then all fail.
+    """
     try:
-        connection.execute("BEGIN IMMEDIATE")
-        results.extend(_run(connection, job) for job in group)
-        connection.execute("COMMIT")
+        return connection.transact(jobs)
     except BaseException as error:  # noqa: BLE001 - else its callers would wait for ever
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        failure = LedgerError(f"the ledger could not be written: {error}")
-        failure.__cause__ = error
-        results = [lambda future=job.future: future.set_exception(failure) for job in group]  # type: ignore[misc]
-    return results
+        of_job = isinstance(error, Exception) and not isinstance(error, sqlite3.OperationalError)
+        if of_job and len(jobs) > 1:
+            return [done for job in jobs for done in carry_out(connection, [job])]
+        failure = (
+            _typed(error) if of_job else LedgerError(f"the ledger could not be written: {error}")
+        )
+        if failure is not error:
+            failure.__cause__ = error
+    return [partial(job.future.set_exception, failure) for job in jobs]
 
 
-def _run(connection: SqliteConnection, job: Job) -> Done:
-    """Run a job in a savepoint: its failure does not affect the other jobs of its group."""
-    connection.execute("SAVEPOINT job")
-    try:
-        result = job.action(connection)
-    except sqlite3.OperationalError:
-        raise  # disk full or file missing: the whole group fails
-    except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
-        connection.execute("ROLLBACK TO job")
-        connection.execute("RELEASE job")
-        failure = _typed(error)
-        return lambda: job.future.set_exception(failure)
-    connection.execute("RELEASE job")
-    return lambda: job.future.set_result(result)
-
-
-def _typed(error: Exception) -> Exception:
+def _typed(error: BaseException) -> BaseException:
     """Return the ledger's error for an error of SQLite; other errors are returned as they are."""
     if not isinstance(error, sqlite3.Error | OverflowError):
         return error

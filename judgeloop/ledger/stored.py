@@ -358,8 +358,8 @@ class StoredLedger:
 
     async def _do(self, action: Callable[[LedgerConnection], T], wants: Wants = tuple) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
-        future = self._writer.submit(action, wants)
-        return await asyncio.wrap_future(future)
+        future = self._writer.asked(action, wants)
+        return await future
 
 
 def _named(asked: Iterable[tuple[str, Reservation]]) -> Wanted:

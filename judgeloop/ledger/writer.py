@@ -5,6 +5,7 @@ on disk. Group commit makes hundreds of durable writes per second possible. The 
 `stored.py` makes; how a group is carried out is the store's (`sqlite.py`, `postgres.py`).
 """
 
+import asyncio
 import contextlib
 import queue
 import threading
@@ -32,8 +33,9 @@ class Job:
     """What is to be done in a transaction, the rows that it will look for, and its result."""
 
     action: Callable[[Any], Any]
-    future: Future[Any]
+    future: Future[Any] | asyncio.Future[Any]
     wants: Wants = tuple
+    loop: asyncio.AbstractEventLoop | None = None  # in which the result is awaited
 
 
 class Writer(Generic[C]):
@@ -58,12 +60,28 @@ class Writer(Generic[C]):
         Raises:
             LedgerError: the writer is closed.
         """
-        if self._closed:
-            raise LedgerError("the ledger is closed")
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()  # a running future cannot be cancelled
-        self._jobs.put(Job(action, future, wants))
+        self._put(Job(action, future, wants))
         return future
+
+    def asked(
+        self, action: Callable[[LedgerConnection], T], wants: Wants = tuple
+    ) -> asyncio.Future[T]:
+        """As `submit`; the result comes with those of the whole group, in one turn of the event loop.
+
+        Raises:
+            LedgerError: the writer is closed.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._put(Job(action, future, wants, loop))
+        return future
+
+    def _put(self, job: Job) -> None:
+        if self._closed:
+            raise LedgerError("the ledger is closed")
+        self._jobs.put(job)
 
     def do(self, action: Callable[[LedgerConnection], T]) -> T:
         """Carry out `action`, and wait for it."""
@@ -88,8 +106,7 @@ class Writer(Generic[C]):
             while more:
                 group, more = self._next_group()
                 if group:
-                    for hand_out in self._carry_out(connection, group):
-                        hand_out()
+                    _hand_out(group, self._carry_out(connection, group))
 
     def _next_group(self) -> tuple[list[Job], bool]:
         job = self._jobs.get()
@@ -103,3 +120,22 @@ class Writer(Generic[C]):
             except queue.Empty:
                 return group, True
         return group, False
+
+
+def _hand_out(group: Iterable[Job], results: Iterable[Done]) -> None:
+    """Hand out the results of a group, to each event loop all at once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Done]] = {}
+    for job, done in zip(group, results, strict=True):
+        if job.loop is None:
+            done()
+        else:
+            by_loop.setdefault(job.loop, []).append(done)
+    for loop, some in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(_all, some)
+
+
+def _all(results: Iterable[Done]) -> None:
+    for done in results:
+        with contextlib.suppress(asyncio.InvalidStateError):  # who waited was cancelled
+            done()

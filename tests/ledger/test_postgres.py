@@ -112,7 +112,7 @@ def test_a_connection_that_ends_between_two_statements_books_nothing_twice(
 @pytest.mark.anyio
 async def test_a_commit_whose_answer_is_lost_is_looked_up(ledger_at, monkeypatch):
     """The server carries the COMMIT out, and the connection breaks before it says so."""
-    sent = postgres.PostgresConnection._send
+    sent = postgres.PostgresConnection.send
     broken = []
 
     def send(self, statements):
@@ -122,7 +122,7 @@ async def test_a_commit_whose_answer_is_lost_is_looked_up(ledger_at, monkeypatch
             self._raw.close()
             raise psycopg.OperationalError("the connection is lost")
 
-    monkeypatch.setattr(postgres.PostgresConnection, "_send", send)
+    monkeypatch.setattr(postgres.PostgresConnection, "send", send)
     ledger = open_ledger(ledger_at)
     await bought(ledger)
     assert broken

@@ -233,24 +233,24 @@ PLANTED = [
     Planted(
         "a booking that is cancelled at once is not made",
         STORED,
-        "        future = self._writer.submit(action, wants)\n        return await",
-        "        await asyncio.sleep(0)\n        future = self._writer.submit(action, wants)\n"
+        "        future = self._writer.asked(action, wants)\n        return await",
+        "        await asyncio.sleep(0)\n        future = self._writer.asked(action, wants)\n"
         "        return await",
     ),
     Planted(
         "results are told before they are on disk",
         SQLITE,
-        '        connection.execute("COMMIT")\n    except BaseException as error:',
-        "        for tell in results:\n"
-        "            tell()\n"
-        "        results.clear()\n"
-        '        connection.execute("COMMIT")\n    except BaseException as error:',
+        '            self.execute("COMMIT")\n        except BaseException:',
+        "            for tell in results:\n"
+        "                tell()\n"
+        "            results = [lambda: None for _ in results]\n"
+        '            self.execute("COMMIT")\n        except BaseException:',
     ),
     Planted(
         "a failed write is told as a success",
         SQLITE,
-        "        results = [lambda future=job.future: future.set_exception(failure)",
-        "        _ = [lambda future=job.future: future.set_exception(failure)",
+        "    return [partial(job.future.set_exception, failure) for job in jobs]",
+        "    return [partial(job.future.set_result, None) for job in jobs]",
     ),
     Planted(
         "a reservation that was never sent keeps its money",

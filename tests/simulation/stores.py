@@ -92,7 +92,7 @@ class FaultyConnection(SqliteConnection):
             case "a statement fails":
                 raise sqlite3.OperationalError("disk I/O error")
             case "the disk is full":
-                super().execute("PRAGMA max_page_count = 1")
+                sqlite3.Connection.execute(self, "PRAGMA max_page_count = 1")
             case "a commit cannot be written":
                 self.full_at_commit = True
         if self.full_at_commit and sql == "COMMIT":
@@ -121,11 +121,11 @@ class FaultyServerConnection(PostgresConnection):
         if self.life is not None:
             self.life.at_death.append(self.close)
 
-    def _begin(self, jobs: Sequence[Job]) -> str:
+    def _begin(self, jobs: Sequence[Job]) -> Any:
         return self._faulty(lambda: super(FaultyServerConnection, self)._begin(jobs))
 
-    def _send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        self._faulty(lambda: super(FaultyServerConnection, self)._send(statements))
+    def send(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self._faulty(lambda: super(FaultyServerConnection, self).send(statements))
 
     def _faulty(self, step: Callable[[], Any]) -> Any:
         """Carry out a step, and what goes wrong with it."""
@@ -212,6 +212,11 @@ class InlineWriter(Writer[Any]):
             loop = asyncio.get_running_loop()
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
         return future
+
+    def asked(
+        self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple
+    ) -> asyncio.Future[Any]:
+        return asyncio.wrap_future(self.submit(action, wants))
 
     def _commit(self) -> None:
         jobs, self._jobs = self._jobs, []
