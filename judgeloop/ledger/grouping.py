@@ -37,7 +37,7 @@ class Group:
     ) -> None:
         """Keep what a lookup found: for each value its rows, and none for the others.
 
-        A row with another value is damaged. It is kept for all, so that its seal is checked.
+        A row with another value is damaged. It is kept for all: who looks for one checks its seal.
         """
         found = self.known.setdefault((kind, column), {})
         found.update((value, []) for value in values)
