@@ -222,6 +222,7 @@ def rendered(result, ending):
     return FORMS[ending](replace(result, page=page_as_flags(result.page)))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("placed", [as_names, as_reason])
 def test_every_text_is_shown_as_plain_text_without_unseen_characters_or_commands(placed):
     def check(_, text):

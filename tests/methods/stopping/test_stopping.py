@@ -119,6 +119,7 @@ NEEDING_ORDER = {
     near=st.sampled_from([None, 0.05, 0.4]),
     risk=st.sampled_from([0.02, 0.1, 0.3]),
 )
+@pytest.mark.simulation
 def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
     name, verdicts, spare, near, risk
 ):

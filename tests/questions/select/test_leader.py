@@ -38,6 +38,7 @@ def cut(seed, rounds):
     return session.outcome()
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("seed", range(4))
 def test_a_race_cut_off_names_the_least_gap_in_every_place(seed):
     for rounds in (30, 45, 60):

@@ -66,6 +66,7 @@ def run(new, rows, rounds, limits=NO_LIMIT):
 @pytest.mark.parametrize("selector", ["race", "random"])
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), systems=st.integers(2, 6))
+@pytest.mark.simulation
 def test_the_forecast_is_between_its_cases_and_near_what_happens(selector, seed, systems):
     rng = np.random.default_rng(seed)
     rows = (rng.random((systems, 12)) < rng.random((systems, 1))).astype(float)
