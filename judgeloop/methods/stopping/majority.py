@@ -21,9 +21,9 @@ from judgeloop.methods.stopping.rule import Rule
 Counts = NDArray[np.int64] | int
 # The least number of successes, the population, its successes, and the draws.
 Tested = tuple[Counts, Counts, Counts, Counts]
-LEAST = (
-    2.0**-54
-)  # of a sum: a smaller term changes no digit of it, and those behind it are smaller yet
+# Of a sum: a smaller term changes no digit of it, and those behind it are smaller yet.
+LEAST = 2.0**-54
+FEW = 16  # states that are computed one by one, without SciPy
 NEAR = 1e-9  # relative, of sums that begin with logarithms of factorials
 
 
@@ -61,15 +61,22 @@ class MajorityTest(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: every mixture of wins of one system and ties is tried."""
-        counts = (
-            (tally.wins[side] + wins, tally.wins[1 - side])
-            for side in (0, 1)
-            for wins in range(unknown, -1, -1)
-        )
-        judged, items = tally.judged + unknown, tally.items
+        won, judged = np.arange(unknown, -1, -1), tally.judged + unknown
         return any(
-            one != other and self._risk(one, other, judged, items) <= self.threshold
-            for one, other in counts
+            self._may_meet(tally.wins[side] + won, tally.wins[1 - side], judged, tally.items)
+            for side in (0, 1)
+        )
+
+    def _may_meet(self, one: NDArray[np.int64], other: int, judged: int, items: int) -> bool:
+        """Return whether any of these numbers of wins meets the threshold; the first is the likeliest."""
+        if self._risk(int(one[0]), other, judged, items) <= self.threshold:
+            return True
+        if len(one) > FEW:
+            most, least = np.maximum(one, other), np.minimum(one, other)
+            tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
+            one = one[_survivals(*tested) <= self.threshold * (1 + NEAR)]
+        return any(
+            self._risk(wins, other, judged, items) <= self.threshold for wins in one.tolist()
         )
 
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:
