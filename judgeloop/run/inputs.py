@@ -13,6 +13,7 @@ from pathlib import Path
 
 from judgeloop.core.choices import Population
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean, some
+from judgeloop.core.garbage import uncollected
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
@@ -109,6 +110,7 @@ class Inputs:
         return any(judge.by_hand for judge in self.judges)
 
 
+@uncollected()
 def read_inputs(
     config: RunSettings,
     environment: Mapping[str, str],
