@@ -12,7 +12,7 @@ from judgeloop.core.errors import InputError, JudgeloopError, some
 
 SCHEME = re.compile(r"dask://([^/\s:]+|\[[0-9A-Fa-f:.]+\]):([0-9]+)/?")
 SHAPE = "dask://HOST:PORT"
-PATIENCE_S = 10.0  # until the scheduler has answered
+PATIENCE_S = 10.0  # until the scheduler has answered, and until it has a worker
 OWN = "judgeloop"
 Call = tuple[Any, ...]  # a function and its arguments
 
@@ -79,10 +79,12 @@ def _connected(address: str, client: Any) -> Any:
 
 def _check_workers(address: str, client: Any) -> None:
     """Refuse a cluster whose workers would compute other figures than this machine."""
-    if not client.ncores():
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_S)
+    except TimeoutError:
         raise InputError(
             f"`engine`: the cluster {address} has no workers; start some with `dask worker`"
-        )
+        ) from None
     found = client.run(version, OWN, on_error="return")
     other = [f"{worker} has {one}" for worker, one in found.items() if one != version(OWN)]
     if other:

@@ -31,6 +31,8 @@ def cluster():
 
 @pytest.fixture
 def address(cluster):
+    """The address of the scheduler, with the workers that an earlier test has ended."""
+    cluster.wait_for_workers(2, timeout=60)
     return cluster.scheduler_address.replace("tcp://", "dask://")
 
 
@@ -114,7 +116,8 @@ def test_an_address_without_a_scheduler_is_refused(data, tmp_path, monkeypatch):
     assert not list((tmp_path / "x").glob("*"))
 
 
-def test_a_cluster_without_workers_is_refused():
+def test_a_cluster_without_workers_is_refused(monkeypatch):
+    monkeypatch.setattr(replay_cluster, "PATIENCE_S", 0.5)
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
