@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from itertools import groupby
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,8 +152,16 @@ def on_server(file: Path) -> Iterator[str]:
     """Yield the address of a ledger on a server that has taken a file's."""
     with running() as server:
         address = server.ledger()
-        merge(address, [file], Believing(as_they_are=frozenset([file])))
+        apart(merge, address, [file], Believing(as_they_are=frozenset([file])))
         yield address
+
+
+def apart(function: Callable[..., Any], *given: Any) -> None:
+    """Call a function in a process of its own: what is measured later would inherit its peak memory."""
+    process = get_context("spawn").Process(target=function, args=given)
+    process.start()
+    process.join()
+    assert process.exitcode == 0, function
 
 
 def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
@@ -161,14 +170,14 @@ def by_verdicts(numbers: Sequence[int], *, server: bool) -> None:
     for number in numbers:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            write_ledger(file := folder / "ledger.sqlite", number, notes=server)
+            apart(write_ledger, file := folder / "ledger.sqlite", number, server)
             with on_server(file) if server else nullcontext(str(file)) as address:
                 for what, found in of_ledger(folder, address):
                     first = smallest.setdefault(what, found)
                     line(f"verdicts{where}: {what}", number, numbers[0], found, first)
 
 
-def write_ledger(path: Path, verdicts: int, *, notes: bool = False) -> None:
+def write_ledger(path: Path, verdicts: int, notes: bool = False) -> None:  # noqa: FBT001, FBT002 - by position to another process
     """Write a ledger of comparisons in both orders, of a baseline with one system after another.
 
     Each system is a run. Only a merge reads the notes of attempts.

@@ -127,9 +127,7 @@ class _Loading:
     def _read(self, line: str) -> None:
         found = json.loads(line)
         if not (isinstance(found, dict) and [*map(type, found.values())] == [dict]):
-            raise ValueError(
-                "found something else than an object with one key and the columns of a row"
-            )
+            raise ValueError("it is no object with one key and the columns of a row")
         ((kind, values),) = found.items()
         if kind not in self._readers:
             raise ValueError(f"{kind!r} is none of {', '.join(self._readers)}")

@@ -197,6 +197,8 @@ def error_of(error: BaseException, place: str, done: str) -> LedgerError:
         said += "; name the certificates by ?sslrootcert=FILE, or take this machine's: ?sslrootcert=system"
     elif isinstance(error, LostError):
         said = f"no connection for {PATIENCE_S:.0f} s ({said})"
+    elif "connection failed" in str(error):
+        said += "; check the address and the role, and whether the server runs"
     return LedgerError(f"the ledger {place} could not be {done}: {said}")
 
 

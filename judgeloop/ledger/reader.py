@@ -33,7 +33,7 @@ from judgeloop.ledger.rows import (
     read_many,
 )
 
-LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: about 5 s and 300 MiB
+LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: a third of a GiB
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
 AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"

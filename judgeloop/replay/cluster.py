@@ -24,7 +24,7 @@ def scheduler(given: object) -> str:
         ValueError: it is none.
     """
     if not SCHEME.fullmatch(str(given)):
-        raise ValueError(f"expected {SHAPE}, found {str(given)!r}")
+        raise ValueError(f"expected {SHAPE}")
     return str(given)
 
 

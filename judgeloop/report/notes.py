@@ -47,6 +47,7 @@ class NoteCode(enum.StrEnum):
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
+    LEVEL_NAMED = "level_named"
     ANOTHER_RUN = "another_run"
     MORE_ITEMS_ANEW = "more_items_anew"
     RAISE_LIMIT = "raise_limit"
@@ -96,6 +97,8 @@ TEXTS: dict[NoteCode, str] = {
     "{limit:judgment}.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
     "with a risk of its own.",
+    NoteCode.LEVEL_NAMED: "One of two level systems is named in 80 % of the runs with a limit of about "
+    "{limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
     NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, "
     "which is one.",

@@ -83,7 +83,7 @@ def test_a_verdict_that_was_changed_is_refused_and_nothing_is_taken(change, says
     ("line", "says"),
     [
         ("no JSON", "Expecting value"),
-        ("[]", "found something else than an object"),
+        ("[]", "it is no object with one key"),
         ('{"budget": {}}', "'budget' is none of ledger, recorded, run, attempt, verdict, output"),
         ('{"ledger": {"form": "judgeloop ledger", "version": 9, "id": "x"}}', "'version': 9"),
         (json.dumps({"recorded": {"judge": "j", "item": "1"}}), "'prompt' is missing"),
@@ -98,7 +98,7 @@ def test_a_line_that_is_none_is_refused_with_its_place(line, says, tmp_path):
 
 
 def test_a_recorded_verdict_is_history_and_answers_no_call(address):
-    load(address, [json.dumps({"recorded": VERDICT})] * 1, "lines")
+    load(address, [json.dumps({"recorded": VERDICT})], "lines")
     with open_reader(address) as reader:
         found = VerdictColumns.of(reader.history(None))
     assert found.preferences.tolist() == [-1]

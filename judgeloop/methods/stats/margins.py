@@ -1,7 +1,7 @@
-"""Sizes of a test for "not worse": how many judgments let an equal system pass in 80 % of the runs.
+"""Sizes of tests about a gap: how many judgments give level systems an answer in 80 % of the runs.
 
-Takes margins, risks and shares of decisive items; returns limits and margins. What governs the test
-is x = margin² · limit / share. The figures are approximate; `exact_tables.py` has the exact
+Takes gaps, risks and shares of decisive items; returns limits and margins. What governs a test is
+x = gap² · limit / share. The figures are approximate; `exact_tables.py` has the exact
 chances for one limit. Imports no arrays, as settings are completed with these figures.
 """
 
@@ -14,6 +14,9 @@ MOST_CALIBRATED = 805  # judgments; the calibration of a table takes seconds her
 # x of the calibrated tables, by computation: 6.6 at a risk of 0.1 and above, 8.2 at 0.05. There a
 # table takes 1.33 times the judgments of one look at a number that is fixed beforehand.
 LEAST_SIZE, OVER_ONE_LOOK = 6.6, 1.327
+# A table that names a system within the gap: one look always names one of two level systems from the
+# square of the quantile on, and the table does in 80 % of the runs from this much more.
+OVER_ONE_NAME = 1.1
 
 
 def size(risk: float) -> float:
@@ -39,6 +42,20 @@ def limit_to_pass(
     294
     """
     independent = size(risk) * decisive / margin**2
+    return math.ceil(independent / (1 + independent / items) - 1e-9)
+
+
+def limit_to_name(
+    gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
+) -> int:
+    """Return the limit of judgments from which on one of two level systems is named in 80 % of the runs.
+
+    It is named as one that is at worst less than the gap behind.
+
+    >>> limit_to_name(0.1, 0.1), limit_to_name(0.05, 0.1), limit_to_name(0.1, 0.05)
+    (127, 506, 209)
+    """
+    independent = OVER_ONE_NAME * NormalDist().inv_cdf(1 - risk) ** 2 * decisive / gap**2
     return math.ceil(independent / (1 + independent / items) - 1e-9)
 
 

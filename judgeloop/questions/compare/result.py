@@ -16,7 +16,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
-from judgeloop.methods.stats.margins import limit_to_pass
+from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.anytime import gap_bounds
@@ -348,13 +348,14 @@ class Result(RunResult):
         """Return which limit would mostly suffice for a rule about a gap, whose limit is fixed."""
         used_up = self.judged + self.counts.abstentions == self.items
         again = note(NoteCode.MORE_ITEMS_ANEW if used_up else NoteCode.ANOTHER_RUN)
-        margin = self.options.not_worse
-        if margin is None:
-            return (again,)
+        gap = self.options.gap_asked
+        assert gap is not None, "the question is about one"
         decisive = max(1, sum(self.wins.values())) / self.judged
         items = math.inf if self.setup.sampled else self.items
-        limit = limit_to_pass(margin, self.setup.risk_threshold, decisive, items)
-        return (note(NoteCode.EQUAL_PASSES, limit=limit), again)
+        given = gap, self.setup.risk_threshold, decisive, items
+        if self.options.not_worse is None:
+            return (note(NoteCode.LEVEL_NAMED, limit=limit_to_name(*given)), again)
+        return (note(NoteCode.EQUAL_PASSES, limit=limit_to_pass(*given)), again)
 
 
 def result_of(

@@ -144,4 +144,5 @@ def test_where_no_items_are_left_no_higher_limit_is_advised(tmp_path, monkeypatc
     assert done.exit_code == 3
     said = " ".join(done.stdout.split())
     assert "More items make another run, with a risk of its own." in said
+    assert "One of two level systems is named in 80 % of the runs with a limit of about" in said
     assert "A higher --max-judgments" not in said
