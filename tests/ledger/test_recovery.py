@@ -201,20 +201,3 @@ def test_a_request_is_noted_before_its_first_byte_leaves(folder):
         server.close()
     assert len(noted) >= ITEMS, err
     assert all(noted)
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_crash_of_the_first_command_is_remembered_with_its_ledger(folder, lost):
-    """That the budget counts from zero is said exactly if it does."""
-    server = ChatServer()
-    server.respond = lambda request, number: verdict(goodness(request))
-    try:
-        kill_when(command(folder, server), server, 8)
-        if lost:
-            for path in (folder / ".judgeloop").glob("ledger.sqlite*"):
-                path.rename(folder / path.name)
-        _, said = command(folder, server).communicate(timeout=PATIENCE_S)
-    finally:
-        server.close()
-    assert ("ledger.sqlite is missing: its budget counts from zero" in said) == lost

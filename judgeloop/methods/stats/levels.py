@@ -90,7 +90,7 @@ class Level:
         wealth = gain[:, None] * BETS
         wealth += 1
         wealth *= self.wealth
-        judged, most = self.judged + 1, self.most + high
+        judged, least, most = self.judged + 1, self.least + low, self.most + high
         within = self.totals - most <= self.items - judged + ROUNDING
         kept = int((within & (wealth @ STAKES < 1 / self.risk)).sum())
         if not kept and len(self.totals):
@@ -102,9 +102,11 @@ class Level:
             self.risk,
             self.totals[:kept],
             wealth[:kept],
-            min(float(upper), most + self.items - judged),
+            max(
+                least, min(float(upper), most + self.items - judged)
+            ),  # if less, the bound has failed
             judged,
-            self.least + low,
+            least,
             most,
             (*self.scores, score),
         )

@@ -44,7 +44,7 @@ def test_the_upper_bound_is_the_largest_total_that_is_not_ruled_out(scores, more
     items = len(scores) + more
     totals = [half / 2 for half in range(2 * items + 1)]
     left = [total for total in totals if not ruled_out(total, scores, items, risk)]
-    assert one(scores, items, risk).upper == max(left)
+    assert one(scores, items, risk).upper == max([*left, np.nansum(scores)])
 
 
 @settings(max_examples=40, deadline=None)
@@ -88,6 +88,15 @@ def test_a_bound_at_its_own_risk_is_the_upper_one_and_at_a_larger_risk_lower(sco
 def test_a_system_judged_whole_has_both_bounds_at_its_total():
     level = one([1.0, 0.5, 0.0, 1.0], 4)
     assert (level.upper, level.lower(0.1), level.hope) == (2.5, 2.5, 2.5)
+
+
+def test_a_system_judged_whole_is_named_also_if_its_upper_bound_has_failed():
+    """Ten items lost and then thirty won: at a risk of 0.3, more than eight were ruled out."""
+    scores = [0.0] * 10 + [1.0] * 30
+    assert ruled_out(8.5, scores, 40, 0.3)
+    found = start(2, 1, 0.3, 40, 40).after({0: score} for score in scores)
+    assert found.each[0].upper == 30
+    assert found.within(0)
 
 
 def test_an_abstention_counts_for_the_system_above_and_against_it_below():
