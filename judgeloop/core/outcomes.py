@@ -245,6 +245,7 @@ class Generated:
     - `left_out`: number of outputs in the ledger that another model gave, and that do not count
     - `unjudged`: number of outputs that no judge was asked about
     - `failed`: on how many items it failed by itself; of these `lost` to a rival, or left out and `spared`
+    - `why`: the most frequent reasons for that, each with its number of items
     - `cut`, `empty`: how many outputs reached the limit of tokens, and have no text
     - `thoughts`, `masked`: how many have thoughts in tags, and a key of the caller's that was masked
     - `too_long`: how many items were too long to be judged, of which its output is the longest text
@@ -263,6 +264,7 @@ class Generated:
     left_out: int = 0
     unjudged: int
     failed: int
+    why: tuple[tuple[str, int], ...] = ()
     cut: int
     empty: int
     thoughts: int = 0

@@ -64,7 +64,8 @@ def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
     """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
-        why = f"larger than {most:,} bytes (`max_item_bytes`)"
+        what = f"the output of {name}" if (name := longest_in(query)) else "the prompt"
+        why = f"larger than {most:,} bytes (`max_item_bytes`), of which {what} is the longest text"
         return Planned(query, (), Abstention(why, too_long=True))
     return Planned(query, asks_for(query, judges, terms))
 
@@ -73,6 +74,12 @@ def size_of(query: Query) -> int:
     """Return the bytes of UTF-8 of the query's texts: prompt, reference and outputs."""
     texts = (query.item.prompt, query.item.reference or "", *query.outputs)
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def longest_in(query: Query) -> str:
+    """Return the system of the longest output; empty if the prompt is longer."""
+    texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
+    return max(texts, key=lambda one: len(one[0].encode("utf-8", "surrogatepass")))[1]
 
 
 def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, ...]:

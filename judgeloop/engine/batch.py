@@ -9,12 +9,13 @@ decides what to ask and when to stop.
 What it takes to judge outputs is not known before they are there. A query that lacks outputs of
 live systems is admitted when the budget covers its calls for these and an earmark for the judges.
 Then the earmark becomes exact reservations. Outputs that are longer than it reckoned with take the
-rest from what is left of the budget. If that is too little, the run ends there, and the outputs
-stay in the ledger. It does not wait for money: who holds an earmark never waits, so that no
-two queries wait for each other.
+rest from what is left of the budget, once all earlier queries are answered. If that is too little,
+the run ends there, and the outputs stay in the ledger. It does not wait for money, so that no two
+queries wait for each other: only another attempt for an output does.
 """
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import final
@@ -22,7 +23,7 @@ from typing import final
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.ledger import End, Reservation, Ticket
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.records import Abstention, Answer, Output, Query, Verdict
+from judgeloop.core.records import Answer, Output, Query, Verdict
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
 from judgeloop.engine.attempts import NotAskedError
 from judgeloop.engine.generating import earmark_key
@@ -164,12 +165,15 @@ class Batch:
         return granted
 
     def _start(self, planned: Planned, tickets: Sequence[Ticket]) -> Answering:
+        found = self._begin(planned, tickets)
         if planned.outputs:
-            task = asyncio.create_task(
-                self._generate(planned, self._begin_outputs(planned, tickets))
-            )
+            key = earmark_key(planned.query)
+            earmark = next((ticket for ticket in tickets if ticket.key == key), None)
+            if earmark is not None:
+                self._unbegun[key] = earmark
+            task = asyncio.create_task(self._generate(planned, found, earmark))
         else:
-            task = asyncio.create_task(self._answer(planned, self._begin(planned, tickets)))
+            task = asyncio.create_task(self._answer(planned, found))
         self._running.add(task)
         task.add_done_callback(self._landed)
         return task
@@ -177,44 +181,37 @@ class Batch:
     def _begin(
         self, planned: Planned, tickets: Sequence[Ticket]
     ) -> Sequence[Sending | Verdict | None]:
-        """Start the calls to judges that were reserved; return what is known of each call."""
+        """Start the calls that were reserved; return what is known of each call."""
         by_key = {ticket.key: ticket for ticket in tickets}
-        for ask in planned.asks:
+        calls: Sequence[Ask | OutputAsk] = planned.outputs or planned.asks
+        for ask in calls:
             if ask.key in by_key:
                 self._unbegun[ask.key] = by_key[ask.key]
                 self._known[ask.key] = self._sending(ask, by_key[ask.key])
         # A second call that is known not to be needed was not reserved.
-        return [self._known.get(key) for key in planned.keys]
+        return [self._known.get(ask.key) for ask in calls]
 
-    def _begin_outputs(self, planned: Planned, tickets: Sequence[Ticket]) -> Ticket | None:
-        """Start the calls to systems that were reserved; return the earmark."""
-        by_key = {ticket.key: ticket for ticket in tickets}
-        for ask in planned.outputs:
-            if ask.key in by_key:
-                self._unbegun[ask.key] = by_key[ask.key]
-                self._accounts.begins(ask.key)
-                self._known[ask.key] = asyncio.create_task(self._send(ask, by_key[ask.key]))
-        earmark = by_key.get(earmark_key(planned.query))
-        if earmark is not None:
-            self._unbegun[earmark.key] = earmark
-        return earmark
-
-    async def _generate(self, planned: Planned, earmark: Ticket | None) -> Answer | None:
+    async def _generate(
+        self, planned: Planned, calls: Sequence[Sending | Verdict | None], earmark: Ticket | None
+    ) -> Answer | None:
         """Return the answer to a query once its outputs are there; None if it is given up."""
         held, key = earmark, earmark_key(planned.query)
         self._unbegun.pop(key, None)
         try:
-            tasks = [self._known[ask.key] for ask in planned.outputs]
-            outputs = await self._replies(planned, tasks)
+            outputs = await self._replies(planned, calls)
             if outputs is None:
                 return None
-            lacked = self._learned(planned, outputs)
+            lacked = self._oracle.sources.taken(planned.outputs, outputs)
             if lacked is not None:
                 return lacked
+            whole = self._oracle.sources.plan(planned.query)
             self._accounts.begins(key)  # it may still return money
             try:
+                await self._look_up([whole])
+                if not await self._in_turn(whole, held, key):
+                    return None
                 async with self._claiming:
-                    whole, tickets = await self._judging(planned, held)
+                    tickets = await self._judging(whole, held)
                     if tickets is None:
                         return None
                     held = None if tickets else held
@@ -229,41 +226,39 @@ class Batch:
             if held is not None:
                 await self._accounts.release(held, End.UNSENT, "never sent")
 
-    def _learned(
-        self, planned: Planned, outputs: Sequence[Answer | Output | None]
-    ) -> Abstention | None:
-        """Take the outputs of a query; return the answer to it if a call for one failed."""
-        lacked = None
-        for ask, output in zip(planned.outputs, outputs, strict=True):
-            if isinstance(output, Output):
-                self._oracle.sources.learn(ask, output)
-            elif isinstance(output, Abstention):
-                why = f"{ask.system} gave no output: {output.reason}"
-                lacked = Abstention(why, of_system=True)
-        return lacked
+    async def _in_turn(self, whole: Planned, earmark: Ticket | None, key: str) -> bool:
+        """Wait for all earlier queries if more is needed than the earmark: their need goes first.
 
-    async def _judging(
-        self, planned: Planned, earmark: Ticket | None
-    ) -> tuple[Planned, list[Ticket] | None]:
-        """Plan a query whose outputs are there, and reserve its calls in place of the earmark.
-
-        The tickets are None if the budget does not cover them; the run is then halted.
+        False if one of them is given up: then the run ends before this query.
         """
-        whole = self._oracle.sources.plan(planned.query)
-        await self._look_up([whole])
+        (group,) = self._accounts.wanted([whole], self._known)
+        if sum(call.cost_p for call in group) <= (earmark.cost_p if earmark else 0):
+            return True
+        earlier = [*itertools.takewhile(lambda one: one is not asyncio.current_task(), self._tasks)]
+        self._accounts.ends(key)  # no earlier query gets money from this one
+        if earlier:
+            await asyncio.wait(earlier)
+        self._accounts.begins(key)
+        return all(map(_is_answered, earlier))
+
+    async def _judging(self, whole: Planned, earmark: Ticket | None) -> list[Ticket] | None:
+        """Reserve the calls of a query whose outputs are there, in place of the earmark.
+
+        None if the budget does not cover them; the run is then halted.
+        """
         (group,) = self._accounts.wanted([whole], self._known)
         if not group:
-            return whole, []
+            return []
         granted = await self._accounts.reserve([group], instead=earmark)
         if not granted:
             if not self._state.is_over():
                 self._state.halt(await self._accounts.out_of_money(whole))
-            return whole, None
-        return whole, granted[0]
+            return None
+        return granted[0]
 
-    def _sending(self, ask: Ask, ticket: Ticket) -> Sending:
+    def _sending(self, ask: Ask | OutputAsk, ticket: Ticket) -> Sending:
         """Make a call; the second order of presentation waits for the first."""
-        if ask.after is not None:
+        if isinstance(ask, Ask) and ask.after is not None:
             return asyncio.create_task(self._send_after(self._known[ask.after], ask, ticket))
         self._accounts.begins(ask.key)
         return asyncio.create_task(self._send(ask, ticket))

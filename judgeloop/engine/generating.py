@@ -31,7 +31,7 @@ from judgeloop.core.records import (
     Verdict,
 )
 from judgeloop.core.verdict_key import digest, output_note
-from judgeloop.engine.asks import OutputAsk, Planned, asks_for, plan_for
+from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
 from judgeloop.providers.redaction import MASK
@@ -39,6 +39,7 @@ from judgeloop.providers.redaction import MASK
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far
 MOST_CUT = 0.05  # the share of outputs that the default limit of tokens may cut
 EARMARK = "earmark"
+SHOWN = 3  # reasons why a system failed
 BY_LABEL = ("too_long", "lost", "spared")  # the figures of a system that labels tell
 THOUGHTS_END = "</think>"  # the tag after which a model that thinks gives its answer
 
@@ -125,6 +126,19 @@ class Sources:
     def learn(self, ask: OutputAsk, output: Output) -> None:
         """Take an output that is recorded."""
         self._known[ask.key] = self.systems[ask.system].read(output)
+
+    def taken(
+        self, asks: Sequence[OutputAsk], replies: Sequence[Answer | Output | None]
+    ) -> Abstention | None:
+        """Take the outputs of a query; return the answer to it if a call for one failed."""
+        lacked = None
+        for ask, reply in zip(asks, replies, strict=True):
+            if isinstance(reply, Output):
+                self.learn(ask, reply)
+            elif isinstance(reply, Abstention):
+                why = f"{ask.system} gave no output: {reply.reason}"
+                lacked = Abstention(why, of_system=True)
+        return lacked
 
     def plan(self, query: Query) -> Planned:
         """Return the calls that answer `query`: for its outputs alone while any is missing."""
@@ -286,7 +300,7 @@ class Sources:
             asked, answer = (label.choice.position, label.choice.systems), label.answer
             failed = list(self._failed(pool.query(*asked)))
             if isinstance(answer, Abstention) and answer.too_long:
-                counts[_longest(whole.query(*asked)), "too_long"] += 1
+                counts[longest_in(whole.query(*asked)), "too_long"] += 1
             elif len(failed) == 1 < len(label.choice.systems):
                 counts[failed[0], "lost" if isinstance(answer, Verdict) else "spared"] += 1
         return tuple(
@@ -298,6 +312,7 @@ class Sources:
         own = self._outputs(name)
         outputs = [output for _, output in own]
         texts = [output.text for output in outputs if output.text is not None]
+        why = Counter(output.failed for output in outputs if output.text is None)
         fresh = [output for output in outputs if output.fresh]
         seconds = sorted(output.seconds for output in fresh)
         old = [output.at for output in outputs if not output.fresh]
@@ -308,7 +323,8 @@ class Sources:
             oldest=min(old, default=""),
             left_out=self._left_out.get(name, 0),
             unjudged=sum(key not in self._judged for key, _ in own),
-            failed=sum(output.text is None for output in outputs),
+            failed=sum(why.values()),
+            why=tuple(why.most_common(SHOWN)),
             cut=sum(output.cut for output in outputs),
             empty=sum(not text.strip() for text in texts),
             thoughts=sum(THOUGHTS_END in text for text in texts),
@@ -340,12 +356,6 @@ class Sources:
             outputs=tuple(map(tuple, outputs)),
             known={number: frozenset(places) for number, places in known.items()},
         )
-
-
-def _longest(query: Query) -> str:
-    """Return the system of the longest output; empty if the prompt is longer."""
-    texts = zip((query.item.prompt, *query.outputs), ("", *query.systems), strict=True)
-    return max(texts, key=lambda one: len(one[0].encode()))[1]
 
 
 def _after(at: str) -> str:

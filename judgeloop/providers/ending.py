@@ -75,6 +75,7 @@ _NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
 _NEVER_SENT = {"PoolTimeout"}
 _NOT_REACHED = {"ConnectError", "ConnectTimeout"}
+_TOO_LARGE = "ReplyTooLargeError"  # of `http_client.py`
 # Some servers say only in the message that a request is too long: Anthropic, vLLM, Amazon, Google,
 # Ollama, llama.cpp and LiteLLM. OpenAI reports a request over the limit of tokens a minute as a
 # rate limit, which no waiting mends.
@@ -107,6 +108,8 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     cause = type(error.__cause__).__name__
     if cause in _NOT_REACHED:
         return unreachable(endpoint)
+    if cause == _TOO_LARGE:  # another attempt would bring, and cost, as much
+        return JudgeError(ErrorKind.ITEM, str(error.__cause__), billed=True)
     return JudgeError(
         ErrorKind.RETRY,
         f"no reply from {endpoint.origin} ({cause})",

@@ -139,7 +139,7 @@ async def plain_headers(request: httpx2.Request, *, key: str) -> None:
 
 
 class ReplyTooLargeError(httpx2.TransportError):
-    """The body is larger than any reply of a judge."""
+    """The body is larger than any reply of a judge or a system."""
 
 
 class LeftOverError(httpx2.TransportError):
@@ -217,7 +217,7 @@ class BoundedStream(httpx2.AsyncByteStream):
         async for chunk in self._stream:
             self._left -= len(chunk)
             if self._left < 0:
-                raise ReplyTooLargeError("the reply is too large")
+                raise ReplyTooLargeError(f"the reply has more than {self._most >> 20} MiB")
             yield self._decoded(chunk) if self._windows else chunk
         if self._left_over():
             raise LeftOverError("bytes stand behind the reply: it may belong to another request")
@@ -235,7 +235,9 @@ class BoundedStream(httpx2.AsyncByteStream):
             return self._decoded(chunk)
         self._decoded_left -= len(decoded)
         if self._decoded_left < 0:
-            raise ReplyTooLargeError("the reply is too large when it is decompressed")
+            raise ReplyTooLargeError(
+                f"the reply has more than {self._most >> 20} MiB, decompressed"
+            )
         return decoded
 
     async def aclose(self) -> None:

@@ -18,6 +18,7 @@ from judgeloop.report.words import about, count, seconds, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
+LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 
 ABOUT_THE_JUDGE = (
@@ -252,7 +253,7 @@ def _generated(one: Generated, result: RunResult) -> str:
         *(
             f"{number:,} {what}"
             for number, what in (
-                (one.failed, f"without an output{_other_end(one)}"),
+                (one.failed, f"without an output{_other_end(one)}{_reasons(one)}"),
                 (one.cut, "cut at the limit of tokens"),
                 (one.empty, "empty"),
                 (one.thoughts, "with thoughts in tags, which were judged, too"),
@@ -264,6 +265,12 @@ def _generated(one: Generated, result: RunResult) -> str:
         f"its server names the model {', then '.join(map(visible, models))}" if models else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _reasons(one: Generated) -> str:
+    """Return why a system failed, and on how many items; the most frequent reasons first."""
+    shown = [f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why]
+    return f": {', '.join(shown)}"
 
 
 def _other_end(one: Generated) -> str:

@@ -18,6 +18,7 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.formats.join import Joined
 from judgeloop.formats.rows import Items
 from judgeloop.ledger.opening import budgets_of
+from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.written import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
@@ -103,10 +104,12 @@ def _check_price(config: RunSettings, name: str, system: System) -> None:
 
 
 def _check_lasts(config: RunSettings, name: str, system: System) -> None:
-    if config.ledger_must_exist and not system.lasts:
+    shared = isinstance(config.ledger, PostgresAddress)
+    if (shared or config.ledger_must_exist) and not system.lasts:
         raise InputError(
-            f"`system {name}`: nothing says what is behind this name, so its outputs would serve "
-            f"this run alone; `ledger_must_exist` needs `system={name}.version=TEXT`"
+            f"`system {name}`: nothing says what is behind this name, so its outputs would serve this "
+            f"run alone; {'a ledger on a server' if shared else '`ledger_must_exist`'} needs "
+            f"`system={name}.version=TEXT`"
         )
 
 

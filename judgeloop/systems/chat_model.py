@@ -185,10 +185,11 @@ def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str
     """Return the caller's variables with no key but the one that this system may send.
 
     That is the provider's own, which goes to its own host alone, or the one that the caller names
-    for the address. The judge's key goes to no system.
+    for an address. A file that describes the system chooses the model, and so the host: a key without
+    an address would go where the file says. The judge's key goes to no system.
 
     Raises:
-        InputError: the variable is not set, or holds a key that belongs elsewhere.
+        InputError: the variable is not set, holds a key that belongs elsewhere, or has no address.
     """
     provider, given = kind.provider, options.key_variable
     found = {name: text for name, text in options.environment.items() if not name.endswith(KEYS)}
@@ -196,13 +197,21 @@ def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str
     if given is None:
         return found | {own: options.environment.get(own, "")} if own else found
     setting = f"`system={options.name}.key-variable={given}`"
-    elsewhere = options.base_url is not None and not provider.owns(options.base_url)
+    at_home = options.base_url is None or provider.owns(options.base_url)
     kinds = [chat_class(row.name) for row in PROVIDERS]
     of_providers = {one.provider.key_variable for one in kinds if one is not None}
-    if given == JUDGE_KEY or (elsewhere and given in of_providers):
+    owner = None
+    if given.startswith("JUDGELOOP_"):
+        owner = "the judge" if given == JUDGE_KEY else "judgeloop"
+    elif given in of_providers and not (at_home and given == own):
+        owner = "its provider"
+    if owner is not None:
         raise InputError(
-            f"{setting}: this key belongs to {'the judge' if given == JUDGE_KEY else 'its provider'}; "
-            "put the key of this address into a variable of its own"
+            f"{setting}: this key belongs to {owner}; put the key of this address into a variable of its own"
+        )
+    if options.base_url is None and given != own:
+        raise InputError(
+            f"{setting}: expected the address that this key is for: `system={options.name}.base-url=URL`"
         )
     key = options.environment.get(given, "")
     if not key and not options.offline:

@@ -121,12 +121,14 @@ OF_ALL = frozenset({"outputs-since"})  # every system takes them
 # What other tools have, and why it is not here.
 _ONE = "a system gives one output for an item; another item tells more than another output"
 _TOOLS = "no tools are run; `command:` or `python:` may run them, and what they print or return is judged"
-_LATER = "outputs at a lower price come after hours, and which item is next depends on those before"
+_LATER = "a batch's outputs come after hours, and which item is next depends on those before"
+_TIER = "the standard tier is asked for; a slower one at a lower price may refuse, or come too late"
 _FRESH = "a command is started for each item, and knows of no other item; a server may stay"
 LEFT_OUT = {
     **dict.fromkeys(("samples", "n", "repeats"), _ONE),
     **dict.fromkeys(("tools", "tool-choice"), _TOOLS),
-    **dict.fromkeys(("tier", "service-tier", "batch"), _LATER),
+    **dict.fromkeys(("tier", "service-tier", "service_tier"), _TIER),
+    "batch": _LATER,
     **dict.fromkeys(("keep", "stay"), _FRESH),
     "api": "OpenAI's models are asked through Chat Completions; `python:` may ask another API",
 }

@@ -40,7 +40,10 @@ def test_a_large_item_is_an_abstention_and_the_run_goes_on(order, concurrency):
     assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
     assert finished.outcome.winner == 0
     (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
-    assert odd == Abstention("larger than 1,000 bytes (`max_item_bytes`)", too_long=True)
+    assert odd == Abstention(
+        "larger than 1,000 bytes (`max_item_bytes`), of which the output of b is the longest text",
+        too_long=True,
+    )
     assert "item-3" not in {call.item.id for call in judge.calls}
     assert finished.spend.attempts == len(judge.calls) == 7 * (1 + (order is Order.BOTH))
 

@@ -112,6 +112,7 @@ def test_who_gives_no_output_has_lost_the_item_or_it_is_left_out(abstains):
     (gave,), tally = found.generated, found.outcome.estimate.tally
     assert judge.calls == []
     assert (gave.failed, gave.lost, gave.spared) == ((40, 0, 40) if abstains else (40, 40, 0))
+    assert gave.why == (("no key", 40),)
     assert (tally.wins, tally.abstentions) == (((0, 0), 40) if abstains else ((40, 0), 0))
 
 
@@ -184,6 +185,26 @@ def test_no_budget_is_exceeded_by_outputs_longer_than_the_earmark(tmp_path, budg
     more = run_live(**given)
     assert len(system.calls) == len(set(system.calls)) == 40, "all outputs stayed in the ledger"
     assert more.outcome.asked == 40
+
+
+@pytest.mark.parametrize(("budget_p", "asked"), [(2_500, 1), (2_200, 0)])
+@pytest.mark.parametrize("slow", [0, 1])
+def test_money_beyond_the_earmarks_goes_to_earlier_items_first(slow, budget_p, asked):
+    """Outputs of 900 bytes, for which 200 are set aside: there is money for one item, and for none."""
+    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).outcome.labels]
+    last = f"item-{drawn[slow]}"
+
+    class Uneven(ScriptedSystem):
+        async def answer(self, call):
+            await asyncio.sleep(0.05 if call.item.id == last else 0.0)
+            return await super().answer(call)
+
+    judge = ByTheByte(script_from([1.0] * 40))
+    system = Uneven(lambda call: Output("x" * 900))
+    found = run_live(b=system, judge=judge, budget_p=budget_p, concurrency=2)
+    assert found.outcome.stop.kind is StopKind.BUDGET
+    assert found.outcome.asked == asked
+    assert {call.item.id for call in judge.calls} == {f"item-{at}" for at in drawn[:asked]}
 
 
 def test_a_judge_that_fails_beside_a_system_is_not_passed_over():

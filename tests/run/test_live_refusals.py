@@ -17,14 +17,19 @@ from judgeloop.questions.estimate import prepare as estimating
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.select import prepare as selecting
 from judgeloop.questions.select.config import SelectConfig
+from judgeloop.run.live import live_systems
 
 LIVE, FILE = "openai/better", "candidate.toml"
 URL = "http://127.0.0.1:9/v1"
 ENVIRONMENT = {
     "OPENAI_API_KEY": "sk-own",
     "JUDGELOOP_JUDGE_API_KEY": "of-the-judge",
+    "ANTHROPIC_API_KEY": "sk-another",
+    "JUDGELOOP_LEDGER_KEY": "of-the-ledger",
+    "MINE": "of-mine",
     "PATH": os.environ["PATH"],
 }
+SERVER = "postgresql://me@127.0.0.1/ledger"
 GIVEN = {"items": "items.jsonl", "judge": ("openai/judge",), "judge_price": "1,10"}
 
 
@@ -53,12 +58,23 @@ MODELS = [
     (LIVE, ["pric=1,1"], {}, "did you mean price?"),
     (LIVE, [], {"system": ["openai/other.price=1,1"]}, "belongs to no system of this run"),
     (LIVE, ["samples=4"], {}, "another item tells more than another output"),
+    (LIVE, ["tier=flex"], {}, "a slower one at a lower price may refuse"),
+    (LIVE, ["batch=true"], {}, "come after hours"),
+    (LIVE, ["api=responses"], {}, "asked through Chat Completions"),
+    ("command:cat", ["keep=true"], {}, "a server may stay"),
     (LIVE, ["max-tokens=0"], {}, "expected a whole number, 1 or more"),
     (LIVE, ["timeout=0"], {}, "expected a duration"),
     (LIVE, ["outputs-since=yesterday"], {}, "expected a date such as 2026-11-23, or today"),
-    (LIVE, ["key-variable=NOWHERE"], {}, "this variable is not set"),
+    (LIVE, [f"base-url={URL}", "key-variable=NOWHERE"], {}, "this variable is not set"),
+    (LIVE, ["key-variable=MINE"], {}, f"expected the address that this key is for: `system={LIVE}.base-url"),
+    ("mine.toml", ["key-variable=OPENAI_API_KEY"], {}, "belongs to its provider"),
+    ("mine.toml", ["key-variable=MINE"], {}, "`system=mine.toml.base-url=URL`"),
+    (LIVE, ["key-variable=ANTHROPIC_API_KEY"], {}, "belongs to its provider"),
+    (LIVE, ["base-url=https://api.openai.com/v1", "key-variable=ANTHROPIC_API_KEY"], {}, "its provider"),
+    (LIVE, [f"base-url={URL}", "key-variable=JUDGELOOP_LEDGER_KEY"], {}, "belongs to judgeloop"),
     (LIVE, [f"base-url={URL}", "key-variable=OPENAI_API_KEY"], {}, "belongs to its provider"),
     (LIVE, ["key-variable=JUDGELOOP_JUDGE_API_KEY"], {}, "belongs to the judge"),
+    ("mine.toml", [], {"system": ["openai/named.price=1,1"]}, "belongs to no system of this run"),
     (LIVE, [f"base-url={URL}"], {}, f"`system={LIVE}.price=IN,OUT`"),
     (LIVE, [], {"items": None}, "give the file of items with `items=FILE`"),
     (LIVE, ["price=1,1"], {"first": LIVE}, "are the same system"),
@@ -75,6 +91,7 @@ MODELS = [
 def test_what_is_wrong_with_a_model_is_refused(name, options, more, said):
     Path("openai").mkdir()
     write_outputs(Path("openai/mine.jsonl"), "good")
+    Path("mine.toml").write_text('model = "anthropic/claude-sonnet-5"\nname = "openai/named"')
     refused(said, name, *options, **more)
 
 
@@ -115,6 +132,23 @@ def test_what_is_wrong_with_code_is_refused(name, options, more, said):
     open_ledger(Path(".judgeloop/ledger.sqlite")).close()
     cost = ["max-cost=0"] if name.startswith("command:") else []
     refused(said, name, *cost, *options, **more)
+
+
+def test_what_says_nothing_of_what_is_behind_it_needs_a_version_in_a_ledger_on_a_server():
+    entries = ("command:cat.max-cost=0",)
+    given = GIVEN | {"ledger": SERVER, "allow_plugins": True, "budget": None}
+
+    def live(*more):
+        config = CompareConfig.of(
+            first="old.jsonl", second="command:cat", system=(*entries, *more), **given
+        )
+        return live_systems(config, ENVIRONMENT, offline=False)
+
+    with pytest.raises(
+        InputError, match=r"a ledger on a server needs `system=command:cat\.version"
+    ):
+        live()
+    assert live("command:cat.version=7")[1].lasts
 
 
 @pytest.mark.parametrize("kind", ["command", "function"])
