@@ -146,6 +146,36 @@ def test_what_is_wrong_is_a_usage_error_before_anything_is_sent(server, place, t
     assert said in re.sub(r"\s+", " ", done.stderr)
 
 
+@pytest.mark.parametrize(
+    "name", ["command:no-such-program", "command:./plain.txt", "openai/a=b", "item"]
+)
+def test_nothing_is_sent_where_a_system_cannot_be_made_or_an_item_stands_twice(server, name):
+    Path("plain.txt").write_text("x")
+    if name == "item":
+        row = json.dumps({"id": "item-0", "prompt": "another"})
+        Path("items.jsonl").write_text(Path("items.jsonl").read_text() + row + "\n")
+    second = LIVE if name == "item" else name
+    cost = ["--system", f"{name}.max-cost=0"] if name.startswith("command") else []
+    done = judgeloop(*comparison(server, "old.jsonl", second, "--allow-plugins", *cost))
+    assert (done.exit_code, server.requests) == (2, []), done.output
+
+
+@pytest.mark.parametrize("about", ["items", "like-these"])
+def test_a_result_is_about_outputs_as_the_systems_give_them(server, about):
+    flags = ["old.jsonl", LIVE, "--about", about]
+    said = re.sub(r"\s+", " ", judgeloop(*comparison(server, *flags)).stdout)
+    assert ("and on outputs as these systems give them" in said) == (about == "like-these")
+    assert ("asked again, the systems may give others" in said) == (about == "items")
+
+
+def test_outputs_beyond_the_size_of_an_item_end_the_run_and_say_whose_they_are(server):
+    flags = ["JUDGELOOP_MAX_ITEM_BYTES=1000", "--controls", "off"]
+    systems_say(server, lambda request, n: completion("x" * 2_000, usage=used(request)))
+    done = judgeloop(*comparison(server, "old.jsonl", LIVE, *flags))
+    assert done.exit_code == 4, done.output
+    assert f"the output of {LIVE} is the longest text" in re.sub(r"\s+", " ", done.stderr)
+
+
 def test_the_limit_of_tokens_is_learned_for_judges_and_never_for_systems(server):
     every = ["JUDGELOOP_MIN_JUDGMENTS=30"]
     result_of(*comparison(server, "old.jsonl", LIVE, *every))

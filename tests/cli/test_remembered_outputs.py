@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -84,8 +84,12 @@ def test_where_every_output_is_known_nothing_is_asked(server):
     generate(server, ITEMS)
     sent = len(generated(server))
     server.respond = moved
+    age(days=3)
     (one,) = result_of(*comparison(server))["generated"]
     assert (len(generated(server)), one["asked"]) == (sent, 0)
+    said = re.sub(r"\s+", " ", judgeloop(*comparison(server)).stdout)
+    assert f"from the ledger, the oldest of {one['oldest'][:10]}" in said
+    assert one["oldest"] < (datetime.now(UTC) - timedelta(days=2)).isoformat()
 
 
 def test_outputs_that_are_too_old_are_asked_for_again_and_found_then(server):

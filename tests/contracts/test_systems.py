@@ -118,6 +118,30 @@ def test_it_is_told_of_an_item_only_what_its_key_covers(chat_server, kind):
     assert system(chat_server, kind).sent(CALL.item) == [("user", "the prompt")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "model", "limit"),
+    [("openai", "gpt-4.1", 4_096), ("openai", "gpt-5-mini", 12_288),
+     ("anthropic", "claude-opus-5", 12_288)],
+)  # fmt: skip
+def test_who_thinks_gets_tokens_for_it_and_the_tier_is_the_standard_one(
+    chat_server, kind, model, limit
+):
+    chat_server.respond = lambda request, number: reply(kind, "x")
+    url = chat_server.root if kind == "anthropic" else chat_server.url
+    name = f"{kind}/{model}"
+    entries = [f"{name}.base-url={url}", f"{name}.price=1,10"]
+    one = make_system(name, options_of(entries, [name], {})[name])
+
+    async def story():
+        await one.answer(CALL)
+        await one.aclose()
+
+    asyncio.run(story())
+    (asked,) = chat_server.requests
+    assert asked.get("max_completion_tokens", asked.get("max_tokens")) == limit
+    assert asked.get("service_tier", "default") in {"default", "standard_only"}
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_text_that_was_cut_is_an_output_and_says_so(chat_server, kind):
     _, found = answered(chat_server, kind, reply(kind, "half", ended="length"))

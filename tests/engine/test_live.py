@@ -9,11 +9,14 @@ import pytest
 from support.driving import script_from
 from support.systems import ScriptedSystem, run_live
 
+from judgeloop.core.choices import Order
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Output, Quote
+from judgeloop.core.records import Abstention, Item, Output, Query, Quote
+from judgeloop.engine.generating import Sources
 from judgeloop.engine.session import Limits
 from judgeloop.engine.state import Interruption
+from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.providers.redaction import MASK
 
@@ -136,6 +139,57 @@ def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(d
     stop = run_live(b=system).outcome.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is default
     assert ("`system=b.toml.max-tokens=NUMBER`" in stop.sentence) is default
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+def test_one_cut_output_among_the_first_twenty_is_not_too_many_and_two_are(cut):
+    drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).outcome.labels]
+    ids = {f"item-{at}" for at in drawn[:cut]}
+    system = ScriptedSystem(
+        lambda call: Output("some text", cut=call.item.id in ids), limit_is_default=True
+    )
+    stop = run_live(b=system, limits=Limits(20, 20)).outcome.stop
+    assert (stop.kind is StopKind.SYSTEM_FAILED) is (cut > 1)
+
+
+def test_identical_outputs_tie_without_a_judge_and_their_earmark_comes_back():
+    judge = ScriptedJudge(script_from([1.0] * 40), cost_p=2)
+    one, other = (ScriptedSystem(model=name, cost_p=1) for name in "ab")
+    found = run_live(a=one, b=other, judge=judge, budget_p=10**6)
+    assert judge.calls == []
+    assert found.outcome.estimate.tally.ties == len(one.calls) == found.outcome.asked
+    assert found.spend.run_p == len(one.calls) + len(other.calls)
+
+
+def test_an_earmark_is_for_each_judge_and_order_at_twice_the_longest_output():
+    """At first, the outputs are taken to be as long as the limit of tokens allows."""
+
+    def quote(self, call):
+        return Quote(sum(map(len, call.outputs)), 0)
+
+    judges = [ScriptedJudge(script_from([1.0])), ScriptedJudge(script_from([1.0]))]
+    judges[0].quote = judges[1].quote = quote.__get__(judges[0])
+    query = Query(Item("i", "p"), ("a", "b"), ("own", ""), missing=(1,))
+    system = ScriptedSystem()
+    sources = Sources({"b": system}, judges, Terms("run", order=Order.BOTH))
+    calls, known = 4, len("own") + len("1")  # the supposed text ends in the system's number
+    assert sources.earmark(query).cost_p == calls * (known + system.longest_bytes)
+    (ask,) = sources.asks(query)
+    sources.learn(ask, Output("x" * 30))
+    sources.plan(query)
+    another = replace(query, item=Item("j", "p"))
+    assert sources.earmark(another).cost_p == calls * (known + 2 * 30)
+
+
+@pytest.mark.parametrize("judges", [1, 2])
+def test_what_is_too_long_for_the_judge_is_counted_by_the_system_of_the_longest_text(judges):
+    def too_long(call):
+        raise JudgeError(ErrorKind.ITEM, "too long for the model", billed=False, too_long=True)
+
+    panel = [ScriptedJudge(too_long, model=str(number)) for number in range(judges)]
+    system = ScriptedSystem(lambda call: Output("x" * 900))
+    found = run_live(b=system, judge=panel, limits=Limits(40, 40, 1.0))
+    assert [one.too_long for one in found.generated] == [40]
 
 
 def test_a_system_whose_model_changes_within_a_run_stops_it():

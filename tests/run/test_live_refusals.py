@@ -95,6 +95,10 @@ def test_what_is_wrong_with_a_model_is_refused(name, options, more, said):
     refused(said, name, *options, **more)
 
 
+def test_selectors_that_know_no_outputs_take_systems_that_answer_live():
+    assert prepared(LIVE, "price=1,1", selector="input-cluster").pool.live == (1,)
+
+
 def test_with_a_dot_a_path_that_looks_like_a_model_is_a_file():
     Path("openai").mkdir()
     write_outputs(Path("openai/mine.jsonl"), "good")
