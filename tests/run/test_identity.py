@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from judgeloop.calibration.config import CalibrateConfig
+from judgeloop.core.records import Call, Item
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.ledger.periods import MIDNIGHT
@@ -112,6 +114,7 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         },
     },
 }
+OF_OTHERS = {"system", "proxy"}  # parts of the keys of outputs, and of the proxy's verdicts
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {EstimateConfig: {"represent", "layer"}}
@@ -165,9 +168,20 @@ def given(question: type[RunSettings]) -> dict[str, Any]:
     return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
 
 
-def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
+def prepared(question: type[RunSettings], values: dict[str, Any]) -> Any:
     config = question.of(**{**given(question), **values})
-    return str(QUESTIONS[question](config, ENVIRONMENT, offline=True).run_id)
+    return QUESTIONS[question](config, ENVIRONMENT, offline=True)
+
+
+def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
+    return str(prepared(question, values).run_id)
+
+
+def verdicts_of(question: type[RunSettings], values: dict[str, Any]) -> list[str]:
+    """The keys of the judges' verdicts on some texts."""
+    judges = prepared(question, values).judges
+    shown = Call(Item("i", "p"), ("a", "b"), ("one", "another"))
+    return [KeyIngredients.of(judge.identity, shown, blind=judge.blind).key for judge in judges]
 
 
 def another(field: Any) -> Any:
@@ -213,6 +227,8 @@ def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
     differ = run_of(question, before) != run_of(question, changed)
 
     assert differ == (field.setting.part in IN_THE_ID)
+    differ = verdicts_of(question, before) != verdicts_of(question, changed)
+    assert differ == (field.setting.part is Part.KEY and field.name not in OF_OTHERS)
 
 
 def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None:
