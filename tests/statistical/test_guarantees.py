@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.promises import check_risk
 from support.rules import make_rule
+from support.walks import first_crossing
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.pool import UNLIMITED
@@ -17,7 +18,7 @@ from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import calibrated, not_worse, within
-from judgeloop.methods.stats.spending import Spending, first_crossing
+from judgeloop.methods.stats.spending import Spending
 
 RUNS, MORE_RUNS = 500, 20_000
 LIMIT = 200

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.promises import check_risk
+from support.walks import first_crossing
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
-from judgeloop.methods.stats.spending import Spending, first_crossing
+from judgeloop.methods.stats.spending import Spending
 
 RUNS = 500
 RISKS = np.array([0.05, 0.1, 0.2])

@@ -1,4 +1,4 @@
-"""Replays of past comparisons, summed up."""
+"""Replays of past comparisons, summed up, and where a walk of verdicts crosses a boundary."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ def fared_at(walks, risk, bounds):
     stops = walks.statistics < (-np.inf if threshold is None else threshold)
     means = dict(zip(("judgments", "wrong", "undecided"), walks.ended(stops), strict=True))
     return SimpleNamespace(**{name: float(values.mean()) for name, values in means.items()})
+
+
+def first_crossing(scores, spending):
+    """Return for each level the side of the first crossing, 1 or -1; 0 if there is none.
+
+    `scores`, shape (draws,), are the preferences 1, 0 or -1 in the order drawn. The walk is their
+    sum. The result has shape (levels,).
+    """
+    if not len(scores):
+        return np.zeros(len(spending.levels), dtype=np.int64)
+    sums = np.cumsum(scores, dtype=np.int64)
+    crossed = np.abs(sums)[:, None] >= spending.barriers(scores != 0)
+    sides = np.sign(sums)[crossed.argmax(axis=0)]
+    return np.where(crossed.any(axis=0), sides, 0)

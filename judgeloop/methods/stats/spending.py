@@ -195,17 +195,3 @@ class Course:
     def chances_beyond(self, side: int) -> NDArray[np.float64]:
         """Return `Spending.chances_beyond` for the lead of `side`."""
         return self._step.chances_beyond(max(0, self.sums[side]))
-
-
-def first_crossing(scores: NDArray[np.int8], spending: Spending) -> NDArray[np.int64]:
-    """Return for each level the side of the first crossing, 1 or -1; 0 if there is none.
-
-    `scores`, shape (draws,), are the preferences 1, 0 or -1 in the order drawn. The walk is their
-    sum. The result has shape (levels,).
-    """
-    if not len(scores):
-        return np.zeros(len(spending.levels), dtype=np.int64)
-    sums = np.cumsum(scores, dtype=np.int64)
-    crossed = np.abs(sums)[:, None] >= spending.barriers(scores != 0)
-    sides = np.sign(sums)[crossed.argmax(axis=0)]
-    return np.where(crossed.any(axis=0), sides, 0)

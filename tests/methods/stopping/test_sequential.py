@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import make_rule
 from support.tallies import tally_of
+from support.walks import first_crossing
 
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.predictive import items_to_decide
-from judgeloop.methods.stats.spending import Spending, first_crossing
+from judgeloop.methods.stats.spending import Spending
 from judgeloop.methods.stopping.sequential import Sequential
 
 LEVELS = np.array([0.02, 0.1, 0.2, 0.4, 0.8])
