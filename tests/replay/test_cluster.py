@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+from support.patience import PATIENCE_S
 from support.replaying import recorded, replay
 
 from judgeloop.core.errors import InputError, JudgeloopError
@@ -32,7 +33,7 @@ def cluster():
 @pytest.fixture
 def address(cluster):
     """The address of the scheduler, with the workers that an earlier test has ended."""
-    cluster.wait_for_workers(2, timeout=60)
+    cluster.wait_for_workers(2, timeout=PATIENCE_S)
     return cluster.scheduler_address.replace("tcp://", "dask://")
 
 
@@ -82,7 +83,7 @@ def test_a_worker_that_is_killed_costs_nothing(data, cluster, address, tmp_path)
                 os.kill(killed[0], signal.SIGKILL)
 
         rows = replay_compare(config(data, tmp_path / "killed", engine=address), observe)
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=PATIENCE_S)
         assert killed[0] not in client.run(os.getpid).values()
     assert rows == replay_compare(config(data, tmp_path / "alone", jobs=1), lambda *_: None)
     assert finished == [(done, PAIRS) for done in range(PAIRS + 1)]

@@ -142,11 +142,11 @@ def test_in_pairs_every_gap_of_every_system_holds_at_once_with_at_most_the_risk(
 @pytest.mark.parametrize("systems", [4, 9])
 def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, capsys):
     rng = np.random.default_rng(systems)
-    scores = pool(systems, 60, 0.1, rng)
+    scores = pool(systems, 30, 0.1, rng)
     totals, risk, failed = scores.sum(axis=1), 0.2, 0
     for seed in range(FEWER):
-        levels = start(systems, systems - 1, risk, 60, 60)
-        order, ever = np.random.default_rng(seed).permutation(60), False
+        levels = start(systems, systems - 1, risk, 30, 30)
+        order, ever = np.random.default_rng(seed).permutation(30), False
         while wanted := levels.wanted(0.0):
             places = levels.judged
             levels = levels.after(
@@ -159,7 +159,7 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
                 for place in range(places[one], places[one] + count)
             )
             if levels.leader is not None:
-                behind = 2 * (totals.max() - totals[levels.leader]) / 60
+                behind = 2 * (totals.max() - totals[levels.leader]) / 30
                 ever |= behind > levels.gap_of(levels.leader) + 1e-9
                 ever |= not levels.in_question[totals.argmax()]
         failed += ever
