@@ -38,7 +38,8 @@ def refused(*arguments):
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("2$", "expected 2, "), ("2,50", "expected 2.50, "), ("USD 2", "expected 2, "),
+    [("2$", "expected dollars, such as 2 or '$2', found '2$'"), ("2,50", "expected dollars, such as 2.50 or '$2.50', "),
+     ("USD 2", "expected dollars, such as 2 or '$2', "), ("US$2", "expected dollars, such as 2 or '$2', "),
      ("€2", "expected US dollars such as 5.00"), ("1_0", "expected dollars such as 5.00")],
 )  # fmt: skip
 def test_a_budget_in_another_form_is_refused_with_the_form_to_write(given, expected):

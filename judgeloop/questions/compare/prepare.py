@@ -39,6 +39,8 @@ from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, Compa
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
+    EXAMPLES,
+    NO_JUDGE,
     Inputs,
     check_winner,
     names_for,
@@ -211,7 +213,7 @@ def _recorded(config: CompareConfig) -> Inputs:
 def _check_judge(config: CompareConfig) -> None:
     """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
     if not config.judge:
-        raise InputError(f"`judge`: expected the name of a judge, found none{_scores_in(config)}")
+        raise InputError(f"{NO_JUDGE}{_scores_in(config) or EXAMPLES}")
     if config.recorded and len(config.judge) > 1:
         raise InputError(
             f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "
