@@ -35,7 +35,7 @@ from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.catalogue import judge_from_spec, server_names
+from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
@@ -47,9 +47,6 @@ from judgeloop.settings.run_settings import (
     RunSettings,
     named,
 )
-
-NO_JUDGE = "`judge`: expected the name of a judge, found none"
-EXAMPLES = "; for example `judge=openai/gpt-4.1`, or `judge=metric:token-f1`, which needs references and no key"
 
 
 def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:

@@ -47,6 +47,11 @@ def test_a_budget_in_another_form_is_refused_with_the_form_to_write(given, expec
     assert f"--budget: {expected}" in said
 
 
+def test_a_comparison_without_a_judge_is_refused_with_two_to_try():
+    said = refused("compare", "a.jsonl", "b.jsonl")
+    assert "found none; for example --judge openai/gpt-4.1, or --judge metric:token-f1" in said
+
+
 def test_a_share_given_in_points_is_refused_with_the_form_to_write():
     said = refused("compare", "a.jsonl", "b.jsonl", "--judge", "length", "--risk", "5")
     assert said.endswith("found '5'; for 5 points write 0.05 or 5%\n")

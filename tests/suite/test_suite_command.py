@@ -130,7 +130,7 @@ def test_one_pairs_failure_does_not_stop_the_others():
     assert "asks the same as the pair all better" in night["pairs"][4]["headline"]
 
 
-def test_an_error_of_many_pairs_is_said_once_without_a_cost_or_a_budget_of_none():
+def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
     Path("night.toml").write_text(
         SUITE.replace("0.30", "3.0").replace("replay:verdicts.csv", "openai/mine")
     )

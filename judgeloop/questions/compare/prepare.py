@@ -21,7 +21,7 @@ from judgeloop.formats.row import Source
 from judgeloop.history.asked import has_result
 from judgeloop.history.comparisons import History, find_history, ties_with
 from judgeloop.history.past import no_past
-from judgeloop.judges.catalogue import RECORDED, parse_spec
+from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
 from judgeloop.methods.stats.exact_tables import MOST_RISK
@@ -39,8 +39,6 @@ from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, Compa
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import (
-    EXAMPLES,
-    NO_JUDGE,
     Inputs,
     check_winner,
     names_for,
