@@ -12,11 +12,11 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import places_of, signature_of
@@ -25,9 +25,10 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.questions.stored import keep
+from judgeloop.report.naming import as_python, page_said
 from judgeloop.report.page import render_short
 from judgeloop.run.again import called, masked, repeatable
-from judgeloop.run.dry_run import DryRun
+from judgeloop.run.dry_run import DryRun, without_a_trace
 
 if TYPE_CHECKING:
     from judgeloop.report.run_result import RunResult
@@ -70,6 +71,7 @@ class Caller(Generic[R]):
     def answered(self, function: Callable[A, R]) -> Callable[A, R]:
         """Return what `function` declares: it answers, with or without a running event loop."""
 
+        @_in_python()
         def call(*data: A.args, **arguments: A.kwargs) -> R:
             ready, reporter = self._ready(data, arguments)
             return run_here(lambda: self._run(ready, reporter))
@@ -80,17 +82,20 @@ class Caller(Generic[R]):
         """Return the form of a function that is awaited."""
 
         async def call(*data: A.args, **arguments: A.kwargs) -> R:
-            ready, reporter = await asyncio.to_thread(self._ready, data, arguments)
-            return await self._run(ready, reporter)
+            with _in_python():
+                ready, reporter = await asyncio.to_thread(self._ready, data, arguments)
+                return await self._run(ready, reporter)
 
         return self._declared(call, function, "_async", AWAITED)
 
     def dry_run(self, function: Callable[A, R]) -> Callable[A, DryRun]:
         """Return the form of a function that forecasts the run."""
 
+        @_in_python()
         def call(*data: A.args, **arguments: A.kwargs) -> DryRun:
             ready, _ = self._ready(data, arguments, offline=True)
-            plan, result = run_here(lambda: self._answering.forecast(ready))
+            with without_a_trace(ready) as asked:
+                plan, result = run_here(lambda: self._answering.forecast(asked))
             return DryRun.of(ready, plan, result)
 
         return self._declared(call, function, "_dry_run", DRY, returns="DryRun")
@@ -148,6 +153,7 @@ class Caller(Generic[R]):
         result = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
+        result = replace(result, page=page_said(result.page, as_python))
         result = await asyncio.to_thread(repeatable, ready, result, reporter.call)
         shown: R = ready.with_texts(result)
         if ready.booked:
@@ -155,6 +161,16 @@ class Caller(Generic[R]):
         if reporter.raises and shown.failed:
             raise JudgeloopError(render_short(shown.page))
         return shown
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Let errors show the values of settings as Python writes them."""
+    try:
+        yield
+    except JudgeloopError as error:
+        error.args = tuple(as_python(one) if isinstance(one, str) else one for one in error.args)
+        raise
 
 
 def _by_name(

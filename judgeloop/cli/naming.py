@@ -1,28 +1,24 @@
 """Turns the names of settings in messages into flags: `max_judgments` into --max-judgments.
 
 A setting without a flag becomes its variable, as in JUDGELOOP_RPM=60. The other folders put the
-name of a setting between backticks, alone or with a value, as in `selector=random`. Users of the
-Python API see this form; users of the command line see flags.
+name of a setting between backticks, alone or with a value, as in `selector=random`; users of the
+Python API see what Python writes (`report/naming.py`).
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import click
 
 from judgeloop.cli.commands import COMMANDS, SETTINGS
+from judgeloop.report.naming import NAMED, page_said
+from judgeloop.report.page import Page
 from judgeloop.settings.setting import Declared
 
-if TYPE_CHECKING:
-    from judgeloop.report.page import Page, Rows, Section, Table
-
 TYPED = "judgeloop.typed"  # the arguments of the command as typed, in its context
-NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
 
 
@@ -33,26 +29,7 @@ def as_flags(text: str) -> str:
 
 def page_as_flags(page: Page) -> Page:
     """Return a page with the names of settings turned into flags."""
-    return replace(
-        page,
-        headline=as_flags(page.headline),
-        summary=tuple(map(as_flags, page.summary)),
-        details=_rows_as_flags(page.details),
-        notes=tuple(map(_card_as_flags, page.notes)),
-        board=replace(page.board, cards=tuple(map(_card_as_flags, page.board.cards))),
-    )
-
-
-def _card_as_flags(card: Section | Table) -> Section | Table:
-    from judgeloop.report.page import Section
-
-    if not isinstance(card, Section):
-        return card
-    return replace(card, rows=_rows_as_flags(card.rows))
-
-
-def _rows_as_flags(rows: Rows) -> Rows:
-    return tuple((name, as_flags(text)) for name, text in rows)
+    return page_said(page, as_flags)
 
 
 def _shown(match: re.Match[str]) -> str:

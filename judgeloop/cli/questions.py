@@ -220,9 +220,10 @@ class Asking(Generic[C, P, R]):
         import asyncio
 
         from judgeloop.cli.files import json_text
-        from judgeloop.run.dry_run import DryRun
+        from judgeloop.run.dry_run import DryRun, without_a_trace
 
-        plan, result = asyncio.run(self.question.load().forecast(ready))
+        with without_a_trace(ready) as asked:
+            plan, result = asyncio.run(self.question.load().forecast(asked))
         found = DryRun.of(ready, plan, self.shown(result, read), read.sentence or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")

@@ -133,11 +133,15 @@ def _run(
     from judgeloop.ledger.opening import open_ledger
     from judgeloop.suite.run import alone, run_suite
 
+    told: dict[str, str] = {}  # the first pair with each error
+
     def tell(end: Ended) -> None:
         if not quiet:
             line = _line(end)
-            text = visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})")
-            say(text, "pair", **line.to_json())
+            first = told.setdefault(line.headline, line.name) if end.error else line.name
+            said = line.headline if first == line.name else f"as {first}"
+            cost = f" ({show_usd(line.charged_p)})" if line.run else ""
+            say(visible(f"{line.name}: {said}{cost}"), "pair", **line.to_json())
 
     async def driven() -> tuple[list[Ended], int]:
         asked = Interruption()

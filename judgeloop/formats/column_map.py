@@ -5,6 +5,7 @@ of an error: nothing is ever read by it.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,16 @@ from statistics import fmean
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.formats.columns import FIELDS, ID, JOINER, OUTPUT, PROMPT, Map, found_text
+from judgeloop.formats.columns import (
+    FIELDS,
+    ID,
+    JOINER,
+    OUTPUT,
+    PROMPT,
+    UNTYPABLE,
+    Map,
+    found_text,
+)
 from judgeloop.formats.row import Row
 
 _EXPECTED = (
@@ -21,7 +31,7 @@ _EXPECTED = (
 )
 Table = Sequence[Mapping[str, Any]]  # the fields of each row
 DEEPEST = 7  # objects and lists within each other
-UNTYPABLE = {",", JOINER}  # characters that part columns in a map
+NO_QUESTION = re.compile(r"[\w.:/-]*", re.ASCII)  # an id, a number, a time, the name of a model
 _ABSENT = object()
 
 
@@ -114,15 +124,15 @@ def opened(value: object) -> object:
     return value
 
 
-def suggested_map(tables: Sequence[Table]) -> str:
-    """Return a map such as `id=Nr,prompt=Frage,output=Antwort`; empty if none can be told.
+def suggested_map(tables: Sequence[Table]) -> dict[str, str]:
+    """Return the columns that probably hold id, prompt and output; empty if they cannot be told.
 
-    The output is the longest text that differs between the tables, the prompt the longest that all
-    share, and the id the shortest of what else they share and what no two rows have in common.
+    The output is the longest text that differs between the tables. The prompt is the longest that all
+    share and that differs between the rows. The id is the shortest of what else does both.
 
     >>> july = [{"Nr": 1, "Frage": "2 + 2?", "Antwort": "It is 4."}]
     >>> suggested_map([[{"Nr": 1, "Frage": "2 + 2?", "Antwort": "4"}], july])
-    'id=Nr,prompt=Frage,output=Antwort'
+    {'id': 'Nr', 'prompt': 'Frage', 'output': 'Antwort'}
     """
     columns = [_texts(table) for table in tables]
     names = [
@@ -132,20 +142,28 @@ def suggested_map(tables: Sequence[Table]) -> str:
     ]
     shared = [name for name in names if len({frozenset(one[name]) for one in columns}) == 1]
     lengths = {name: fmean(len(text) for one in columns for text in one[name]) for name in names}
-    outputs = sorted(set(names) - set(shared), key=lambda name: -lengths[name])
+    first = columns[0] if columns else {}
     # A column of exactly the name is what it says.
-    prompts = sorted(shared, key=lambda name: ((name == ID) - (name == PROMPT), -lengths[name]))
-    ids = [name for name in prompts[1:] if len(set(columns[0][name])) == len(tables[0])]
-    if not (outputs and prompts):
-        return ""
-    found = {ID: ids[-1:], PROMPT: prompts[:1], OUTPUT: outputs[:1]}
-    pairs = [(field, name) for field, chosen in found.items() for name in chosen if name != field]
-    return ",".join(f"{field}={name}" for field, name in pairs)
+    prompts = [name for name in shared if name == PROMPT or (name != ID and _asks(first[name]))]
+    prompt = max(prompts, key=lambda name: (name == PROMPT, lengths[name]), default=None)
+    ids = [name for name in shared if name != prompt and len(set(first[name])) == len(tables[0])]
+    found = {
+        ID: min(ids, key=lambda name: (name != ID, name.count("."), lengths[name]), default=None),
+        PROMPT: prompt,
+        OUTPUT: max(set(names) - set(shared), key=lengths.__getitem__, default=None),
+    }
+    told = found[OUTPUT] and (found[ID] or found[PROMPT])
+    return {field: name for field, name in found.items() if name} if told else {}
+
+
+def _asks(texts: Sequence[str]) -> bool:
+    """Return whether texts may be prompts: most differ, and some say more than a name does."""
+    return 2 * len(set(texts)) > len(texts) and not all(map(NO_QUESTION.fullmatch, texts))
 
 
 def _texts(table: Table) -> dict[str, list[str]]:
     """Return the columns that hold a text or a number in every row, those within objects too."""
-    rows = [dict(_leaves(row)) for row in table]
+    rows = [dict(_leaves(row, lists=len(table) > 1)) for row in table]
     return {
         name: [row[name] for row in rows]
         for name in (rows[0] if rows else ())
@@ -153,13 +171,18 @@ def _texts(table: Table) -> dict[str, list[str]]:
     }
 
 
-def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`); of lists the first entry."""
+def _leaves(
+    fields: Mapping[str, Any], above: str = "", *, lists: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers of a row, by name or dotted path (`along_paths`).
+
+    Of `lists` the first entry counts; in a single row they may be the rows themselves.
+    """
     for name, given in fields.items():
         path, value = f"{above}{name}", opened(given)
         if isinstance(value, list):
-            value = {"0": value[0]} if value else {}
+            value = {"0": value[0]} if value and lists else {}
         if isinstance(value, Mapping) and path.count(".") < DEEPEST:
-            yield from _leaves(value, f"{path}.")
+            yield from _leaves(value, f"{path}.", lists=lists)
         elif isinstance(value, str | int | float):
             yield path, str(value)

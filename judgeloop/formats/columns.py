@@ -57,6 +57,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 WITHHELD = (REFERENCE, GROUP, MODEL, OUTPUT)  # from systems that answer live
 JOINER = "+"  # in a map: the text of several columns, one after another
+UNTYPABLE = {",", JOINER}  # characters that part columns in a map
 SHOWN = 12  # columns named in a message
 
 Map = Mapping[str, tuple[str, ...]]
@@ -344,12 +345,16 @@ class RowReader:
         return DataError(self.path, problem, line=self.row.line, unit=self.unit)
 
 
-def remedy(field: str, names: Iterable[str], candidates: Candidates) -> str:
-    """Return which columns were found, and the map that would make one of them `field`."""
-    listed = list(names)
+def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:
+    """Return which columns were found, and the map that makes one `field`: for example the longest text."""
     taken = {name for columns in candidates.values() for one in columns for name in one.names}
-    free = next((name for name in listed if name not in taken), "COLUMN")
-    return f"found {found_text(listed)}; say which column it is, as in `map={field}={free}`"
+    free = {
+        name: len(value)
+        for name, value in fields.items()
+        if isinstance(value, str) and name not in taken and not UNTYPABLE & set(name)
+    }
+    longest = max(free, key=free.__getitem__, default="COLUMN")
+    return f"found {found_text(fields)}; say which column it is, as in `map={field}={longest}`"
 
 
 def mended(text: str) -> str:

@@ -205,7 +205,7 @@ class _Catalogue:
             return f"; found {found_text(names)}; {PROMPTS}, or say which column it is with `map`"
         if BATCH_ID in names:
             return f"; found {found_text(names)}; {PROMPTS}, and say `map=id={BATCH_ID}`"
-        return f"; {remedy(PROMPT, names, candidates)}" if names else ""
+        return f"; {remedy(PROMPT, dict.fromkeys(names), candidates)}" if names else ""
 
     def _key(self, path: Place, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row

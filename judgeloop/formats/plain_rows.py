@@ -6,12 +6,16 @@ recorded scores.
 """
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from judgeloop.formats.catalogue import Fields
+from judgeloop.formats.columns import OUTPUT, PROMPT, candidates_of
 from judgeloop.formats.conversation import is_messages
 from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import form_of
+
+DEEPEST = 7  # objects within each other
 
 
 def recognises(source: Source) -> bool:
@@ -41,12 +45,15 @@ def read(source: Source) -> Iterator[Row]:
 def _rows_inside(document: Fields) -> str:
     """Return how to get at the rows that a document has inside; "" if it has none, or is a row."""
     values = list(document.values())
-    listed = values[0] if len(values) == 1 and isinstance(values[0], list) else []
-    if listed and all(isinstance(value, dict) for value in listed) and not is_messages(listed):
-        return (
-            f"this is one object, whose field {next(iter(document))!r} holds {len(listed)} rows; "
-            "expected the list alone: jq '.[]' FILE > ROWS"
-        )
+    known = candidates_of(document, {})
+    alone = len(values) == 1
+    if alone or not (known[OUTPUT] or known[PROMPT]):
+        *others, (size, names) = [(1, ""), *sorted(_lists(document))]
+        if (size > 1 and size > others[-1][0]) or (alone and names):
+            return (
+                f"this is one object, whose field {names!r} holds {size} rows; "
+                f"expected the list alone: jq -c '.{names}[]' FILE > ROWS"
+            )
     tables = [value for value in values if isinstance(value, dict) and value]
     keys = {tuple(table) for table in tables}
     if len(values) > 1 and len(tables) == len(values) and len(keys) == 1:
@@ -55,6 +62,21 @@ def _rows_inside(document: Fields) -> str:
             'rows: to_json(FILE, orient="records", lines=True)'
         )
     return ""
+
+
+def _is_rows(value: object) -> TypeGuard[list[Fields]]:
+    """Return whether a value is a list of objects that are no messages."""
+    objects = isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    return objects and bool(value) and not is_messages(value)
+
+
+def _lists(fields: Fields, above: str = "", depth: int = DEEPEST) -> Iterator[tuple[int, str]]:
+    """Yield the length and the dotted path of each list of objects in an object, but for messages."""
+    for name, value in fields.items():
+        if isinstance(value, dict) and depth:
+            yield from _lists(value, f"{above}{name}.", depth - 1)
+        elif _is_rows(value):
+            yield len(value), f"{above}{name}"
 
 
 def scores_of(fields: Fields) -> dict[str, object]:

@@ -21,12 +21,16 @@ from judgeloop.formats.yaml_text import yaml_object
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
 YAML = re.compile(r"evalId: \S+\n|results:\n")  # how promptfoo's begins
+YAML_KEYS = ("\nevalId: ", "\nresults:")  # what it has below another key
+ORC = b"ORC"  # the header of a table may begin so, but no text has a NUL
 # Files that are often taken for data, by their first bytes.
 FOREIGN = {
     b"SQLite format 3\0": "a SQLite database",
-    b"\x80\x04": "a Python pickle",
-    b"\x80\x05": "a Python pickle",
+    **{bytes((0x80, protocol)): "a Python pickle" for protocol in range(2, 6)},
     b"ARROW1": "an Arrow file",
+    b"\xff\xff\xff\xff": "a stream of Arrow",
+    b"FEA1\0": "a Feather file",
+    ORC: "an ORC file",
     b"BZh": "compressed with bzip2",
     b"\xfd7zXZ": "compressed with xz",
     b"\x28\xb5\x2f\xfd": "compressed with zstd",
@@ -62,11 +66,11 @@ class Source:
         """The object that is the whole text, JSON or promptfoo's YAML; None if the text is something else.
 
         Raises:
-            DataError, InputError: it begins as promptfoo's YAML does, and cannot be read.
+            DataError, InputError: it looks like promptfoo's YAML, and cannot be read.
         """
         if self.is_zip or self.is_parquet:
             return None
-        if YAML.match(self.text):
+        if YAML.match(self.text) or all(key in self.text for key in YAML_KEYS):
             return yaml_object(self.path, self.text)
         if not self.text.lstrip().startswith("{"):
             return None
@@ -122,7 +126,9 @@ def open_source(path: Path) -> Source:
         DataError: it is compressed and too large, or no text and of no known format.
     """
     data = read_bytes(path)
-    if what := next((name for first, name in FOREIGN.items() if data.startswith(first)), None):
+    first = next((first for first in FOREIGN if data.startswith(first)), b"")
+    if first and (first != ORC or b"\0" in data):
+        what = FOREIGN[first]
         raise DataError(path, f"this is {what}; expected JSON lines, JSON, CSV or Parquet")
     if b"\0" in data[:2]:
         raise DataError(path, "this seems to be UTF-16 without its mark; save the file as UTF-8")

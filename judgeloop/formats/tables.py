@@ -60,12 +60,17 @@ def read_bytes(path: Path) -> bytes:
             raise DataError(path, f"this file has more than {MOST_BYTES >> 20:,} MiB; split it")
         return decompressed(path, data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
-        near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
-        raise InputError(f"{path}: there is no such file{near}") from None
+        raise no_such_file(path) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; expected a file") from None
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def no_such_file(path: Path) -> InputError:
+    """Return the error for a path at which there is nothing, with the nearest name in its folder."""
+    near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
+    return InputError(f"{path}: there is no such file{near}")
 
 
 def _is_typed_pipe(path: Path) -> bool:

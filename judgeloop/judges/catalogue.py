@@ -73,6 +73,8 @@ JUDGES: tuple[JudgeRow, ...] = (
     JudgeRow("python", ":", "MODULE:FUNCTION", "function:make_judge", runs_code=True),
 )  # fmt: skip
 RECORDED = "recorded"
+NO_JUDGE = "`judge`: expected the name of a judge, found none"
+EXAMPLES = "; for example `judge=openai/gpt-4.1`, or `judge=metric:token-f1`, which needs references and no key"
 # How names begin that other programs use for providers and models, which judgeloop reaches by
 # their OpenAI-compatible servers.
 ELSEWHERE = (

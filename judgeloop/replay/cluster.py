@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from judgeloop.core.errors import InputError, JudgeloopError, some
+from judgeloop.core.errors import InputError, JudgeloopError, install, some
 
 SCHEME = re.compile(r"dask://([^/\s:]+|\[[0-9A-Fa-f:.]+\]):([0-9]+)/?")
 SHAPE = "dask://HOST:PORT"
@@ -47,9 +47,7 @@ def results(
         from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
-        raise InputError(
-            "`engine`: a Dask cluster needs the extra `cluster`: pip install 'judgeloop[cluster]'"
-        ) from None
+        raise InputError(f"`engine`: a Dask cluster needs {install('cluster')}") from None
     with _connected(address, Client) as client:
         _check_workers(address, client)
         sent = dict(zip(map(id, shared), client.scatter([*shared], broadcast=True), strict=True))

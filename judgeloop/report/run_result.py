@@ -1,8 +1,7 @@
 """The result of a run, which all questions share: the decision, and the parts that it rests on.
 
 A question's own `result.py` adds its figures, and `text.py` makes the page. A result shows itself
-to a program: as text, in a notebook, as values and as a data frame, whose library is imported only
-then. Writes no file.
+to a program: as text, in a notebook, as values and as a data frame. Writes no file.
 """
 
 from dataclasses import dataclass, field, fields
@@ -24,6 +23,7 @@ from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, render_csv
 from judgeloop.report.markdown import render_markdown
+from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page, render
 from judgeloop.report.pictures import Line
@@ -368,7 +368,7 @@ class RunResult(Part):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
-        return self.to_json() | {"labels": plain(self.labels)}
+        return self.to_json(as_python) | {"labels": plain(self.labels)}
 
     def to_markdown(self) -> str:
         """Return the result as Markdown, for a comment on a pull request or a report."""

@@ -94,15 +94,15 @@ def promise(result: RunResult, guarantee: str) -> str:
 def ended(result: RunResult) -> str:
     """Return why a run ended without a decision: in few words, or in full if nothing is judged.
 
-    A full stop, or a question mark, is left to the caller.
+    A full stop is left to the caller (`stopped`).
     """
     if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
-        return visible(result.stop_sentence).rstrip(".?")
+        return visible(result.stop_sentence).rstrip(".")
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return "a budget of the ledger does not cover another judgment"
-    cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".?")
+    cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")
     return ENDED.get(result.stop_reason) or cause
 
 
@@ -270,7 +270,7 @@ def _generated(one: Generated, result: RunResult) -> str:
 def _reasons(one: Generated) -> str:
     """Return why a system failed, and on how many items; the most frequent reasons first."""
     shown = [f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why]
-    return f": {', '.join(shown)}"
+    return f": {', '.join(shown)}" if shown else ""
 
 
 def _other_end(one: Generated) -> str:

@@ -24,6 +24,11 @@ def sentence(text: str) -> str:
     """
     if WORD.match(text):
         text = text[:1].upper() + text[1:]
+    return stopped(text)
+
+
+def stopped(text: str) -> str:
+    """Return `text` with a full stop, unless it ends as a sentence does."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

@@ -5,16 +5,21 @@ Holds a `Plan` and the result so far. Computes no figure: `plan.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
+from judgeloop.ledger.opening import is_ledger
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
+from judgeloop.report.naming import as_python
 from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import WIDTH, count, sentence, shortened
@@ -22,6 +27,7 @@ from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EqualSystem, Plan, Range
 from judgeloop.run.prepared import Prepared
 
+PREPARED = TypeVar("PREPARED", bound=Prepared[Any])
 EVEN = 0.5
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
@@ -129,12 +135,23 @@ class DryRun:
         }
 
     def __str__(self) -> str:
-        """The text that the command line prints."""
-        return self.text()
+        """The text, with settings as Python writes them."""
+        return as_python(self.text())
 
     def _repr_html_(self) -> str:
         """Return the text as HTML; notebooks call this to show it."""
-        return f"<pre>{escape(self.text())}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@contextmanager
+def without_a_trace(ready: PREPARED) -> Iterator[PREPARED]:
+    """Let a forecast look into an empty ledger where there is none: it creates no file."""
+    if not ready.booked or is_ledger(ready.config.ledger):
+        yield ready
+        return
+    with TemporaryDirectory() as folder:
+        ledger = Path(folder) / "ledger.sqlite"
+        yield replace(ready, config=replace(ready.config, ledger=ledger))
 
 
 def _decided(plan: Plan) -> str:

@@ -29,16 +29,16 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
-from judgeloop.formats.columns import Map, MissingFieldError, guesses_text
-from judgeloop.formats.join import Joined, join
+from judgeloop.formats.columns import ID, PROMPT, Map, MissingFieldError, guesses_text
+from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.catalogue import judge_from_spec, server_names
+from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, judge_from_spec, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
-from judgeloop.run.live import limit_of, live_systems, with_live
+from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
 from judgeloop.settings.run_settings import (
     REFERENCES,
     SECOND,
@@ -126,7 +126,7 @@ def read_inputs(
         InputError: a setting or a file is wrong.
     """
     if not config.judge:
-        raise InputError("`judge`: expected the name of a judge, found none")
+        raise InputError(f"{NO_JUDGE}{EXAMPLES}")
     check_ledger(config)
     check_place(config.cache_dir)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
@@ -206,11 +206,15 @@ def _with_columns(error: MissingFieldError, config: RunSettings, mapped: Map) ->
     except InputError as other:
         return other if mapped else error
     found = suggested_map(tables)
-    if len(tables) == 1 or not found:
+    if config.items is not None and ID in found:
+        found.pop(PROMPT, None)
+    pairs = ",".join(f"{field}={name}" for field, name in found.items() if field != name)
+    if len(tables) == 1 or not pairs:
         return error
+    asked = "" if PROMPT in found or config.items is not None else f"; {PROMPTS}"
     return InputError(
-        f"{error.problem}; say which columns they are, for example `map={found}` (the output is the "
-        "longest text that differs between the files)"
+        f"{error.problem}; say which columns they are, for example `map={pairs}` (the output is the "
+        f"longest text that differs between the files){asked}"
     )
 
 
@@ -257,8 +261,7 @@ def checked_judge(
         raise UnpricedError(
             f"`{'proxy' if proxy else 'judge'}={spec}`: no price is known for this model at {at}"
             f"{likely_model(judge.identity)}, and without one the {limit} cannot be "
-            f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`. To run without any "
-            "limit of money: `budget=none`"
+            f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`.{WITHOUT_LIMIT}"
         )
     return judge
 

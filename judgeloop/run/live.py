@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.money import show_usd
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import System
 from judgeloop.core.records import Item
@@ -24,6 +25,7 @@ from judgeloop.settings.written import night_began
 from judgeloop.systems.catalogue import FORMS, described, make_system
 from judgeloop.systems.options import options_of
 
+WITHOUT_LIMIT = " To run without any limit of money: `budget=none`"
 TURNS = ("user", "assistant")
 
 
@@ -89,8 +91,8 @@ def looks_at_all(what: str, live: str, instead: str = "`selector=random`") -> In
 
 def limit_of(config: RunSettings) -> str | None:
     """Return in words a budget that limits the run; None if none does."""
-    if config.budget is not None:
-        return f"budget of ${config.budget}"
+    if config.budget_p is not None:
+        return f"budget of {show_usd(config.budget_p)}"
     return next((one.title for one in budgets_of(config.ledger, config.charge_to)), None)
 
 
@@ -99,7 +101,7 @@ def _check_price(config: RunSettings, name: str, system: System) -> None:
         raise UnpricedError(
             f"`system {name}`: no price is known for this model, and without one no budget can be "
             f"kept. Give it, in dollars per million tokens: `system={name}.price=IN,OUT` (a server of "
-            f"your own: `system={name}.price=0,0`). To run without any limit of money: `budget=none`"
+            f"your own: `system={name}.price=0,0`).{WITHOUT_LIMIT}"
         )
 
 

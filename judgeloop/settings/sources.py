@@ -242,12 +242,17 @@ def parsed(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file.
 
     Raises:
+        InputError: there is no such file.
         DataError: it cannot be read, or is no TOML.
     """
     import tomllib
 
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        from judgeloop.formats.tables import no_such_file
+
+        raise no_such_file(path) from None
     except OSError as error:
         raise DataError(path, f"the settings file cannot be read: {error.strerror}") from None
     except RecursionError:

@@ -5,6 +5,7 @@ when a configuration is made.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from judgeloop.systems.catalogue import system_row
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
 MOST_POINTS = 100
+DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+%?")
 LONGEST_NAME = 255  # bytes of a file's name, by the limit of most file systems
 
 
@@ -140,11 +142,13 @@ def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
         what_for = f" ({text})" if text and len(text) < LONG else ""
         return f"`{name}`: expected a value, found none{what_for}"
     expected, found = _expected(first["msg"].removeprefix("Value error, ")), first["input"]
-    return f"`{name}`: {expected}, found {found!r}{_in_points(first)}"
+    return f"`{name}`: {expected}, found {found!r}{_rewritten(first)}"
 
 
-def _in_points(first: Mapping[str, Any]) -> str:
-    """Return how to write a share that was given in points, such as 5 for 5 %."""
+def _rewritten(first: Mapping[str, Any]) -> str:
+    """Return how to write a number with a decimal comma, or a share in points, such as 5 for 5 %."""
+    if first["type"] == "float_parsing" and DECIMAL_COMMA.fullmatch(str(first["input"])):
+        return f"; for {first['input']} write {str(first['input']).replace(',', '.')}"
     is_share = float(first.get("ctx", {}).get("le", first.get("ctx", {}).get("lt", 0))) == 1
     found = str(first["input"])
     if not (is_share and found.isascii() and found.isdecimal() and int(found) <= MOST_POINTS):
@@ -160,7 +164,7 @@ def _expected(problem: str) -> str:
         return "expected at least one"
     if problem.startswith("Input is not a valid path"):
         return "expected the path of a file"
-    says, _, what = problem.partition("Input should be ")
+    says, _, what = problem.partition(", unable to parse")[0].partition("Input should be ")
     if says or not what:
         return problem
     return f"expected {what}" if what.startswith(("a ", "an ", "'")) else f"expected a value {what}"

@@ -32,12 +32,13 @@ def amount(value: object) -> Decimal | None:
 def _expected(text: str) -> str:
     """Return what was expected in place of an amount in another form.
 
-    >>> _expected("2,50"), _expected("2$"), _expected("€2")[:19]
-    ('expected 2.50', 'expected 2', 'expected US dollars')
+    >>> _expected("2,50"), _expected("US$2")
+    ("expected dollars, such as 2.50 or '$2.50'", "expected dollars, such as 2 or '$2'")
     """
-    form = r"(?:USD)?\s*([0-9]+)(?:[.,]([0-9]{1,2}))?\s*(?:\$|USD)?"
+    form = r"(?:USD?)?\s*\$?\s*([0-9]+)(?:[.,]([0-9]{1,2}))?\s*(?:\$|USD)?"
     if found := re.fullmatch(form, text, re.IGNORECASE):
-        return f"expected {'.'.join(filter(None, found.groups()))}"
+        dollars = ".".join(filter(None, found.groups()))
+        return f"expected dollars, such as {dollars} or '${dollars}'"
     currency = "US dollars" if set(text) & set("€£¥") else "dollars"
     return f"expected {currency} such as 5.00, up to {MOST_DOLLARS:,}, or none"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.own_files import outside
 from judgeloop.questions.question import QUESTIONS, Question
 from judgeloop.settings.setting import Declared, Gate, alternatives, declared, key
@@ -121,7 +121,7 @@ def _of_table(suite: SuiteFile, name: str, table: Any, base: Layer, flags: Layer
         if not isinstance(table, dict):
             raise DataError(suite.path, f"expected a table [{PAIRS}.{name}], found a single value")
         question = _question(suite, table.get("question", question.name))
-        own = replace(suite.common, values=_own_values(suite, table, question))
+        own = replace(suite.common, values=_own_values(suite, name, table, question))
         layers = [base, suite.common, own, flags]
         values, gate = _merged(layers, question)
         values["budget"] = own.values.get("budget")  # not that of all pairs
@@ -142,7 +142,9 @@ def _question(suite: SuiteFile, wanted: object) -> Asked:
     return QUESTIONS[names.index(str(wanted))]
 
 
-def _own_values(suite: SuiteFile, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
+def _own_values(
+    suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked
+) -> dict[str, Any]:
     """Return the settings in a pair's table by name, as in a table of the question's command.
 
     Raises:
@@ -150,6 +152,10 @@ def _own_values(suite: SuiteFile, table: Mapping[str, Any], question: Asked) -> 
     """
     rest = {given: value for given, value in table.items() if given not in OWN}
     place = (question.name,)
+    known = {*suite.commands[place], *OWN}
+    for wrong in sorted(rest.keys() - known):
+        nearest = did_you_mean(wrong, known)
+        raise DataError(suite.path, f"[{PAIRS}.{pair}] has no key {wrong!r}{nearest}")
     values = _taken(
         tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found)
     )

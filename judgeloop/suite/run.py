@@ -18,6 +18,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.state import Interruption, unobserved
 from judgeloop.ledger.opening import open_reader
 from judgeloop.report.run_result import RunResult
+from judgeloop.run.live import WITHOUT_LIMIT
 from judgeloop.run.prepared import Prepared
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.suite.pairs import Pair
@@ -53,7 +54,7 @@ class Ended:
             name=self.pair.name,
             question=self.pair.question.name,
             exit_code=EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR,
-            headline=f"{known}{error}",
+            headline=f"{known}{error}".removesuffix(WITHOUT_LIMIT),  # a suite has a budget
             systems=self.ready.pool.systems if self.ready else (),
             charged_p=self.charged_p,
             run=self.ready.run_id if self.ready else "",

@@ -40,6 +40,7 @@ def test_it_says_what_the_command_line_says(question, files, tmp_path):
     values = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
     assert found.to_dict() | {"settings_files": {}} == values
     assert values["usd"]["worst"] > values["usd"]["low"] > 0
+    assert not ledger.exists(), "neither has made a ledger"
     assert values["run"] == found.result.setup.run
 
 

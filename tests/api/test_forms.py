@@ -258,3 +258,26 @@ def test_a_file_with_two_names_is_given_twice(rows, tmp_path):
     file = write(tmp_path, {"outputs": rows["terse"]})["outputs"]
     with pytest.raises(InputError, match="given twice"):
         judgeloop.compare(("june", file), ("july", file), judge=shorter)
+
+
+def test_advice_and_results_show_values_as_python_writes_them(files):
+    options = {
+        "outputs": [*files.values()], "baseline": "terse", "judge": "openai/mine",
+        "judge_base_url": "http://127.0.0.1:9/v1", "environment": {},
+    }  # fmt: skip
+    with pytest.raises(judgeloop.InputError) as error:
+        judgeloop.select(**options)
+    for advised in ("judge_price=(IN, OUT)", "judge_price=(0, 0)", 'budget="none"'):
+        assert f"`{advised}`" in str(error.value)
+    for more in ({"judge_price": (0, 0)}, {"budget": "none"}):
+        judgeloop.select_dry_run(**options, **more)
+    found = judgeloop.select_dry_run(**options, judge_price=(1, 4))
+    assert "from `judge_price=(1, 4)`." in str(found)
+
+
+def test_a_result_names_its_price_as_python_writes_it(files):
+    same = [pd.read_json(files["terse"], lines=True).drop(columns="model") for _ in "ab"]
+    found = judgeloop.compare(
+        *same, judge="openai/mine", judge_price=(1, 4), environment={"OPENAI_API_KEY": "k"}
+    )
+    assert "from `judge_price=(1, 4)`" in str(found)

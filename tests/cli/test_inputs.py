@@ -38,12 +38,18 @@ def refused(*arguments):
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("2$", "expected 2, "), ("2,50", "expected 2.50, "), ("USD 2", "expected 2, "),
+    [("2$", "expected dollars, such as 2 or '$2', found '2$'"), ("2,50", "expected dollars, such as 2.50 or '$2.50', "),
+     ("USD 2", "expected dollars, such as 2 or '$2', "), ("US$2", "expected dollars, such as 2 or '$2', "),
      ("€2", "expected US dollars such as 5.00"), ("1_0", "expected dollars such as 5.00")],
 )  # fmt: skip
 def test_a_budget_in_another_form_is_refused_with_the_form_to_write(given, expected):
     said = refused("compare", "a.jsonl", "b.jsonl", "--judge", "length", "--budget", given)
     assert f"--budget: {expected}" in said
+
+
+def test_a_comparison_without_a_judge_is_refused_with_two_to_try():
+    said = refused("compare", "a.jsonl", "b.jsonl")
+    assert "found none; for example --judge openai/gpt-4.1, or --judge metric:token-f1" in said
 
 
 def test_a_share_given_in_points_is_refused_with_the_form_to_write():

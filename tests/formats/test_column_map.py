@@ -118,6 +118,65 @@ def test_a_path_is_proposed_through_the_lists_of_a_batch_of_gemini():
     assert (first.row.id, first.row.prompt) == ("q0", "question 0")
 
 
+def replies_of_gemini(name, n):
+    said = {"content": {"parts": [{"text": f"{name} answers {n} at length"}]}}
+    counts = {"promptTokenCount": 100 + n}
+    return {
+        "response": {
+            "candidates": [said],
+            "modelVersion": "gemini 3 flash",
+            "usageMetadata": counts,
+        },
+        "key": f"q{n}",
+    }
+
+
+def test_where_no_text_differs_between_the_rows_the_file_of_prompts_is_asked_for():
+    written(replies_of_gemini)
+    says = compare(".jsonl").stderr
+    answer = "output=response.candidates.0.content.parts.0.text"
+    assert f"--map id=key,{answer} (the output is" in says
+    assert "; give the file of prompts, as in --items requests.jsonl" in says
+
+
+def test_no_prompt_is_named_where_the_file_of_prompts_is_given():
+    write_tickets()
+    Path("items.jsonl").write_text('{"id": "0", "prompt": "p"}\n')
+    says = compare(".csv", "--items", "items.jsonl").stderr
+    assert "--map 'id=Ticket #,output=Antwort (KI)' (the output is" in says
+    assert "give the file" not in says
+
+
+@pytest.mark.parametrize("shown", [None, 2])
+def test_rows_within_a_document_are_found_beside_other_fields_and_deeper(shown):
+    for name in NAMES:
+        rows = [{"input": f"Q{n}?", "actualOutput": f"{name} {n}"} for n in range(3)]
+        run = {"testRunData": {"testCases": rows, "metricsScores": [{"metric": "m"}]}, "at": 1}
+        Path(f"{name}.json").write_text(json.dumps(run, indent=shown))
+    says = compare(".json").stderr
+    assert "whose field 'testRunData.testCases' holds 3 rows" in says
+    assert "jq -c '.testRunData.testCases[]' FILE > ROWS" in says
+
+
+def test_a_row_with_lists_of_objects_is_a_row_and_no_path_leads_into_them():
+    sources = [{"text": "a"}, {"text": "b"}]
+    for name in NAMES:
+        row = {"id": 1, "prompt": "Why so?", "said": [{"text": name}], "sources": sources}
+        Path(f"{name}.jsonl").write_text(json.dumps(row))
+    says = compare(".jsonl").stderr
+    assert "the field 'output' is missing" in says
+    assert ".0" not in says
+
+
+def test_for_a_single_file_the_column_with_the_longest_text_is_the_example():
+    write_tickets()
+    done = CliRunner().invoke(app, ["estimate", "june.csv", "--judge", "human"])
+    assert "say which column it is, as in --map 'output=Antwort (KI)'" in done.stderr
+    Path("numbers.jsonl").write_text('{"id": 1, "tokens": 3}\n')
+    done = CliRunner().invoke(app, ["estimate", "numbers.jsonl", "--judge", "human"])
+    assert "as in --map output=COLUMN" in done.stderr
+
+
 def test_rows_of_a_batch_ask_for_the_file_of_its_requests():
     written(lambda name, n: {"custom_id": f"q{n}", "output": f"{name} {n}"})
     says = "give the file of prompts, as in --items requests.jsonl, and say --map id=custom_id"
@@ -141,7 +200,7 @@ def test_a_path_that_leads_nowhere_is_named():
 
 @pytest.mark.parametrize("tables", [[], [[], []], [[{"a": "x"}]], [[{"a,b": "x"}], [{"a,b": "y"}]]])
 def test_nothing_is_proposed_that_cannot_be_told_or_typed(tables):
-    assert suggested_map(tables) == ""
+    assert suggested_map(tables) == {}
 
 
 @pytest.mark.parametrize("first", FOREIGN)
@@ -149,6 +208,21 @@ def test_a_file_that_is_no_text_is_named_by_its_first_bytes(first):
     Path("x").write_bytes(first + b"\0\1\2")
     with pytest.raises(DataError, match=FOREIGN[first]):
         open_source(Path("x"))
+
+
+@pytest.mark.parametrize(("first", "name"), [
+    (b"\x80\x02", "pickle"), (b"\x80\x03", "pickle"), (b"\xff\xff\xff\xff", "stream of Arrow"),
+    (b"FEA1\0\0", "Feather"), (b"ORC\n\x06\0", "ORC"),
+])  # fmt: skip
+def test_old_pickles_and_binary_tables_are_named(first, name):
+    Path("x").write_bytes(first)
+    with pytest.raises(DataError, match=name):
+        open_source(Path("x"))
+
+
+def test_a_table_whose_header_begins_like_a_binary_file_is_a_table():
+    Path("x.csv").write_text("ORC,id,output\n1,2,x\n")
+    assert read_outputs(Path("x.csv")).rows[0].row.output == "x"
 
 
 def test_utf_16_without_its_mark_is_named():

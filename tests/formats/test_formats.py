@@ -79,20 +79,26 @@ def test_a_format_says_which_scores_it_records(name, write):
     assert scores == expected if expected else not any(scores)
 
 
-def promptfoo_yaml():
+def promptfoo_yaml(*, sort_keys=False):
     import yaml
 
     document = json.loads(text("promptfoo.json"))
     document["results"]["results"][1]["vars"] = document["results"]["results"][0][
         "vars"
     ]  # an alias
-    return yaml.safe_dump(document, sort_keys=False)
+    return yaml.safe_dump(document, sort_keys=sort_keys)
 
 
 def test_promptfoo_reads_the_same_from_yaml(write):
     found = promptfoo_yaml()
     assert "*id001" in found
     assert rows_of(write(found)) == SAMPLES["promptfoo"].outputs
+
+
+@pytest.mark.parametrize("before", ["", "version: 2\n"])
+def test_promptfoo_reads_yaml_whose_keys_stand_in_another_order(write, before):
+    text = before + promptfoo_yaml(sort_keys=not before)
+    assert rows_of(write(text)) == SAMPLES["promptfoo"].outputs
 
 
 BOMB = "results:\n  a0: &a0 [x, x]\n" + "".join(
@@ -195,7 +201,10 @@ ROWS = [{"id": "0", "prompt": "p", "output": "x"}, {"id": "1", "prompt": "q", "o
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
-        ({"data": ROWS}, "whose field 'data' holds 2 rows; expected the list alone: jq '.[]' FILE"),
+        (
+            {"data": ROWS},
+            "whose field 'data' holds 2 rows; expected the list alone: jq -c '.data[]' FILE",
+        ),
         (
             {name: {row["id"]: row[name] for row in ROWS} for name in ("prompt", "output")},
             'expected rows: to_json(FILE, orient="records", lines=True)',

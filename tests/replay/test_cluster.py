@@ -142,10 +142,8 @@ def test_without_the_extra_it_says_what_to_install(data, monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     result = replay(*data, "-o", tmp_path / "out", "--engine", "dask://localhost:8786")
     assert result.exit_code == 2
-    assert (
-        "--engine: a Dask cluster needs the extra `cluster`: pip install 'judgeloop[cluster]'"
-        in (result.stderr)
-    )
+    assert "--engine: a Dask cluster needs an extra: " in result.stderr
+    assert "pip install '.[cluster]'" in result.stderr
 
 
 @pytest.mark.parametrize("wrong", ["ray://a:1", "dask://host", "host:8786", "dask://a:b"])

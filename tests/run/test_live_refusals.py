@@ -138,7 +138,7 @@ def test_what_is_wrong_with_code_is_refused(name, options, more, said):
     refused(said, name, *cost, *options, **more)
 
 
-def test_what_says_nothing_of_what_is_behind_it_needs_a_version_in_a_ledger_on_a_server():
+def test_a_ledger_on_a_server_needs_a_version_of_what_says_nothing_itself():
     entries = ("command:cat.max-cost=0",)
     given = GIVEN | {"ledger": SERVER, "allow_plugins": True, "budget": None}
 

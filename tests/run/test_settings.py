@@ -118,7 +118,9 @@ def test_a_setting_that_does_not_exist_is_refused():
     ("name", "value", "said"),
     [
         ("give_up", 2.0, "`give_up`: expected a value less than 1, found 2.0"),
-        ("max_judgments", "ten", "`max_judgments`: expected a valid integer, unable to parse string as an integer, found 'ten'"),
+        ("max_judgments", "ten", "`max_judgments`: expected a valid integer, found 'ten'"),
+        ("risk", "0,1", "`risk`: expected a valid number, found '0,1'; for 0,1 write 0.1"),
+        ("risk", "5,5%", "`risk`: expected a valid number, found '5,5%'; for 5,5% write 5.5%"),
         ("order", "sorted", "`order`: expected 'both', 'random', 'audited' or 'fixed', found 'sorted'"),
     ],
 )  # fmt: skip

@@ -130,6 +130,24 @@ def test_one_pairs_failure_does_not_stop_the_others():
     assert "asks the same as the pair all better" in night["pairs"][4]["headline"]
 
 
+def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
+    Path("night.toml").write_text(
+        SUITE.replace("0.30", "3.0").replace("replay:verdicts.csv", "openai/mine")
+    )
+    done = suite("--judge-base-url", "http://127.0.0.1:9/v1")
+    assert done.stderr.count("no price is known") == 1
+    assert "without one the budget of $3.00 cannot be kept" in done.stderr
+    assert "all worse: as all better\n" in done.stderr
+    assert "($0.00)" not in done.stderr
+    assert "none" not in done.stderr
+
+
+def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
+    done = judgeloop("suite", "nigt.toml")
+    assert done.exit_code == 2
+    assert "nigt.toml: there is no such file (did you mean night.toml?)" in done.stderr
+
+
 def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     endings = ("html", "xml", "md", "csv", "txt", "json")
     done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")

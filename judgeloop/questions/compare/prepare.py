@@ -21,7 +21,7 @@ from judgeloop.formats.row import Source
 from judgeloop.history.asked import has_result
 from judgeloop.history.comparisons import History, find_history, ties_with
 from judgeloop.history.past import no_past
-from judgeloop.judges.catalogue import RECORDED, parse_spec
+from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
 from judgeloop.methods.stats.exact_tables import MOST_RISK
@@ -211,7 +211,7 @@ def _recorded(config: CompareConfig) -> Inputs:
 def _check_judge(config: CompareConfig) -> None:
     """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
     if not config.judge:
-        raise InputError(f"`judge`: expected the name of a judge, found none{_scores_in(config)}")
+        raise InputError(f"{NO_JUDGE}{_scores_in(config) or EXAMPLES}")
     if config.recorded and len(config.judge) > 1:
         raise InputError(
             f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "

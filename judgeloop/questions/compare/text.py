@@ -27,7 +27,7 @@ from judgeloop.report.sentences import (
     shared,
     summed_up,
 )
-from judgeloop.report.words import count, sentence, shortened
+from judgeloop.report.words import count, sentence, shortened, stopped
 
 
 def page(result: Result) -> Page:
@@ -109,7 +109,7 @@ def _no_winner(result: Result, where: str) -> str:
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
         return f"No winner yet. {_ahead(result)}; for items like these that is too little to tell."
-    return f"No winner yet between {first} and {second} {where}: {ended(result)}."
+    return stopped(f"No winner yet between {first} and {second} {where}: {ended(result)}")
 
 
 def _ahead(result: Result) -> str:

@@ -12,7 +12,7 @@ from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
-from judgeloop.report.words import count
+from judgeloop.report.words import count, stopped
 
 
 def page(result: Estimated) -> Page:
@@ -42,9 +42,9 @@ def headline(result: Estimated) -> str:
         None: _decision(result),
         "reached": f"A score of {required} was required and is reached: {score}",
         "missed": f"FAILED: a score of {required} was required, and {score}",
-        "open": f"{_decision(result)}; whether it reaches {required} is open",
+        "open": f"{_decision(result).rstrip('?')}; whether it reaches {required} is open",
     }
-    return sentences.required_first(f"{said[result.shown]}.", result)
+    return sentences.required_first(stopped(said[result.shown]), result)
 
 
 def _decision(result: Estimated) -> str:

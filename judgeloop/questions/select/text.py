@@ -26,7 +26,7 @@ from judgeloop.report.sentences import (
     shared,
     summed_up,
 )
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, shortened, stopped
 
 
 def page(result: Selected) -> Page:
@@ -60,7 +60,7 @@ def headline(result: Selected) -> str:
 def _decision(result: Selected) -> str:
     among = f"{len(result.setup.systems):,} systems {on(result)}"
     if result.winner is None:
-        return f"No winner yet among {among}: {ended(result)}."
+        return stopped(f"No winner yet among {among}: {ended(result)}")
     name = visible(result.winner)
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."

@@ -93,7 +93,7 @@ def test_a_required_winner_counts_as_with_any_judge(here, required, code):
     [("seed", 4), ("max_judgments", 9), ("selector", "diffuse"), ("items", "a.jsonl"), ("order", "fixed"), ("rubric", "be kind")],
 )  # fmt: skip
 def test_a_setting_without_effect_on_recorded_scores_is_refused(here, name, value):
-    with pytest.raises(InputError, match=f"`{name}` has no effect with `judge=recorded:score`"):
+    with pytest.raises(InputError, match=f'`{name}` has no effect with `judge="recorded:score"`'):
         compared(**{name: value})
 
 
@@ -103,10 +103,10 @@ def test_pace_and_money_may_be_set_as_they_change_nothing(here):
 
 def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
     assert compared(rule="once").winner == "a"
-    with pytest.raises(InputError, match="`rule=sequential`: recorded scores are all known"):
+    with pytest.raises(InputError, match='`rule="sequential"`: recorded scores are all known'):
         compared(rule="sequential")
     with pytest.raises(
-        InputError, match="`rule=once` tests recorded scores; it applies to `judge=r"
+        InputError, match='`rule="once"` tests recorded scores; it applies to `judge="r'
     ):
         compared(judge="metric:exact", rule="once")
     with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):
@@ -124,7 +124,7 @@ def test_the_only_score_of_a_file_needs_no_name(here):
     row = {"id": 0, "scores": {"exact": 1, "fuzzy": 0.5}}
     (here / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
     with pytest.raises(
-        InputError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"
+        InputError, match='choose one: `judge="recorded:exact"`, `judge="recorded:fuzzy"`'
     ):
         compared(judge="recorded:")
 

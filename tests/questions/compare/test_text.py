@@ -71,7 +71,7 @@ def codes(notes):
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
             (
                 "No winner yet between small and large on these 100 items: nothing answers: is the server "
-                "running."
+                "running?"
             ),
         ),
         (
