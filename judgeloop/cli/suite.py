@@ -177,8 +177,8 @@ def _write(
     found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
 ) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
-    from judgeloop.cli.files import write_output
-    from judgeloop.formats.own_files import write_whole
+    from judgeloop.cli.files import write_output, write_text
+    from judgeloop.report.latex import render_latex
     from judgeloop.report.markdown import render_markdown
 
     def page(path: Path) -> str:
@@ -198,10 +198,11 @@ def _write(
         ".txt": lambda _: f"{render(found.page)}\n",
         ".csv": lambda _: found.to_csv(),
         ".xml": lambda _: found.to_junit(),
+        ".tex": lambda _: render_latex(found.page),
         ".html": page,
     }
     for path in output:
-        write_whole(path, forms[path.suffix](path))
+        write_text(path, forms[path.suffix](path))
 
 
 def _slug(name: str) -> str:
