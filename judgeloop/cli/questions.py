@@ -186,14 +186,14 @@ class Asking(Generic[C, P, R]):
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption, observe=unobserved)
-            with self._watching(ready) as observe:
+            with self.watching(ready) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         with kept_for_the_result():
             return asyncio.run(driven())
 
-    def _watching(self, ready: P) -> AbstractContextManager[Observe[Any]]:
-        """Return a context that says how a run goes on."""
+    def watching(self, ready: P, pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
+        """Return a context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
         from judgeloop.core.money import show_usd
         from judgeloop.report.words import count, shortened
@@ -214,6 +214,7 @@ class Asking(Generic[C, P, R]):
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),
+            pair=pair,
         )
 
     def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:

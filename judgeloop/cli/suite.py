@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +25,9 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
 
 if TYPE_CHECKING:
+    from judgeloop.engine.state import Observe
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.config import SuiteConfig
     from judgeloop.suite.pairs import Layer, Pair
@@ -63,19 +66,21 @@ def _suite(
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
-        ends, before_p = _run(pairs, config, night, read, quiet=quiet or (json and not logs_json()))
+        results: dict[str, RunResult] = {}
+        quiet_log = quiet or (json and not logs_json())
+        ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
             lines=tuple(map(_line, ends)),
             before_p=before_p,
         )
-        results = _keep(ends, read)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
             show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
         finally:
-            _write(found, values, results, output)
+            shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
+            _write(found, values, shown_as, output)
         raise click.exceptions.Exit(tell(values, found.exit_code))
 
 
@@ -125,25 +130,52 @@ def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
 
 
 def _run(
-    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, *, quiet: bool
+    pairs: list[Pair],
+    config: SuiteConfig,
+    night: str,
+    read: Read,
+    results: dict[str, RunResult],
+    *,
+    quiet: bool,
 ) -> tuple[list[Ended], int]:
-    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does."""
-    from judgeloop.cli.questions import catch_signals
-    from judgeloop.engine.state import Interruption
+    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
+
+    As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown.
+    """
+    from judgeloop.cli.questions import Asking, catch_signals
+    from judgeloop.engine.state import Interruption, unobserved
     from judgeloop.ledger.opening import open_ledger
+    from judgeloop.questions.stored import kept_of
     from judgeloop.suite.run import alone, run_suite
 
     def tell(end: Ended) -> None:
+        line = _line(end)
+        if end.result is not None:
+            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            if end.ran.booked:
+                ledger.keep(end.ran.run_id, kept_of(result))
+            results[end.pair.name] = result
         if not quiet:
-            line = _line(end)
             text = visible(f"{line.name}: {line.headline} ({show_usd(line.charged_p)})")
             say(text, "pair", **line.to_json())
+
+    def watch(pair: Pair, ready: Prepared[Any]) -> AbstractContextManager[Observe[Any]]:
+        if quiet or not logs_json():
+            return nullcontext(unobserved)
+        return Asking(pair.question).watching(ready, pair.name)
 
     async def driven() -> tuple[list[Ended], int]:
         asked = Interruption()
         catch_signals(asked)
         return await run_suite(
-            pairs, config, read.environment, ledger, night, interruption=asked, tell=tell
+            pairs,
+            config,
+            read.environment,
+            ledger,
+            night,
+            interruption=asked,
+            tell=tell,
+            watch=watch,
         )
 
     ledger = open_ledger(config.ledger, config.charge_to)
@@ -156,21 +188,6 @@ def _run(
 
 def _line(end: Ended) -> Line:
     return replace(end.line, headline=as_flags(end.line.headline))
-
-
-def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
-    """Keep the result of each pair as its own command would; return them as they are shown, by pair."""
-    from judgeloop.cli.questions import Asking
-    from judgeloop.questions.stored import keep
-
-    found = {}
-    for end in ends:
-        if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ran, end.result, read)
-            if end.ran.booked:
-                keep(end.ran, result)
-            found[end.pair.name] = result
-    return found
 
 
 def _write(

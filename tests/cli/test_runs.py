@@ -152,7 +152,7 @@ def forget(run):
 def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     result = judgeloop("runs", "show", "none")
     assert result.exit_code == 2
-    assert "there is no such run" in result.stderr
+    assert "no run has an id that begins so" in result.stderr
     assert "No such command 'shw'" in judgeloop("runs", "shw").stderr
     result = judgeloop("runs", "show", "")
     assert "2 runs begin with it" in result.stderr
