@@ -149,7 +149,7 @@ class Asking(Generic[C, P, R]):
             telling(None if dry_run else on_end, name) as tell,
         ):
             if dry_run:
-                _check_dry_run()
+                check_dry_run()
                 output = ()
             config = self.question.settings().of(**given)
             check_outputs(output, config.files_read())
@@ -252,7 +252,7 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def _check_dry_run() -> None:
+def check_dry_run() -> None:
     """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
 
     Raises:

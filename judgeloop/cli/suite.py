@@ -20,7 +20,7 @@ from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
 from judgeloop.core.errors import InputError, JudgeloopError
-from judgeloop.core.money import show_usd
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
 
@@ -55,13 +55,25 @@ def suite() -> click.Command:
 
 
 def _suite(
-    *, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
+    *,
+    dry_run: bool,
+    json: bool,
+    quiet: bool,
+    output: tuple[Path, ...],
+    on_end: str | None,
+    **given: Any,
 ) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
+    from judgeloop.cli.questions import check_dry_run
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
+    if dry_run:
+        with explained():
+            check_dry_run()
+            _forecast(*_asked(given, read), read, as_json=json)
+        return
     with explained(), unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
@@ -127,6 +139,40 @@ def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
         if value is not None:
             (flags if own else files)[name] = value
     return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
+
+
+def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bool) -> None:
+    """Print the forecast of each pair as its own command would, and what all may cost together."""
+    from judgeloop.cli.files import json_text
+    from judgeloop.cli.questions import Asking
+    from judgeloop.run.dry_run import DryRun
+    from judgeloop.suite.run import prepared
+
+    values: dict[str, Any] = {}
+    worst_p: list[int | None] = []
+    for pair in pairs:
+        try:
+            ready = prepared(pair, config, read.environment, offline=True)
+        except JudgeloopError as error:
+            values[pair.name], text = {"error": as_flags(str(error))}, str(error)
+        else:
+            plan, result = asyncio.run(pair.question.load().forecast(ready))
+            found = DryRun.of(ready, plan, Asking(pair.question).shown(result, read))
+            values[pair.name], text = found.to_dict(as_flags), found.text(columns())
+            worst_p.append(plan.cost_p.worst if found.priced else None)
+        if not as_json:
+            print(f"{visible(pair.name)}\n\n{as_flags(text)}\n")
+    known = None if None in worst_p else sum(filter(None, worst_p))
+    budget_p = config.budget_p or 0
+    if as_json:
+        about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
+        worst = None if known is None else float(to_usd(known))
+        print(json_text({**about, "worst_usd": worst, "pairs": values}, read.files), end="")
+        return
+    cost = "an amount that is not known" if known is None else show_usd(known)
+    print(
+        f"All pairs together: {cost} at worst, of {show_usd(budget_p)}, which the night never exceeds."
+    )
 
 
 def _run(

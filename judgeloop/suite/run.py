@@ -74,6 +74,23 @@ class Ended:
         )
 
 
+def prepared(
+    pair: Pair, config: SuiteConfig, environment: Mapping[str, str], *, offline: bool = False
+) -> Prepared[Any]:
+    """Return a pair that is ready to run, or for a forecast if `offline`.
+
+    Raises:
+        InputError: it cannot be asked.
+    """
+    _check(not pair.problem, pair.problem)
+    values = {name: getattr(config, name) for name in ("budget", *OF_ALL)}
+    given = {name: one for name, one in pair.values.items() if one is not None}
+    settings = pair.question.settings().of(**values | given)
+    ready: Prepared[Any] = pair.question.load().prepare(settings, environment, offline=offline)
+    _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
+    return ready
+
+
 @contextmanager
 def alone(config: SuiteConfig, ledger: Ledger, night: str) -> Iterator[None]:
     """Keep every other process from a night until the context ends.
@@ -178,14 +195,7 @@ class _Suite:
 
     def _prepared(self, pair: Pair) -> Prepared[Any]:
         """Return a pair that is ready to run."""
-        _check(not pair.problem, pair.problem)
-        values = {name: getattr(self.config, name) for name in ("budget", *OF_ALL)}
-        given = {name: one for name, one in pair.values.items() if one is not None}
-        config = pair.question.settings().of(**values | given)
-        ready = pair.question.load().prepare(config, self.environment)
-        _check(
-            not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite"
-        )
+        ready = prepared(pair, self.config, self.environment)
         return replace(ready, ledger=self.ledger, night=self.night)
 
     async def _round(
