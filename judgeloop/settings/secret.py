@@ -10,7 +10,7 @@ _SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
 def secrets_of(environment: Mapping[str, str]) -> list[str]:
     """Return the values of variables whose names speak of a secret; the path of a file is none.
 
-    >>> secrets_of({"MY_API_KEY": "sk-1", "HOME_KEY_FILE": "/", "PAGER": "less"})
+    >>> secrets_of({"MY_KEY": "sk-1", "HOME_KEY_FILE": "/", "PAGER": "less"})
     ['sk-1']
     """
     named = [value for name, value in environment.items() if _SECRET.search(name)]

@@ -16,7 +16,7 @@ from judgeloop.settings.setting import declared, key
 
 KEY = "sk-Planted_0123456789-abcdefgh"
 SHOWN = 11  # characters: fewer may stand where a line was cut
-PLACES = ("", "a.jsonl", "b.jsonl")
+SYSTEMS = ("a.jsonl", "b.jsonl")
 FLAGS = sorted(
     {
         key(name)
@@ -58,7 +58,7 @@ def showing(texts):
 def test_a_key_in_a_flag_is_in_no_output_and_in_no_message(flag):
     for value in (KEY, f"x,{KEY}"):
         question = "estimate" if flag in {"require-score", "scale"} else "compare"
-        systems = PLACES[1:] if question == "compare" else PLACES[1:2]
+        systems = SYSTEMS if question == "compare" else SYSTEMS[:1]
         _, texts = everything(question, *systems, *ASKED, f"--{flag}", value)
         assert showing(texts) == []
 
@@ -66,7 +66,7 @@ def test_a_key_in_a_flag_is_in_no_output_and_in_no_message(flag):
 @pytest.mark.parametrize("flag", ["--rubric", "--names"])
 def test_every_file_is_whole_with_the_mask_in_place_of_the_key(flag):
     value = {"--rubric": f"be {KEY} brief", "--names": f"x,{KEY}"}[flag]
-    code, texts = everything("compare", *PLACES[1:], *ASKED, flag, value, "--json")
+    code, texts = everything("compare", *SYSTEMS, *ASKED, flag, value, "--json")
     assert code == 0, texts["stderr"]
     assert showing(texts) == []
     assert {*FILES, "end.txt"} < set(texts)
@@ -98,5 +98,14 @@ def test_a_key_that_is_no_word_of_a_command_is_not_repeated(typed):
 
 def test_a_key_of_a_word_masks_no_word_of_judgeloops_own(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "testsuite")
-    everything("compare", *PLACES[1:], *ASKED)
+    everything("compare", *SYSTEMS, *ASKED)
     assert Path("result.xml").read_text().count("<testsuite ") == 1
+
+
+@pytest.mark.parametrize("flag", ["--rubric", "--risk"])
+def test_a_key_that_only_a_found_file_of_variables_holds_is_masked_too(monkeypatch, flag):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    Path(".env").write_text(f"OPENAI_API_KEY={KEY}\n")
+    _, texts = everything("compare", *SYSTEMS, *ASKED, flag, f"x{KEY}")
+    assert showing(texts) == []
+    assert "[masked key]" in str(texts).replace("\\", "")
