@@ -19,7 +19,7 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -168,11 +168,13 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
         worst = None if known is None else float(to_usd(known))
         print(json_text({**about, "worst_usd": worst, "pairs": values}, read.files), end="")
-        return
-    cost = "an amount that is not known" if known is None else show_usd(known)
-    print(
-        f"All pairs together: {cost} at worst, of {show_usd(budget_p)}, which the night never exceeds."
-    )
+    else:
+        cost = "an amount that is not known" if known is None else show_usd(known)
+        print(
+            f"All pairs together: {cost} at worst; the night's budget of {show_usd(budget_p)} holds."
+        )
+    if any("error" in one for one in values.values()):
+        raise click.exceptions.Exit(EXIT_USAGE)
 
 
 def _run(

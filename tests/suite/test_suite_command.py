@@ -203,7 +203,7 @@ def test_a_budget_of_the_ledger_that_is_used_up_is_named_with_when_it_starts_aga
 def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobody():
     Path("night.toml").write_text(SUITE + '[pairs.torn]\nsystems = ["old.jsonl", "torn.jsonl"]\n')
     shown = suite("--dry-run", "--on-end", "touch told", JUDGELOOP_OUTPUT="night.xml")
-    assert shown.exit_code == 0, shown.output
+    assert shown.exit_code == 2, "a pair cannot be asked"
     values = json.loads(suite("--dry-run", "--json").stdout)
     pairs = values["pairs"]
     assert list(pairs) == [*(f"all {name}" for name in BY_NAME), "torn"]
@@ -211,7 +211,7 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert "torn.jsonl" in pairs["torn"]["error"]
     worst = [one["usd"]["worst"] for one in pairs.values() if "usd" in one]
     assert values["worst_usd"] == pytest.approx(sum(worst))
-    assert shown.stdout.endswith("at worst, of $0.30, which the night never exceeds.\n")
+    assert shown.stdout.endswith("at worst; the night's budget of $0.30 holds.\n")
     assert not Path("night.xml").exists()
     assert not Path("told").exists()
     assert json.loads(judgeloop("runs", "--json").stdout) == []
