@@ -217,6 +217,31 @@ def test_the_file_of_a_suite_and_what_it_is_trusted_by_are_those_of_the_base_com
 
 @needs_bash
 @pytest.mark.processes
+@pytest.mark.parametrize("flag", ["--config gate.toml", "--config=./gate.toml"])
+def test_the_gate_of_any_command_is_that_of_the_base_commit(runner, flag):
+    made = runner("pull_request", **of_a_pull_request())
+    (made.work / "gate.toml").write_text("[compare]\nrequire-winner = 'new'\n")
+    (made.gh / "gate.toml").write_text("[compare]\nrequire-winner = 'old'\n")
+    ungated = COMMAND.replace(" --require-winner new", "")
+    assert made.run(command=f"{ungated} {flag}") == 5
+    assert "old was required" in made.summary.read_text()
+
+
+@needs_bash
+@pytest.mark.processes
+def test_the_system_that_a_request_describes_and_a_gate_elsewhere_stay_as_they_are(runner):
+    made = runner("pull_request", **of_a_pull_request())
+    mine = (made.work / "candidate.toml", made.temp / "gate.toml")
+    for file in mine:
+        file.write_text("[compare]\n")
+    (made.gh / "candidate.toml").write_text("of the base commit")
+    gate = f"--config '{mine[1]}'"
+    assert made.run(command=f"compare old.jsonl candidate.toml --judge metric:exact {gate}")
+    assert [file.read_text() for file in mine] == ["[compare]\n"] * 2
+
+
+@needs_bash
+@pytest.mark.processes
 def test_a_suite_that_the_base_commit_has_not_is_an_error(runner):
     made = runner("pull_request", **of_a_pull_request())
     (made.work / "night.toml").write_text("[suite]\nbudget = 1\n")

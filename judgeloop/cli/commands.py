@@ -230,7 +230,7 @@ COMMANDS = (
         "Ask many questions of a file in one night, within one budget.",
         "suite:suite",
         (_class("suite.config:SuiteConfig"), *(question.settings for question in QUESTIONS)),
-        (JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
+        (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
     ),
     Command(
         "generate",

@@ -1,6 +1,7 @@
 """Writes the files of a result, those of `-o`.
 
-A file is written whole or not at all. `report/` and the questions' own `text.py` make the contents.
+A file is written whole or not at all, and without keys of the environment. `report/` and the questions' own
+`text.py` make the contents.
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from judgeloop.cli.naming import as_flags
+from judgeloop.cli.streams import keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.junit import is_own, render_junit, render_unfinished
@@ -107,7 +109,12 @@ def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
 
 def write_output(path: Path, result: RunResult) -> None:
     """Write the result in the format of the file's ending."""
-    write_whole(path, FORMS[path.suffix](result))
+    write_text(path, FORMS[path.suffix](result))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the text of a result, without keys."""
+    write_whole(path, keyless(text))
 
 
 @contextmanager
@@ -122,7 +129,7 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     def write(text: str) -> None:
         for path in places:
             with suppress(JudgeloopError):  # whether it can be written is checked with the others
-                write_whole(path, text)
+                write_text(path, text)
 
     write(render_unfinished(question))
     try:

@@ -13,9 +13,11 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import click
+
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.streams import say
-from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.cli.streams import keyless, say
+from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError
 from judgeloop.report.escaping import visible
 
 LONGEST_S = 60.0  # a night waits for no other's command
@@ -40,7 +42,9 @@ def telling(command: str | None, job: str) -> Iterator[Callable[[str, int], int]
 
     try:
         yield tell
-    except JudgeloopError as error:
+    except click.exceptions.Exit:
+        raise
+    except Exception as error:
         code = EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
         _run(words, json.dumps({"job": job, "exit_code": code, "error": as_flags(str(error))}))
         raise
@@ -65,7 +69,11 @@ def _run(words: list[str], summary: str) -> int:
         return 0
     try:
         done = subprocess.run(  # noqa: S603 - the caller's own words, without a shell
-            words, input=summary.encode(), stdout=STANDARD_ERROR, timeout=LONGEST_S, check=False
+            words,
+            input=keyless(summary).encode(),
+            stdout=STANDARD_ERROR,
+            timeout=LONGEST_S,
+            check=False,
         )
         problem = f"exit code {done.returncode}" if done.returncode else ""
     except subprocess.TimeoutExpired:

@@ -60,16 +60,17 @@ def watching(
     budget_p: int | None,
     so_far: Callable[[Any, int], str],
     *,
+    pair: str | None = None,
     stream: TextIO | None = None,
     now: Clock = time.monotonic,
 ) -> Iterator[Callable[[Progress[Any]], None]]:
     """Yield a function that shows the progress of a run.
 
-    `opening` says what is to be done. `most` is the most queries that the run may take, and
-    `budget_p` its budget in picodollars, None without one. `so_far` says who leads, given the
-    counts and the most characters of a name.
+    `opening` says what is to be done, and `pair` of which pair of a suite. `most` is the most queries
+    that the run may take, and `budget_p` its budget in picodollars, None without one. `so_far` says
+    who leads, given the counts and the most characters of a name.
     """
-    with closing(_shown_on(stream, now, opening)) as shown:
+    with closing(_shown_on(stream, now, opening, pair)) as shown:
         shown.show(Seen(0, most, spent_p=0, budget_p=budget_p))
 
         def observe(progress: Progress[Any]) -> None:
@@ -126,14 +127,17 @@ def explained() -> Iterator[None]:
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
 
 
-def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> _Bar | _Lines:
+def _shown_on(
+    stream: TextIO | None, now: Clock, opening: str = "", pair: str | None = None
+) -> _Bar | _Lines:
     """Return a bar for a terminal, lines for a log."""
     guarded = Guarded(stream or sys.stderr, drops=True)
     if guarded.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
         return _Bar(guarded, now)
+    named = {} if pair is None else {"pair": pair}
     if opening:
-        guarded.write(f"{logged(opening, 'start')}\n")
-    return _Lines(guarded, now)
+        guarded.write(f"{logged(opening, 'start', **named)}\n")
+    return _Lines(guarded, now, named)
 
 
 @final
@@ -186,17 +190,17 @@ class _Bar:
 
 @final
 class _Lines:
-    """Prints a line at most every `SECONDS_BETWEEN_LINES`."""
+    """Prints a line at most every `SECONDS_BETWEEN_LINES`; `named` are values that each has."""
 
-    def __init__(self, stream: Guarded, now: Clock) -> None:
-        self._stream = stream
+    def __init__(self, stream: Guarded, now: Clock, named: dict[str, str]) -> None:
+        self._stream, self._named = stream, named
         self._now = now
         self._due = now() + SECONDS_BETWEEN_LINES
 
     def show(self, seen: Seen) -> None:
         if self._now() >= self._due:
             self._due = self._now() + SECONDS_BETWEEN_LINES
-            line = logged(sentence(seen), "progress", **figures(seen))
+            line = logged(sentence(seen), "progress", **self._named, **figures(seen))
             self._stream.write(f"{line}\n")
 
     def close(self) -> None:

@@ -149,7 +149,7 @@ class Asking(Generic[C, P, R]):
             telling(None if dry_run else on_end, name) as tell,
         ):
             if dry_run:
-                _check_dry_run()
+                check_dry_run()
                 output = ()
             config = self.question.settings().of(**given)
             check_outputs(output, config.files_read())
@@ -186,14 +186,14 @@ class Asking(Generic[C, P, R]):
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption, observe=unobserved)
-            with self._watching(ready) as observe:
+            with self.watching(ready) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         with kept_for_the_result():
             return asyncio.run(driven())
 
-    def _watching(self, ready: P) -> AbstractContextManager[Observe[Any]]:
-        """Return a context that says how a run goes on."""
+    def watching(self, ready: P, pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
+        """Return a context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
         from judgeloop.core.money import show_usd
         from judgeloop.report.words import count, shortened
@@ -214,6 +214,7 @@ class Asking(Generic[C, P, R]):
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),
+            pair=pair,
         )
 
     def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
@@ -252,7 +253,7 @@ def _advised(reason: str) -> str:
     return f"{quoted}{mark}{as_flags(advice)}"
 
 
-def _check_dry_run() -> None:
+def check_dry_run() -> None:
     """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
 
     Raises:

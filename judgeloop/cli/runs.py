@@ -129,9 +129,8 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
-    from judgeloop.cli.files import check_output
+    from judgeloop.cli.files import check_output, write_text
     from judgeloop.core.errors import InputError
-    from judgeloop.formats.own_files import write_whole
     from judgeloop.questions.compare.trend import page_of, picture, trend_of
     from judgeloop.report.page import render
     from judgeloop.report.svg import Drawing
@@ -145,7 +144,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
             check_output(output, [ledger], (".svg",))
         found = trend_of(_of_pair(ledger, patterns))
         if output is not None:
-            write_whole(output, f"{Drawing(picture(found))}\n")
+            write_text(output, f"{Drawing(picture(found))}\n")
         print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 

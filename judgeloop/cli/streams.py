@@ -1,7 +1,7 @@
 """Prints on standard output and standard error, either of which may be closed.
 
 A message or a progress line that cannot be written is dropped: a run that is paid for goes on. A
-result that cannot be written has its own exit code.
+result that cannot be written has its own exit code. No text on either holds a key of the environment.
 """
 
 from __future__ import annotations
@@ -49,6 +49,22 @@ def logged(text: str, event: str, **values: Any) -> str:
         return f"judgeloop: {text}"
     time = datetime.now(UTC).isoformat(timespec="seconds")
     return json.dumps({"time": time, "event": event, "message": text, **values})
+
+
+def keyless(text: str) -> str:
+    """Return a text without the keys of the environment, and of a .env that was read."""
+    import click
+
+    from judgeloop.settings.secret import secrets_of
+
+    context = click.get_current_context(silent=True)
+    read = context.obj if context is not None else None
+    secrets = secrets_of(getattr(read, "environment", os.environ))
+    if not secrets:
+        return text
+    from judgeloop.providers.redaction import redact_own
+
+    return redact_own(text, secrets)
 
 
 def logs_json() -> bool:
@@ -126,6 +142,11 @@ def printed() -> Iterator[None]:
         finally:
             if output is not None:
                 output.flush()
+    except click.UsageError as error:
+        said = error.format_message()
+        if keyless(said) == said:
+            raise
+        raise click.UsageError(keyless(said), error.ctx) from None
     except UnwrittenError as error:
         discard(stream)
         if not error.closed:
@@ -175,7 +196,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write `text`, at once if what cannot be written is dropped; return its length."""
-        self._try(self._stream.write, text)
+        self._try(self._stream.write, keyless(text))
         if self._drops:
             self.flush()
         return len(text)

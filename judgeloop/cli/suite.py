@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,13 +19,15 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import InputError, JudgeloopError
-from judgeloop.core.money import show_usd
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
 
 if TYPE_CHECKING:
+    from judgeloop.engine.state import Observe
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.config import SuiteConfig
     from judgeloop.suite.pairs import Layer, Pair
@@ -52,30 +55,44 @@ def suite() -> click.Command:
 
 
 def _suite(
-    *, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
+    *,
+    dry_run: bool,
+    json: bool,
+    quiet: bool,
+    output: tuple[Path, ...],
+    on_end: str | None,
+    **given: Any,
 ) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
+    from judgeloop.cli.questions import check_dry_run
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
+    if dry_run:
+        with explained():
+            check_dry_run()
+            _forecast(*_asked(given, read), read, as_json=json)
+        return
     with explained(), unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
-        ends, before_p = _run(pairs, config, night, read, quiet=quiet or (json and not logs_json()))
+        results: dict[str, RunResult] = {}
+        quiet_log = quiet or (json and not logs_json())
+        ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
             lines=tuple(map(_line, ends)),
             before_p=before_p,
         )
-        results = _keep(ends, read)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
             show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
         finally:
-            _write(found, values, results, output)
+            shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
+            _write(found, values, shown_as, output)
         raise click.exceptions.Exit(tell(values, found.exit_code))
 
 
@@ -124,30 +141,93 @@ def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
     return Layer(" and ".join(read.files), files, read.named is not None), Layer(CALLER, flags)
 
 
+def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bool) -> None:
+    """Print the forecast of each pair as its own command would, and what all may cost together."""
+    from judgeloop.cli.files import json_text
+    from judgeloop.cli.questions import Asking
+    from judgeloop.run.dry_run import DryRun
+    from judgeloop.suite.run import prepared
+
+    values: dict[str, Any] = {}
+    worst_p: list[int | None] = []
+    for pair in pairs:
+        try:
+            ready = prepared(pair, config, read.environment, offline=True)
+        except JudgeloopError as error:
+            values[pair.name], text = {"error": as_flags(str(error))}, str(error)
+        else:
+            plan, result = asyncio.run(pair.question.load().forecast(ready))
+            found = DryRun.of(ready, plan, Asking(pair.question).shown(result, read))
+            values[pair.name], text = found.to_dict(as_flags), found.text(columns())
+            worst_p.append(plan.cost_p.worst if found.priced else None)
+        if not as_json:
+            print(f"{visible(pair.name)}\n\n{as_flags(text)}\n")
+    known = None if None in worst_p else sum(filter(None, worst_p))
+    budget_p = config.budget_p or 0
+    if as_json:
+        about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
+        worst = None if known is None else float(to_usd(known))
+        print(json_text({**about, "worst_usd": worst, "pairs": values}, read.files), end="")
+    else:
+        cost = "an amount that is not known" if known is None else show_usd(known)
+        print(
+            f"All pairs together: {cost} at worst; the night's budget of {show_usd(budget_p)} holds."
+        )
+    if any("error" in one for one in values.values()):
+        raise click.exceptions.Exit(EXIT_USAGE)
+
+
 def _run(
-    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, *, quiet: bool
+    pairs: list[Pair],
+    config: SuiteConfig,
+    night: str,
+    read: Read,
+    results: dict[str, RunResult],
+    *,
+    quiet: bool,
 ) -> tuple[list[Ended], int]:
-    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does."""
-    from judgeloop.cli.questions import catch_signals
-    from judgeloop.engine.state import Interruption
+    """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
+
+    As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown.
+    """
+    from judgeloop.cli.questions import Asking, catch_signals
+    from judgeloop.engine.state import Interruption, unobserved
     from judgeloop.ledger.opening import open_ledger
+    from judgeloop.questions.stored import kept_of
     from judgeloop.suite.run import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
 
     def tell(end: Ended) -> None:
+        line = _line(end)
+        if end.result is not None:
+            result = Asking(end.pair.question).whole(end.ran, end.result, read)
+            if end.ran.booked:
+                ledger.keep(end.ran.run_id, kept_of(result))
+            results[end.pair.name] = result
         if not quiet:
-            line = _line(end)
             first = told.setdefault(line.headline, line.name) if end.error else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" ({show_usd(line.charged_p)})" if line.run else ""
             say(visible(f"{line.name}: {said}{cost}"), "pair", **line.to_json())
 
+    def watch(pair: Pair, ready: Prepared[Any]) -> AbstractContextManager[Observe[Any]]:
+        if quiet or not logs_json():
+            return nullcontext(unobserved)
+        return Asking(pair.question).watching(ready, pair.name)
+
     async def driven() -> tuple[list[Ended], int]:
         asked = Interruption()
         catch_signals(asked)
         return await run_suite(
-            pairs, config, read.environment, ledger, night, interruption=asked, tell=tell
+            pairs,
+            config,
+            read.environment,
+            ledger,
+            night,
+            interruption=asked,
+            tell=tell,
+            watch=watch,
         )
 
     ledger = open_ledger(config.ledger, config.charge_to)
@@ -162,27 +242,12 @@ def _line(end: Ended) -> Line:
     return replace(end.line, headline=as_flags(end.line.headline))
 
 
-def _keep(ends: Sequence[Ended], read: Read) -> dict[str, RunResult]:
-    """Keep the result of each pair as its own command would; return them as they are shown, by pair."""
-    from judgeloop.cli.questions import Asking
-    from judgeloop.questions.stored import keep
-
-    found = {}
-    for end in ends:
-        if end.result is not None:
-            result = Asking(end.pair.question).whole(end.ran, end.result, read)
-            if end.ran.booked:
-                keep(end.ran, result)
-            found[end.pair.name] = result
-    return found
-
-
 def _write(
     found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
 ) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
-    from judgeloop.cli.files import write_output
-    from judgeloop.formats.own_files import write_whole
+    from judgeloop.cli.files import write_output, write_text
+    from judgeloop.report.latex import render_latex
     from judgeloop.report.markdown import render_markdown
 
     def page(path: Path) -> str:
@@ -202,10 +267,11 @@ def _write(
         ".txt": lambda _: f"{render(found.page)}\n",
         ".csv": lambda _: found.to_csv(),
         ".xml": lambda _: found.to_junit(),
+        ".tex": lambda _: render_latex(found.page),
         ".html": page,
     }
     for path in output:
-        write_whole(path, forms[path.suffix](path))
+        write_text(path, forms[path.suffix](path))
 
 
 def _slug(name: str) -> str:

@@ -24,7 +24,7 @@ LONGEST_NAMES = 48  # characters of the names of systems or judges in a list
 class State(StrEnum):
     """What became of a run."""
 
-    RUNNING = "running"  # a process of this machine works on it
+    RUNNING = "running"  # a process of this machine works on it, or on its night
     ENDED = "ended"  # its result is kept
     LOST = "lost"  # its process ended without a result
     UNJUDGED = "unjudged"  # it has no judge, and so no result
@@ -87,8 +87,9 @@ def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
     """
     with open_reader(ledger) as reader:
         every, decisions = reader.runs(), reader.headlines()
-        open_ = [run.id for run in every if run.note.exit_code is None]
-        working = reader.working(open_)
+        open_ = {run.id for run in every if run.note.exit_code is None}
+        nights = {run.note.night for run in every if run.id in open_ and run.note.night}
+        working = reader.working({*open_, *nights})
     found = [PastRun(run, _state(run, working), decisions.get(run.id)) for run in reversed(every)]
     found.sort(key=lambda run: run.started_at, reverse=True)
     return [run for run in found if run.started_at >= since]
@@ -99,7 +100,7 @@ def _state(run: RecordedRun, working: set[str]) -> State:
         return State.ELSEWHERE
     if run.note.exit_code is not None:
         return State.ENDED
-    if run.id in working:
+    if {run.id, run.note.night} & working:
         return State.RUNNING
     return State.LOST if run.note.judges else State.UNJUDGED
 
@@ -150,8 +151,12 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
     """
     found = [run for run in past_runs(ledger) if run.id.startswith(beginning)]
     if len(found) != 1:
-        said = "there is no such run" if not found else f"{len(found)} runs begin with it"
-        raise InputError(f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all")
+        said = (
+            "no run has an id that begins so" if not found else f"{len(found)} runs begin with it"
+        )
+        raise InputError(
+            f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all, each line with the id first"
+        )
     return found[0]
 
 

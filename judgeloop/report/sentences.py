@@ -101,7 +101,7 @@ def ended(result: RunResult) -> str:
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
-        return "a budget of the ledger does not cover another judgment"
+        return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
     cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")
     return ENDED.get(result.stop_reason) or cause
 

@@ -16,11 +16,11 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.prepared import Prepared
+from judgeloop.settings.secret import secrets_of
 
 R = TypeVar("R", bound=RunResult)
 
-# A variable with such a name may hold a secret, as may the user and the query of an address.
-_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
+# The user and the query of an address may hold a secret.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
 # A key by the look of it: a known beginning, or a long word of capitals, small letters and figures.
 _KEY_LIKE = re.compile(
@@ -75,9 +75,8 @@ def masked(text: str, environment: Mapping[str, str]) -> str:
     >>> masked("--judge-base-url https://me:word@host/v1?k=1", {})
     '--judge-base-url https://[masked key]@host/v1?[masked key]'
     """
-    for name, value in environment.items():
-        if value and _SECRET.search(name):
-            text = redact(text, value)
+    for secret in secrets_of(environment):
+        text = redact(text, secret)
     return _KEY_LIKE.sub(MASK, _IN_ADDRESS.sub(MASK, text))
 
 

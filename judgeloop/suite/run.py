@@ -7,7 +7,7 @@ lock of it, which ends with its process, keeps a second start away. Prints nothi
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopE
 from judgeloop.core.ledger import Ledger
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import StopKind
-from judgeloop.engine.state import Interruption, unobserved
+from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.opening import open_reader
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.live import WITHOUT_LIMIT
@@ -26,6 +26,7 @@ from judgeloop.suite.shares import Account, allot
 from judgeloop.suite.summary import Line
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
+Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -62,13 +63,33 @@ class Ended:
         )
         if result is None:
             return line
+        better = getattr(
+            result, "better", False
+        )  # than the baseline, where no winner was asked for
         return replace(
             line,
             exit_code=result.exit_code,
             headline=result.page.headline,
-            winner=result.winner,
+            winner=result.winner or (self.ran.pool.systems[-1] if better else None),
             judged=result.judged,
         )
+
+
+def prepared(
+    pair: Pair, config: SuiteConfig, environment: Mapping[str, str], *, offline: bool = False
+) -> Prepared[Any]:
+    """Return a pair that is ready to run, or for a forecast if `offline`.
+
+    Raises:
+        InputError: it cannot be asked.
+    """
+    _check(not pair.problem, pair.problem)
+    values = {name: getattr(config, name) for name in ("budget", *OF_ALL)}
+    given = {name: one for name, one in pair.values.items() if one is not None}
+    settings = pair.question.settings().of(**values | given)
+    ready: Prepared[Any] = pair.question.load().prepare(settings, environment, offline=offline)
+    _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
+    return ready
 
 
 @contextmanager
@@ -102,15 +123,16 @@ async def run_suite(
     *,
     interruption: Interruption,
     tell: Callable[[Ended], None],
+    watch: Watch,
 ) -> tuple[list[Ended], int]:
     """Return how each pair ended, in their order, and what other runs of the night were charged before.
 
-    `tell` gets each end as soon as it is final.
+    `tell` gets each end as soon as it is final, and `watch` is a context for each part of a pair that runs.
 
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    suite = _Suite(config, environment, ledger, night, interruption, tell)
+    suite = _Suite(config, environment, ledger, night, interruption, tell, watch)
     with interruption.within(config.deadline):
         return await suite.run(pairs)
 
@@ -126,6 +148,7 @@ class _Suite:
     night: str
     interruption: Interruption
     tell: Callable[[Ended], None]
+    watch: Watch
     accounts: dict[str, Account] = field(default_factory=dict)
     ends: dict[str, Ended] = field(default_factory=dict)
 
@@ -173,14 +196,7 @@ class _Suite:
 
     def _prepared(self, pair: Pair) -> Prepared[Any]:
         """Return a pair that is ready to run."""
-        _check(not pair.problem, pair.problem)
-        values = {name: getattr(self.config, name) for name in ("budget", *OF_ALL)}
-        given = {name: one for name, one in pair.values.items() if one is not None}
-        config = pair.question.settings().of(**values | given)
-        ready = pair.question.load().prepare(config, self.environment)
-        _check(
-            not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite"
-        )
+        ready = prepared(pair, self.config, self.environment)
         return replace(ready, ledger=self.ledger, night=self.night)
 
     async def _round(
@@ -216,7 +232,8 @@ class _Suite:
             config = replace(ready.config, budget=to_usd(budget_p), deadline=None, **pace)
             ready = replace(ready, config=config)
             run = pair.question.load().run
-            result = await run(ready, interruption=self.interruption, observe=unobserved)
+            with self.watch(pair, ready) as observe:
+                result = await run(ready, interruption=self.interruption, observe=observe)
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
             return Ended(pair, last.ready, error=error)
         return Ended(pair, ready, result)

@@ -124,7 +124,9 @@ class Summary:
             f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         )
         gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
-        conditions = Section("Conditions, and who set them", _grouped(gates, len(self.lines)))
+        conditions = Section(
+            "Conditions, what they rest on, and who set it", _grouped(gates, len(self.lines))
+        )
         said = [(one.name, one.of_each, one.headline) for one in self.lines]
         return Page(
             visible(headline),

@@ -75,10 +75,17 @@ def test_a_found_file_names_no_command(file):
 def test_a_log_of_json_has_an_object_a_line_and_may_stand_beside_the_result(command):
     done = judgeloop(*command, "--log-format", "json", "--json")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    kinds = {"start"} if command == COMPARE else {"pair"}
+    kinds = {"start"} | ({"pair"} if command != COMPARE else set())
     assert {one["event"] for one in lines} == kinds
     assert all(one["time"].endswith("+00:00") and one["message"] for one in lines)
     assert json.loads(done.stdout)["exit_code"] == 0
     if command != COMPARE:
-        assert (lines[0]["name"], lines[0]["exit_code"]) == ("x", 0)
+        assert (lines[0]["pair"], lines[-1]["name"], lines[-1]["exit_code"]) == ("x", "x", 0)
     assert not judgeloop(*command, "--log-format", "json", "--quiet").stderr
+
+
+def test_an_error_that_nobody_foresaw_is_told_to_the_callers_command_too(monkeypatch):
+    monkeypatch.setattr("judgeloop.cli.suite._write", lambda *_: {}["lost"])
+    done = judgeloop("suite", "night.toml", "--on-end", KEEP, "--log-format", "json")
+    assert isinstance(done.exception, KeyError)
+    assert ended() == {"job": "suite", "exit_code": 1, "error": "'lost'"}

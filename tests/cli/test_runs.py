@@ -60,6 +60,8 @@ def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, m
                 LedgerError, match=rf"\(0a\): process {os.getpid()} on .*, since 20"
             ):
                 other.only_run("0a").__enter__()
+        with one.only_run("2026-11-24"):  # a pair that waits for its share of the night
+            assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
         lost = json.loads(judgeloop("runs", "--json").stdout)[0]
         assert (lost["state"], lost["exit_code"], lost["night"]) == ("lost", None, "2026-11-24")
         assert lost["systems"] == ["old", "new"]
@@ -152,7 +154,7 @@ def forget(run):
 def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     result = judgeloop("runs", "show", "none")
     assert result.exit_code == 2
-    assert "there is no such run" in result.stderr
+    assert "no run has an id that begins so" in result.stderr
     assert "No such command 'shw'" in judgeloop("runs", "shw").stderr
     result = judgeloop("runs", "show", "")
     assert "2 runs begin with it" in result.stderr

@@ -48,6 +48,18 @@ def test_a_refused_command_is_an_error_in_the_junit_file(arguments, says):
     assert kind == "exit code 2"
 
 
+@pytest.mark.parametrize("command", [COMMAND, ["suite", "night.toml", "--budget", "1", "--judge"]])
+def test_a_ledger_that_cannot_be_written_is_an_error_with_code_1_in_the_junit_file(command):
+    Path("night.toml").write_text('[pairs.x]\nsystems = ["a.jsonl", "b.jsonl"]\n')
+    write_good_and_poor(Path(), 12, reference="good")
+    Path("torn").write_text("no folder")
+    done = invoked(*command, "metric:rouge1", "--ledger", "torn/ledger.sqlite")
+    assert done.exit_code == 1, done.output
+    message, kind = error()
+    assert "torn" in message
+    assert kind == "exit code 1"
+
+
 def test_during_a_run_the_file_says_that_it_did_not_finish_and_then_the_result():
     Path("watching.py").write_text(
         "from pathlib import Path\n\n\n"

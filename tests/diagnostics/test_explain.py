@@ -86,7 +86,7 @@ def test_a_retry_is_the_same_call_and_the_other_order_is_another(chat_server):
 
 @pytest.mark.parametrize(
     ("run", "item", "said"),
-    [("none", "i1", "there is no such run"), ("", "nowhere", "found no attempt on it")],
+    [("none", "i1", "no run has an id that begins so"), ("", "nowhere", "found no attempt on it")],
 )
 def test_an_unknown_run_or_item_is_an_error(compare, run, item, said):
     compare()

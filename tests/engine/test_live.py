@@ -182,7 +182,7 @@ def test_an_earmark_is_for_each_judge_and_order_at_twice_the_longest_output():
 
 
 @pytest.mark.parametrize("judges", [1, 2])
-def test_what_is_too_long_for_the_judge_is_counted_by_the_system_of_the_longest_text(judges):
+def test_what_is_too_long_for_the_judge_counts_for_the_system_of_the_longest_text(judges):
     def too_long(call):
         raise JudgeError(ErrorKind.ITEM, "too long for the model", billed=False, too_long=True)
 

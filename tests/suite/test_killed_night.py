@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from support.chat_server import ChatServer
-from support.commandline import judged_by
+from support.commandline import judged_by, judgeloop
 from support.live import of_both, system_flags, write_items, write_outputs
 from support.patience import PATIENCE_S
 
@@ -55,11 +56,48 @@ def server(killed):
     server.close()
 
 
-def test_a_killed_night_goes_on_and_a_second_start_is_turned_away(server, killed):
+def write_night():
     write_items(Path("items.jsonl"))
     write_outputs(Path("one.jsonl"))
     write_outputs(Path("two.jsonl"), "dull")
     Path("night.toml").write_text(SUITE)
+
+
+def states():
+    """How many runs are in each state, as `judgeloop runs` has it."""
+    done = judgeloop("runs", "--json")
+    return Counter(one["state"] for one in json.loads(done.stdout or "[]"))
+
+
+def test_a_pair_that_has_ended_keeps_its_result_though_the_night_is_killed(server, killed):
+    write_night()
+    server.respond = lambda request, _: (
+        (killed.wait(PATIENCE_S) if "dull" in str(request) else None) or of_both(request)
+    )
+    flags = [*judged_by(server), *system_flags(server, LIVE), "-o", "night.xml"]
+    typed = [sys.executable, "-m", "judgeloop", "suite", "night.toml", *map(str, flags)]
+    with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + PATIENCE_S
+        while not states()["ended"] and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.1)
+        during = states()
+        unfinished = Path("night.xml").read_text()
+        again = [*typed[:-1], "second.xml"]
+        second = subprocess.run(again, capture_output=True, text=True, check=False)
+        process.send_signal(signal.SIGKILL)
+    killed.set()
+    assert during == {"ended": 1, "running": 1}
+    assert states() == {"ended": 1, "lost": 1}
+    assert f"{LIVE} is better" in judgeloop("runs", "show").stdout
+    assert second.returncode == 1
+    assert "judgeloop did not finish" in unfinished
+    assert Path("night.xml").read_text() == unfinished
+    assert 'type="exit code 1"' in Path("second.xml").read_text()
+    assert "is being worked on by process" in Path("second.xml").read_text()
+
+
+def test_a_killed_night_goes_on_and_a_second_start_is_turned_away(server, killed):
+    write_night()
     flags = [
         *judged_by(server),
         *system_flags(server, LIVE),

@@ -13,6 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.commandline import judgeloop
 
+from judgeloop.cli.files import FORMS
+
 ITEMS = 60
 SUITE = """
 [suite]
@@ -149,7 +151,9 @@ def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
 
 
 def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
-    endings = ("html", "xml", "md", "csv", "txt", "json")
+    offered = re.sub(r"\s+", " ", judgeloop("suite", "--help-all").stdout)
+    endings = re.findall(r"\.(\w+)", re.search(r"this file: (.+?)\. May be", offered)[1])
+    assert {f".{one}" for one in endings} == set(FORMS)
     done = suite(*(f"-onight.{ending}" for ending in endings), "--not-worse", "0.3")
     texts = {one: Path(f"night.{one}").read_text() for one in endings}
     for text in (*texts.values(), done.stdout):
@@ -177,3 +181,56 @@ def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
     assert done.stdout.startswith(f"Night {datetime.now(UTC).astimezone().date()}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
     assert not done.stderr
+
+
+def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
+    rows = [f"{n},old,better,{float(n % 9 == 0)},0.01" for n in range(ITEMS)]
+    Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
+    Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
+    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2")
+    (better,) = found(*given)["pairs"]
+    assert "better is better than old" in better["headline"]
+    assert (better["winner"], better["exit_code"]) == ("better", 0)
+    shown = suite(*given).stdout
+    assert "Conditions, what they rest on, and who set it" in shown
+    assert "seed = 7 (the caller)" in shown
+
+
+def test_a_log_of_json_says_of_each_pair_that_it_starts_and_how_it_ends(monkeypatch):
+    monkeypatch.setattr("judgeloop.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
+    done = suite("--log-format", "json")
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    for name in BY_NAME:
+        events = [one["event"] for one in lines if one.get("pair") == f"all {name}"]
+        assert set(events) == {"start", "progress"}
+    ends = {one["name"]: one["exit_code"] for one in lines if one["event"] == "pair"}
+    assert ends == {"all better": 0, "all even": 3, "all worse": 0}
+
+
+def test_a_budget_of_the_ledger_that_is_used_up_is_named_with_when_it_starts_again():
+    judgeloop("budget", "set", "--name", "nightly", "0.12", "--per", "day")
+    night = found("--charge-to", "nightly")
+    assert 0.10 < night["charged_usd"] <= 0.12
+    open_ = [one["headline"] for one in night["pairs"] if one["exit_code"] == 3]
+    assert open_
+    for headline in open_:
+        assert "the budget nightly of $0.12 a day does not cover" in headline
+        assert re.search(r"it starts again at \d{4}-\d\d-\d\d \d\d:\d\d UTC", headline)
+
+
+def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobody():
+    Path("night.toml").write_text(SUITE + '[pairs.torn]\nsystems = ["old.jsonl", "torn.jsonl"]\n')
+    shown = suite("--dry-run", "--on-end", "touch told", JUDGELOOP_OUTPUT="night.xml")
+    assert shown.exit_code == 2, "a pair cannot be asked"
+    values = json.loads(suite("--dry-run", "--json").stdout)
+    pairs = values["pairs"]
+    assert list(pairs) == [*(f"all {name}" for name in BY_NAME), "torn"]
+    assert all(f"{name}\n\n" in shown.stdout for name in pairs)
+    assert "torn.jsonl" in pairs["torn"]["error"]
+    worst = [one["usd"]["worst"] for one in pairs.values() if "usd" in one]
+    assert values["worst_usd"] == pytest.approx(sum(worst))
+    assert shown.stdout.endswith("at worst; the night's budget of $0.30 holds.\n")
+    assert not Path("night.xml").exists()
+    assert not Path("told").exists()
+    assert json.loads(judgeloop("runs", "--json").stdout) == []
+    assert suite("--dry-run", "-o", "night.xml").exit_code == 2

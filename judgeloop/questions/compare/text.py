@@ -3,7 +3,7 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-from judgeloop.core.errors import EXIT_OTHER_WON
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
@@ -83,6 +83,8 @@ def _failing_first(line: str, result: Result) -> str:
     more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
     first, second = failing[0], visible(result.setup.systems[1])
     is_group = first.exit_code == EXIT_OTHER_WON
+    if result.stop_reason is StopKind.INTERRUPTED and first.exit_code == EXIT_UNDECIDED:
+        return f"Interrupted. {line}"
     why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
     return f"FAILED: {why}{more}. {line}"
 

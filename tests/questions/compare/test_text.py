@@ -466,6 +466,15 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
     assert not [name for name, _ in make_result().page.details if name == "controls"]
 
 
+def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_failed():
+    stop = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
+    tally = ControlTally(0, 0, 0, 0)
+    asked = {"judge": "openai/m", "controlled": True, "controls": (tally,), "not_worse": 0.1}
+    result = make_result(winner=None, stop=stop, **asked)
+    assert result.exit_code == 130
+    assert result.page.headline.startswith("Interrupted. No answer yet: ")
+
+
 def test_a_judge_without_passed_controls_has_no_result_and_code_4():
     stop = StopReason(StopKind.CONTROLS, "openai/m does not tell an answer from one to another")
     result = make_result(winner=None, stop=stop)
