@@ -145,7 +145,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
     """Print the forecast of each pair as its own command would, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.run.dry_run import DryRun
+    from judgeloop.run.dry_run import DryRun, without_a_trace
     from judgeloop.suite.run import prepared
 
     values: dict[str, Any] = {}
@@ -156,7 +156,8 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         except JudgeloopError as error:
             values[pair.name], text = {"error": as_flags(str(error))}, str(error)
         else:
-            plan, result = asyncio.run(pair.question.load().forecast(ready))
+            with without_a_trace(ready) as asked:
+                plan, result = asyncio.run(pair.question.load().forecast(asked))
             found = DryRun.of(ready, plan, Asking(pair.question).shown(result, read))
             values[pair.name], text = found.to_dict(as_flags), found.text(columns())
             worst_p.append(plan.cost_p.worst if found.priced else None)
