@@ -5,14 +5,14 @@ figure; the results decide which notes they carry.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any
 
 from judgeloop.core.part import Say, plain
 from judgeloop.report.escaping import visible
-from judgeloop.report.words import about, count
+from judgeloop.report.words import about, count, per_cent
 
 
 class NoteCode(enum.StrEnum):
@@ -52,14 +52,15 @@ class NoteCode(enum.StrEnum):
     MORE_ITEMS_ANEW = "more_items_anew"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
+    FORECAST = "forecast"
 
 
-# `{judgments:more judgment}` counts, `{usd:about}` is a sum in brackets, or nothing.
+# `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
 TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
-    NoteCode.POSITION_PREFERRED: "{flip_rate:.0%} of the verdicts changed with the order of "
+    NoteCode.POSITION_PREFERRED: "{flip_rate:share} of the verdicts changed with the order of "
     "presentation: this judge mainly prefers a position.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
@@ -104,6 +105,7 @@ TEXTS: dict[NoteCode, str] = {
     "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",
+    NoteCode.FORECAST: "A dry run says what an answer would probably cost.",
 }
 
 
@@ -130,12 +132,15 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
+SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "share": per_cent}
+
+
 class _Sentences(Formatter):
     """Escapes texts, counts nouns, and shows sums of money."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "about":
-            return about(value)
+        if format_spec in SHOWN:
+            return SHOWN[format_spec](value)
         if isinstance(value, str):
             return visible(value)
         if format_spec[:1].isalpha():

@@ -27,7 +27,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells below the names of their columns; the first column holds names, the others figures."""
+    """Cells below the names of their columns; the first column holds names, the others figures; a note below."""
 
     heading: str
     columns: tuple[str, ...]
@@ -124,7 +124,9 @@ def lines(headline: str, details: Rows) -> str:
 def _section(section: Section | Table, width: int) -> str:
     heading = [wrapped(section.heading, width)] if section.heading else []
     if isinstance(section, Table):
-        return "\n".join([*heading, *_columns(section, width)])
+        indent = " " * INDENT
+        note = [wrapped(section.note, width, indent, indent)] if section.note else []
+        return "\n".join([*heading, *_columns(section, width), *note])
     return "\n".join([*heading, *_rows(section.rows, width)])
 
 

@@ -309,7 +309,8 @@ class RunResult(Part):
             return ()
         more = (self.judged and self.more_judgments) or 1
         enough = budget_over(spend.charged_p + more * spend.next_p)
-        return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
+        raised = note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more)
+        return (raised,) if self.judged else (raised, note(NoteCode.FORECAST))
 
     @property
     def warnings(self) -> tuple[Note, ...]:

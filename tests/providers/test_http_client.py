@@ -88,7 +88,9 @@ def test_a_bomb_takes_no_more_memory_than_a_reply_may(spec, bomb, status, chat_s
         else:
             reply = ask(chat_server, spec)
             said = "the reply has more than 4 MiB, decompressed"
-            assert (reply.answer, reply.cost_p) == (Abstention(said), None), "charged, and not repeated"
+            assert (reply.answer, reply.cost_p) == (Abstention(said), None), (
+                "charged, and not repeated"
+            )
         assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
     finally:
         tracemalloc.stop()

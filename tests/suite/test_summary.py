@@ -8,7 +8,7 @@ from judgeloop.suite.summary import Line, Summary
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
 CONTROLS = (
-    "No winner yet between old and {} on items like these 300: openai/m does not tell an answer."
+    "No winner yet between old and {} on items like these 300: openai/m cannot tell an answer."
 )
 
 

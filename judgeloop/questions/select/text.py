@@ -84,7 +84,19 @@ def _standing(result: Selected) -> str:
     """Return what was judged, at which risk and cost."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}"
     judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
-    return f"{judged} {_risk(result)}Cost: {money(result)}."
+    return f"{judged} {_beside(result)}{_risk(result)}Cost: {money(result)}."
+
+
+def _beside(result: Selected) -> str:
+    """Return which judgments do not count, as they chose the baseline, or began a round; empty for none."""
+    counts, chosen = result.counts, result.options.chosen_by
+    begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
+    parts = (
+        f"{chosen:,} chose the baseline" if chosen else "",
+        f"{begun:,} began a round that is not finished" if begun else "",
+    )
+    said = ", and ".join(filter(None, parts))
+    return f"Not counted: {said}. " if begun else ""
 
 
 def _risk(result: Selected) -> str:

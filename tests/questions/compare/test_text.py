@@ -450,8 +450,8 @@ def test_a_panel_is_named_with_its_agreement():
 @pytest.mark.parametrize(
     ("tally", "words"),
     [
-        (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m tells an answer from one to another"),
-        (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m does not tell an answer from one to"),
+        (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m can tell an answer to the question"),
+        (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m cannot tell an answer to the question"),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
         (
             ControlTally(3, 0, 0, 0),
@@ -467,7 +467,7 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
 
 
 def test_a_judge_without_passed_controls_has_no_result_and_code_4():
-    stop = StopReason(StopKind.CONTROLS, "openai/m does not tell an answer from one to another")
+    stop = StopReason(StopKind.CONTROLS, "openai/m cannot tell an answer to the question")
     result = make_result(winner=None, stop=stop)
     assert (result.exit_code, result.failed) == (4, True)
     assert result.page.headline.startswith("NO RESULT: openai/m does not tell")
