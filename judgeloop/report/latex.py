@@ -27,7 +27,7 @@ def render_latex(page: Page) -> str:
     head = [_row(table.columns), r"\hline"] if table.columns else []
     rows = [*head, *map(_row, table.rows)]
     inside = "\n".join([r"\hline", *rows, r"\hline"])
-    said = escaped(" ".join([page.headline, *page.summary[:1], table.note]).strip())
+    said = escaped(" ".join(" ".join([page.headline, *page.summary[:1], table.note]).split()))
     whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
     return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"
 

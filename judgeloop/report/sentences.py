@@ -284,7 +284,7 @@ def _generated(one: Generated, result: RunResult) -> str:
 def _reasons(one: Generated) -> str:
     """Return why a system failed, and on how many items; the most frequent reasons first."""
     shown = [f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why]
-    return f": {', '.join(shown)}"
+    return f": {', '.join(shown)}" if shown else ""
 
 
 def _other_end(one: Generated) -> str:

@@ -88,15 +88,15 @@ def _standing(result: Selected) -> str:
 
 
 def _beside(result: Selected) -> str:
-    """Return which judgments do not count, as they chose the baseline, or began a round; empty for none."""
+    """Return which judgments of a run that was cut off do not count; empty for none."""
     counts, chosen = result.counts, result.options.chosen_by
     begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
-    parts = (
-        f"{chosen:,} chose the baseline" if chosen else "",
-        f"{begun:,} began a round that is not finished" if begun else "",
-    )
-    said = ", and ".join(filter(None, parts))
-    return f"Not counted: {said}. " if begun else ""
+    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not chosen + begun:
+        return ""
+    parts = [f"{chosen:,} that chose the baseline"] if chosen else []
+    parts += [f"{begun:,} of a round that is not finished"] if begun else []
+    whole = "; a round counts only whole" if result.stop_reason is StopKind.JUDGMENT_LIMIT else ""
+    return f"Not counted: {' and '.join(parts)}{whole}. "
 
 
 def _risk(result: Selected) -> str:
