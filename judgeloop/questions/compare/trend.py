@@ -18,9 +18,7 @@ from judgeloop.report.words import count, shortened
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
-LONGEST_AHEAD = (
-    11  # letters of a name at an end of the scale, so that both ends have room on a phone
-)
+LONGEST_AHEAD = 10  # letters of a name at an end of the scale: both ends have room on a phone
 FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
