@@ -52,7 +52,6 @@ class NoteCode(enum.StrEnum):
     MORE_ITEMS_ANEW = "more_items_anew"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
-    FORECAST = "forecast"
 
 
 # `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
@@ -78,7 +77,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. If your criteria ignore it "
     "(valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
-    NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
+    NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
+    "probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
     NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably be enough.",
     NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
@@ -105,7 +105,6 @@ TEXTS: dict[NoteCode, str] = {
     "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",
-    NoteCode.FORECAST: "A dry run says what an answer would probably cost.",
 }
 
 

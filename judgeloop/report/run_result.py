@@ -309,8 +309,7 @@ class RunResult(Part):
             return ()
         more = (self.judged and self.more_judgments) or 1
         enough = budget_over(spend.charged_p + more * spend.next_p)
-        raised = note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more)
-        return (raised,) if self.judged else (raised, note(NoteCode.FORECAST))
+        return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
 
     @property
     def warnings(self) -> tuple[Note, ...]:

@@ -181,7 +181,8 @@ def _chart(chart: Chart) -> Iterator[str]:
     if chart.stop:
         x, y = placed(chart.stop)
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
-    for y, text in ((TOP + 8, chart.above), (HEIGHT - BOTTOM - 6, chart.below)):
+    top = TOP + 8 if chart.below else TOP  # what names the values stands above them
+    for y, text in ((top, chart.above), (HEIGHT - BOTTOM - 6, chart.below)):
         if text:
             yield _text(LEFT + 8, y, text)
 

@@ -28,7 +28,8 @@ class EqualSystem:
 
     The chances that it passes, fails and gets no answer, the expected `judgments`, and
     (approximately) the limit and the margin with which it passes in 80 % of the runs. If it passes with
-    less than an even chance at this `limit`, `passes_at_most` is its chance at the highest limit, `most`.
+    less than an even chance at this `limit`, and no limit up to `most` makes it 80 %, `passes_at_most` is its
+    chance at that.
     """
 
     ties: float

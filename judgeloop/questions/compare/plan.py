@@ -87,13 +87,14 @@ def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[Gr
 def _equal(rule: NotWorse, ties: float, most: int) -> EqualSystem:
     decisive, table = 1 - ties, rule.table
     found, items = table.outlook(0.0, decisive), table.items or math.inf
-    low = found.answers[0] < EVEN and most > table.limit
+    needed = limit_to_pass(rule.gap, rule.threshold, decisive, items)
+    low = found.answers[0] < EVEN and table.limit < most < needed
     return EqualSystem(
         ties,
         found.judgments,
         *found.answers,
         found.none,
-        limit_for_80=limit_to_pass(rule.gap, rule.threshold, decisive, items),
+        limit_for_80=needed,
         margin_for_80=margin_passed(table.limit, rule.threshold, decisive, items),
         limit=table.limit,
         most=most,
