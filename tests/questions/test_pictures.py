@@ -209,7 +209,7 @@ def test_a_leader_that_is_the_baseline_is_a_line_and_no_band(tmp_path):
     assert low < 50 < high < 100
 
 
-def test_an_estimate_of_all_items_has_no_interval_and_a_required_score_stands_on_top(tmp_path):
+def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_path):
     result = judgeloop.estimate(
         ROWS["chatty"], judge=lambda output: 1 / len(output), version="1", require_score=0.9,
         ledger=tmp_path / "ledger.sqlite", max_judgments=len(ROWS["chatty"]), min_judgments=len(ROWS["chatty"]),
@@ -221,7 +221,7 @@ def test_an_estimate_of_all_items_has_no_interval_and_a_required_score_stands_on
     assert result.page.board.plain.startswith("Asked: a score of at least 0.9. Not passed. ")
 
 
-def test_a_search_says_which_judgments_do_not_count_and_which_items_chose_the_baseline(tmp_path):
+def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert result.options.chosen_by == 6
     said = "Not counted: 6 that chose the baseline; a round counts only whole."

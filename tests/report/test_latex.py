@@ -6,7 +6,7 @@ from judgeloop.report.latex import render_latex
 from judgeloop.report.page import Page, Table
 
 
-def test_standings_are_a_table_whose_caption_has_the_decision_the_judge_and_the_risk():
+def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
     table = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
     assert render_latex(
         Page("a is best\nof 3.", (), ("Judgments by m: 9. Risk: 0.1.",), tables=(table,))

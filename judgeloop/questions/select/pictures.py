@@ -98,8 +98,7 @@ def board(result: Selected) -> Board:
 def on(result: Selected) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
     chosen_on = 0 if result.setup.sampled else result.options.chosen_on or 0
-    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
-    return on_items(result.about, result.items, chosen_on) + why
+    return on_items(result.about, result.items, chosen_on)
 
 
 def _wrong(result: Selected) -> str:

@@ -58,7 +58,9 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    among = f"{len(result.setup.systems):,} systems {on(result)}"
+    chosen_on = 0 if result.setup.sampled else result.options.chosen_on
+    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
+    among = f"{len(result.setup.systems):,} systems {on(result)}{why}"
     if result.winner is None:
         return f"No winner yet among {among}: {ended(result)}."
     name = visible(result.winner)
