@@ -26,7 +26,7 @@ from judgeloop.history.verdict_columns import VerdictColumns, distinct, remember
 from judgeloop.judges.catalogue import judge_name as name_of
 from judgeloop.ledger.opening import is_ledger
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.report.words import count
+from judgeloop.report.words import count, per_cent
 from judgeloop.settings.setting import declared
 
 MOST_REPLAYED = 120  # number of comparisons; more take time and change the figures little
@@ -242,7 +242,9 @@ def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
 def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str]:
     """Describe the comparisons that are not replayed: incomplete, or without the baseline."""
     pairs, known = len({frozenset(pair) for pair in whole.past.pairs}), len(usable(whole.past))
-    too_little = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
+    too_little = (
+        f"known on less than {per_cent(NEARLY_ALL)} of the items, or without a decisive verdict"
+    )
     left = [(pairs - known, too_little), (known - replayed, f"without {baseline}")]
     return [f"{count(number, 'comparison')} {why}" for number, why in left if number]
 
@@ -275,7 +277,7 @@ def _too_little(whole: WholePast, found: int) -> str:
         fullest = int(past.known.sum(axis=1).max())
         has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
     return (
-        f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the "
+        f"{whole.source}: expected at least {FEWEST} comparisons known on {per_cent(NEARLY_ALL)} of the "
         f"items, found {found}; it has {has}. Judge all items of some pairs, by judgeloop compare "
         "... `min_judgments=N` `max_judgments=N` with N the number of items of your test set, or "
         "give a table of verdicts, `history=FILE`"

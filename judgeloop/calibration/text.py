@@ -15,7 +15,7 @@ from judgeloop.methods.stopping.catalogue import RuleRow, rule_row, rules_of
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import lines
 from judgeloop.report.run_result import SCHEMA_VERSION
-from judgeloop.report.words import count
+from judgeloop.report.words import count, per_cent
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # the first columns hold words, aligned left; the others hold numbers
@@ -106,7 +106,7 @@ def _row(
     figures: result.CalibrationFigures, strategy: result.Strategy, *, marked: bool
 ) -> tuple[str, ...]:
     rule = (
-        f"{strategy.rule}, {strategy.instead:.0%} sequential"
+        f"{strategy.rule}, {per_cent(strategy.instead)} sequential"
         if 0 < strategy.instead < 1
         else strategy.rule
     )
@@ -189,7 +189,7 @@ def _why_none(figures: result.CalibrationFigures, risk: float) -> str:
 def _taken(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
     assert strategy.judgments is not None
     assert strategy.undecided is not None
-    return f"{strategy.judgments.mean:.0f} judgments{_for_money(figures, strategy)} a comparison, {strategy.undecided.mean:.0%} undecided"
+    return f"{strategy.judgments.mean:.0f} judgments{_for_money(figures, strategy)} a comparison, {per_cent(strategy.undecided.mean)} undecided"
 
 
 def _saved(chosen: result.Strategy, today: result.Strategy) -> str:
@@ -197,7 +197,7 @@ def _saved(chosen: result.Strategy, today: result.Strategy) -> str:
     if math.isinf(today.judgments_a_right_winner):
         return ""
     saved = 1 - chosen.judgments_a_right_winner / today.judgments_a_right_winner
-    return f": {saved:.0%} saved for each right winner"
+    return f": {per_cent(saved)} saved for each right winner"
 
 
 def _flags(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
@@ -220,7 +220,7 @@ def _promise(strategy: result.Strategy) -> str:
         assert strategy.wrong is not None
         return f"it promises nothing, and {_shown(strategy.wrong, 100)} % of these runs were wrong"
     beside = (
-        f"; {strategy.instead:.0%} had too few others like them, and went by the default"
+        f"; {per_cent(strategy.instead)} had too few others like them, and went by the default"
         if strategy.instead
         else ""
     )

@@ -32,7 +32,7 @@ ROUGE-2, the overlap with a reference summary: it needs no key and no network.
 EXPLANATION = (
     "judgeloop drew reports at random and asked the judge which of the two summaries is better, "
     "until the evidence was enough, after {judged:,} of {items:,} judgments. With random draws, the worse "
-    "system is named in at most {risk:.0%} of such runs. Here the judge costs nothing, so the demo "
+    "system is named in at most {risk} of such runs. Here the judge costs nothing, so the demo "
     "also judged all {items}: they name {same} system ({wins}, {ties} ties).\n"
 )
 FORGOTTEN = "The files of this run are deleted. `judgeloop demo --keep FOLDER` keeps them."
@@ -138,10 +138,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _explained(result: Result, every: Result) -> str:
     """Return what the decision means, compared with the decision by all items."""
+    from judgeloop.report.words import per_cent
+
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
-        risk=result.setup.risk_threshold,
+        risk=per_cent(result.setup.risk_threshold),
         same="the same" if every.winner == result.winner else "the other",
         wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
         ties=every.ties,

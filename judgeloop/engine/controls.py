@@ -32,10 +32,10 @@ SHORT_CHARACTERS, SHORT_WORDS = 20, 4
 TRIES = 200  # for a pair of questions whose answers differ
 INSTEAD = "give the items references, or set `controls=off`"
 NOT_PASSED = {
-    Control.FAILED: "{0} does not tell an answer from one to another question ({1} of {2} controls "
-    "right)",
-    Control.NOT_SHOWN: "it was not shown in {2} controls that {0} tells an answer from one to another "
-    "question ({1} right)",
+    Control.FAILED: "{0} cannot tell an answer to the question from an answer to another question ({1} of "
+    "{2} controls right)",
+    Control.NOT_SHOWN: "it was not shown in {2} controls that {0} can tell an answer to the question from "
+    "an answer to another question ({1} right)",
 }
 
 

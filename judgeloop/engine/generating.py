@@ -265,7 +265,7 @@ class Sources:
             anew = f"; once that is fixed, `system={system.typed}.version=TEXT` has it asked anew"
             return (
                 f"{name} gave no output to {seen.failed:,} of {seen.asked:,} items, more than "
-                f"{most_failed:.0%}; the last reason: {seen.why}{anew if system.lasts else ''}"
+                f"{100 * most_failed:.0f} %; the last reason: {seen.why}{anew if system.lasts else ''}"
             )
         if seen.moved:
             return (

@@ -318,7 +318,7 @@ class Session(Generic[T]):
         return StopReason(
             StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
             f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last reason: {lacking[-1].reason}",
+            f"{100 * self._limits.max_abstentions:.0f} %; the last reason: {lacking[-1].reason}",
         )
 
 

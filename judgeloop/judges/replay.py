@@ -100,7 +100,7 @@ class ReplayJudge(BaseJudge):
             between = f" between {' and '.join(systems)}" if len(questions) > 1 else ""
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {len(missing):,} of {wanted:,} items, such as "
-                f"{item!r}{between}; more than `max_abstentions`, {max_missing:.0%}"
+                f"{item!r}{between}; more than `max_abstentions`, {100 * max_missing:.0f} %"
             )
 
     def _check_range(self, systems: Sequence[str], item_ids: Sequence[str], what: str) -> None:

@@ -12,9 +12,10 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import money, rows
-from judgeloop.report.words import count, seconds
+from judgeloop.report.words import count, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
+A_CONTROL = "a control", "shows the judge an answer to a question beside one to another question"
 NOT_ASKED = "not asked; `controls=on` asks them"
 
 
@@ -82,10 +83,11 @@ def _controls(result: RunResult) -> list[tuple[str, str]]:
     found = zip_longest(result.setup.judges, result.counts.controls)
     asked = [(name, tally) for name, tally in found if tally is not None]
     whose = [f" of {name}" if len(asked) > 1 else "" for name, _ in asked]
-    return [
+    rows = [
         (f"controls{of}", f"{tally.right:,} of {tally.asked:,} right")
         for of, (_, tally) in zip(whose, asked, strict=True)
     ]
+    return [*rows, A_CONTROL] if rows else []
 
 
 def _order(result: RunResult) -> str:
@@ -93,7 +95,7 @@ def _order(result: RunResult) -> str:
     counts = result.counts
     if counts.flip_rate is None:
         return SHOWN_ONCE
-    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({counts.flip_rate:.0%})"
+    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)})"
 
 
 def systems(result: RunResult) -> tuple[Table, ...]:

@@ -13,7 +13,7 @@ from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.report.run_result import Condition, RunResult
 from judgeloop.report.sentences import money, of_controls
-from judgeloop.report.words import count
+from judgeloop.report.words import count, per_cent
 
 ONE_ORDER = {"random", "fixed"}  # orders of presentation in which no flip is seen
 CONTROL_CODES = {
@@ -56,6 +56,6 @@ def _flips(result: RunResult, most: float) -> Condition:
     low, high = counts.flip_interval
     said = (
         f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {most:.3g} "
-        f"of them may (of these verdicts, at no stated risk; 95 % interval {low:.0%} to {high:.0%})"
+        f"of them may (of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)})"
     )
     return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said)

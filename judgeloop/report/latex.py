@@ -21,14 +21,15 @@ ESCAPED = {
 
 
 def render_latex(page: Page) -> str:
-    """Return a `tabular`, below the decision as a comment."""
+    """Return a `table` with a `tabular`; its caption has the decision, the judge, the risk and the cost."""
     table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
     form = f"l{'r' * (len(table.columns) - 1)}" if table.columns else DETAILS
     head = [_row(table.columns), r"\hline"] if table.columns else []
     rows = [*head, *map(_row, table.rows)]
     inside = "\n".join([r"\hline", *rows, r"\hline"])
-    decision = " ".join(page.headline.split())
-    return f"% {decision}\n\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}\n"
+    said = escaped(" ".join(" ".join([page.headline, *page.summary[:1], table.note]).split()))
+    whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
+    return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -31,7 +31,8 @@ def _section(section: Section | Table) -> str:
         first, *rows = (
             f"| {' | '.join(map(escape, cells))} |" for cells in (section.columns, *section.rows)
         )
-        return "\n".join([*heading, first, ruler, *rows])
+        note = ["", _paragraph(section.note)] if section.note else []
+        return "\n".join([*heading, first, ruler, *rows, *note])
     if not any(name for name, _ in section.rows):
         return "\n".join([*heading, "\n\n".join(_paragraph(text) for _, text in section.rows)])
     rows = [f"| {escape(name)} | {escape(text)} |" for name, text in section.rows]

@@ -5,14 +5,14 @@ figure; the results decide which notes they carry.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any
 
 from judgeloop.core.part import Say, plain
 from judgeloop.report.escaping import visible
-from judgeloop.report.words import about, count
+from judgeloop.report.words import about, count, per_cent
 
 
 class NoteCode(enum.StrEnum):
@@ -54,12 +54,12 @@ class NoteCode(enum.StrEnum):
     RAISE_BUDGET = "raise_budget"
 
 
-# `{judgments:more judgment}` counts, `{usd:about}` is a sum in brackets, or nothing.
+# `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
 TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
-    NoteCode.POSITION_PREFERRED: "{flip_rate:.0%} of the verdicts changed with the order of "
+    NoteCode.POSITION_PREFERRED: "{flip_rate:share} of the verdicts changed with the order of "
     "presentation: this judge mainly prefers a position.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
@@ -77,7 +77,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. If your criteria ignore it "
     "(valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
-    NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
+    NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
+    "probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
     NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably be enough.",
     NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
@@ -130,12 +131,15 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
+SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "share": per_cent}
+
+
 class _Sentences(Formatter):
     """Escapes texts, counts nouns, and shows sums of money."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "about":
-            return about(value)
+        if format_spec in SHOWN:
+            return SHOWN[format_spec](value)
         if isinstance(value, str):
             return visible(value)
         if format_spec[:1].isalpha():

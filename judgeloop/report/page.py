@@ -4,6 +4,7 @@ A question's own `text.py` makes the `Page`. `html.py`, `markdown.py` and `noteb
 other forms.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from judgeloop.report.pictures import Picture
 from judgeloop.report.words import WIDTH, shortened
 
 INDENT = 2
+TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 
 Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
@@ -27,7 +29,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells below the names of their columns; the first column holds names, the others figures."""
+    """Cells below the names of their columns; the first column holds names, the others figures; a note below."""
 
     heading: str
     columns: tuple[str, ...]
@@ -124,7 +126,9 @@ def lines(headline: str, details: Rows) -> str:
 def _section(section: Section | Table, width: int) -> str:
     heading = [wrapped(section.heading, width)] if section.heading else []
     if isinstance(section, Table):
-        return "\n".join([*heading, *_columns(section, width)])
+        indent = " " * INDENT
+        note = [wrapped(section.note, width, indent, indent)] if section.note else []
+        return "\n".join([*heading, *_columns(section, width), *note])
     return "\n".join([*heading, *_rows(section.rows, width)])
 
 
@@ -152,13 +156,13 @@ def _rows(rows: Rows, width: int) -> Iterable[str]:
 def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
     """Return `text` wrapped at words, with `before` on the first line and `after` on the others.
 
-    A word that is longer than a line is not broken: it may be a path or a command.
+    A word that is longer than a line is not broken: it may be a path or a command. Nor is "5 %".
     """
     return textwrap.fill(
-        text,
+        re.sub(r"(?<=\d) (?=%)", TOGETHER, text),
         width,
         initial_indent=before,
         subsequent_indent=after,
         break_long_words=False,
         break_on_hyphens=False,
-    )
+    ).replace(TOGETHER, " ")

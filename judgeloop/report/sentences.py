@@ -4,6 +4,7 @@ Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and 
 own `text.py` states its decision.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import zip_longest
 
@@ -14,7 +15,7 @@ from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import about, count, seconds, sentence, shortened
+from judgeloop.report.words import about, count, per_cent, seconds, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -34,10 +35,11 @@ NOT_NAMED = "No system is named, as it is not shown that such a name is wrong at
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # What the controls say of a judge.
+TELL = "tell an answer to the question from an answer to another question"
 CONTROLS = {
-    Control.PASSED: "tells an answer from one to another question",
-    Control.FAILED: "does not tell an answer from one to another question",
-    Control.NOT_SHOWN: "is not shown to tell an answer from one to another question",
+    Control.PASSED: f"can {TELL}",
+    Control.FAILED: f"cannot {TELL}",
+    Control.NOT_SHOWN: f"is not shown to {TELL}",
     None: "has not finished its controls",
 }
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
@@ -67,14 +69,23 @@ def on_items(about: Population, items: int, but: int = 0) -> str:
     return f"on {some}these {items:,} items" if items != 1 else "on this one item"
 
 
-def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
-    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
+def plainly(
+    result: RunResult, wrong: str, took: str = "", on: str = "", asked: Sequence[str] = ()
+) -> str:
+    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics.
+
+    Before that stands whether what was `asked`, beside a winner that is required, holds.
+    """
     on = on or on_items(result.about, result.items)
     where = "For items like these" if result.setup.sampled else on.capitalize()
     took = took or f"{result.judged:,} of {count(result.items, 'item')}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     risk = f" {wrong}" if wrong and not result.failed else ""
-    return f"{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
+    required = result.setup.required_winner
+    every = [*([f"that {visible(required)} wins"] if required else []), *asked]
+    held = "Passed" if result.exit_code == 0 else "Not passed"
+    gate = f"Asked: {'; '.join(every)}. {held}. " if every else ""
+    return f"{gate}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -171,7 +182,7 @@ def _flips(result: RunResult) -> str:
     low, high = result.counts.flip_interval
     return (
         f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped "
-        f"({result.counts.flip_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+        f"({per_cent(result.counts.flip_rate)}, 95 % interval {per_cent(low)} to {per_cent(high)})"
     )
 
 
@@ -207,7 +218,10 @@ def cost(result: RunResult) -> str:
     """Return the cost of the run, its attempts, and what was answered from the ledger."""
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown, as the model has no price"
-    ahead = count(result.counts.ahead, "unneeded answer") + about(result.ahead_usd)
+    ahead = result.counts.ahead
+    unneeded = (
+        f"{count(ahead, 'more answer')} {'was' if ahead == 1 else 'were'} paid for, and not needed"
+    )
     parts = [
         (
             f"{now}{_of_outputs(result)}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered "
@@ -219,7 +233,7 @@ def cost(result: RunResult) -> str:
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
-        ahead if result.counts.ahead else "",
+        f"{unneeded}{about(result.ahead_usd)}" if ahead else "",
         f"{show_usd(spend.run_p)} with earlier commands" if spend.run_p != spend.now_p else "",
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]

@@ -6,6 +6,7 @@ escaped; unseen characters are expected to be visible already. Reads no file but
 """
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -24,6 +25,7 @@ ROW, AXIS, TICKS, EDGE = (
     2,
 )  # of a scale: a row, its line, what is below; an edge in per cent
 TITLE, AROUND, LONGEST_TITLE = 30, 12, 68  # of a picture that stands alone: pixels, and letters
+LEADING, LONGEST_NOTE = 18, 76  # the lines of its note
 NARROWEST = 320  # pixels of a bar or a scale: a phone
 LETTER = 10.4  # the width of a letter of a chart on a phone, where letters are larger
 SMALL_LETTER = 7.4  # that of a bar or a scale, in pixels
@@ -40,14 +42,18 @@ class Drawing:
     picture: Picture
 
     def __str__(self) -> str:
-        """Return the picture below its title, with its colours and a ground."""
+        """Return the picture between its title and its note, with its colours and a ground."""
         title = _text(0, TITLE - 9, shortened(self.picture.title, LONGEST_TITLE), "jl-title")
-        wide, height = WIDE + 2 * AROUND, TITLE + _height(self.picture) + AROUND
+        note, inner = textwrap.wrap(self.picture.note, LONGEST_NOTE), _height(self.picture)
+        wide, height = WIDE + 2 * AROUND, TITLE + inner + len(note) * LEADING + AROUND
+        below = "\n".join(
+            _text(0, TITLE + inner + at * LEADING, line) for at, line in enumerate(note, start=1)
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="jl jl-alone" width="{wide}" height="{height}" '
             f'viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
             f"<style>{styles()}</style>\n{title}\n"
-            f'<svg y="{TITLE}" width="{WIDE}" height="{height - TITLE}">\n{draw(self.picture)}\n</svg>\n</svg>'
+            f'<svg y="{TITLE}" width="{WIDE}" height="{inner}">\n{draw(self.picture)}\n</svg>\n{below}</svg>'
         )
 
     def _repr_svg_(self) -> str:
@@ -161,7 +167,7 @@ def _chart(chart: Chart) -> Iterator[str]:
         across = LEFT + x / most_x * (right - LEFT)
         return across, TOP + (high - y) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
-    signed = "{:+,}" if chart.above else "{:,}"
+    signed = "{:+,}" if chart.below else "{:,}"
     for level in ticks(low, high):
         at = placed((0, level))[1]
         yield f'<path d="M{LEFT} {_short(at)}H{right}" class="jl-grid"/>'
@@ -175,9 +181,10 @@ def _chart(chart: Chart) -> Iterator[str]:
     if chart.stop:
         x, y = placed(chart.stop)
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
-    if chart.above:
-        yield _text(LEFT + 8, TOP + 8, chart.above)
-        yield _text(LEFT + 8, HEIGHT - BOTTOM - 6, chart.below)
+    top = TOP + 8 if chart.below else TOP  # what names the values stands above them
+    for y, text in ((top, chart.above), (HEIGHT - BOTTOM - 6, chart.below)):
+        if text:
+            yield _text(LEFT + 8, y, text)
 
 
 def _within(right: float, parts: Iterable[str]) -> Iterator[str]:

@@ -63,6 +63,15 @@ def one_in(risk: float) -> str:
     return f"1 in {every:,}" if abs(risk * every - 1) < 1e-9 else f"{100 * risk:.4g} in 100"  # noqa: PLR2004
 
 
+def per_cent(share: float, digits: int = 0) -> str:
+    """Return a share in per cent, as sentences say it.
+
+    >>> per_cent(0.214), per_cent(0.2146, 1)
+    ('21 %', '21.5 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
 def about(usd: float | None) -> str:
     """Return an estimated sum in brackets, after what it pays for; empty for nothing.
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from judgeloop.core.errors import some
 from judgeloop.providers.redaction import MASK, redact
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -37,7 +38,9 @@ def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
     read = tuple((visible(str(path)), f"sha256 {_digest(path)}") for path in files)
     known = board.again.rows if board.again else ()
     again = Section("How to do it again", (("command", visible(call)), *known, *read))
-    board = replace(board, again=again, written=_date(result.counts.decided_at))
+    named = f" Files: {some(visible(path.name) for path in files)}." if files else ""
+    date = _date(result.counts.decided_at)
+    board = replace(board, again=again, written=date, plain=board.plain and board.plain + named)
     return replace(result, page=replace(result.page, board=board))
 
 

@@ -208,6 +208,7 @@ async def planned(
         await _quotes_left(prepared, sources, _controls_left(terms, controls, *numbers), judges)
         for numbers in ((0, USUAL), (USUAL, MOST))
     ]
+    controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     if first:
         beside += await _quotes_left(
             prepared, Sources(systems_of(prepared), first, terms), every, first
@@ -224,7 +225,7 @@ async def planned(
     beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
-    plan = judged(quotes=quotes, left_p=left_p)
+    plan = replace(judged(quotes=quotes, left_p=left_p), controls=controlled)
     if not sources.systems:
         return plan
     alone = priced(likely, quotes=outputs, left_p=None, assumed=None)

@@ -22,13 +22,12 @@ from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.naming import as_python
 from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import WIDTH, count, sentence, shortened
+from judgeloop.report.words import WIDTH, count, per_cent, sentence, shortened
 from judgeloop.run.drive import systems_of
-from judgeloop.run.plan import EqualSystem, Plan, Range
+from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range
 from judgeloop.run.prepared import Prepared
 
 PREPARED = TypeVar("PREPARED", bound=Prepared[Any])
-EVEN = 0.5
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
 
@@ -71,6 +70,7 @@ class DryRun:
             _basis(plan),
             *_without_calls(plan, result),
             *_both_orders(result),
+            *_controls(plan),
             _affordable(plan, result),
             *unlikely_to_pass(plan.equal, result.items),
             *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
@@ -178,21 +178,21 @@ def _equal(plan: Plan, width: int) -> list[str]:
     """Return what happens to an equal system, as a table with its title; nothing if not asked."""
     if not plan.equal:
         return []
-    rows = [("ties", "judgments", "passes", "fails", "no answer", "80 % pass from")]
+    rows = [("ties", "judgments", "passes", "fails", "no answer", "items for 80 %")]
     rows += [
-        (f"{one.ties:.0%}", f"{one.judgments:,.0f}", f"{one.passes:.0%}", f"{one.fails:.0%}",
-         f"{one.none:.0%}", f"{one.limit_for_80:,}")
+        (per_cent(one.ties), f"{one.judgments:,.0f}", per_cent(one.passes), per_cent(one.fails),
+         per_cent(one.none), f"{one.limit_for_80:,}")
         for one in plan.equal
     ]  # fmt: skip
     table = [f"  {a:>5}{b:>11}{c:>9}{d:>8}{e:>11}{f:>16}" for a, b, c, d, e, f in rows]
     usual = plan.equal[len(plan.equal) // 2]
     if not usual.margin_for_80:  # all items are judged
-        return ["\n".join(["An equal system, exactly:", *table])]
+        return ["\n".join(["How often an equal system would pass:", *table])]
     said = (
-        f"With {usual.ties:.0%} ties and this limit, an equal system passes in 80 % of the runs at a margin "
+        f"With {per_cent(usual.ties)} ties and this limit, an equal system passes in 80 % of the runs at a margin "
         f"of about {usual.margin_for_80:.2f}."
     )
-    return ["\n".join(["An equal system, exactly:", *table]), wrapped(said, width)]
+    return ["\n".join(["How often an equal system would pass:", *table]), wrapped(said, width)]
 
 
 def _groups(plan: Plan) -> list[str]:
@@ -228,9 +228,17 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
     limit = f"`max_judgments={usual.limit_for_80}`"
     if usual.limit_for_80 > items:
         limit = f"{usual.limit_for_80:,} items, of which there are {items:,}"
-    chance = f"with a chance of only {usual.passes:.0%} ({usual.ties:.0%} ties)"
+    chance = f"a chance of only {per_cent(usual.passes)} ({per_cent(usual.ties)} ties)"
+    if usual.passes_at_most is not None:
+        every = "all " if usual.most == items else ""
+        chance += f"; with {every}{usual.most:,} it is {per_cent(usual.passes_at_most)}"
     wider = f"or a margin of about {usual.margin_for_80:.2f}"
-    return [f"Warning: an equal system passes {chance}. For 80 %: {limit}, {wider}."]
+    return [
+        (
+            f"Warning: with at most {count(usual.limit, 'judgment')} an equal system passes with {chance}. "
+            f"For 80 %: {limit}, {wider}."
+        )
+    ]
 
 
 def _basis(plan: Plan) -> str:
@@ -259,6 +267,16 @@ def _both_orders(result: RunResult) -> list[str]:
     if result.setup.order != "both":
         return []
     return ["The figures count two calls an item. Ties need only one call, so expect fewer."]
+
+
+def _controls(plan: Plan) -> list[str]:
+    """Return a sentence on the calls for controls, if there are any."""
+    expected, worst = plan.controls
+    return (
+        [f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."]
+        if worst
+        else []
+    )
 
 
 def _without_calls(plan: Plan, result: RunResult) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from judgeloop.core.records import Quote
 
+EVEN = 0.5
 Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
 
 
@@ -26,7 +27,9 @@ class EqualSystem:
     """What `not_worse` does with a system that is equal, at a share of ties.
 
     The chances that it passes, fails and gets no answer, the expected `judgments`, and
-    (approximately) the limit and the margin with which it passes in 80 % of the runs.
+    (approximately) the limit and the margin with which it passes in 80 % of the runs. If it passes with
+    less than an even chance at this `limit`, and no limit up to `most` makes it 80 %, `passes_at_most` is its
+    chance at that.
     """
 
     ties: float
@@ -36,6 +39,9 @@ class EqualSystem:
     none: float
     limit_for_80: int
     margin_for_80: float
+    limit: int
+    most: int
+    passes_at_most: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,8 @@ class Plan:
     `assumed` says in words what the expected case assumes; None if it rests on verdicts.
     `affordable` is the number of judgments that the rest of the budget probably pays for; None
     without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`,
-    after the calls that are made in any case have cost about `beside_p`.
+    after the calls that are made in any case have cost about `beside_p`. `controls` are the calls for controls,
+    expected and in the worst case.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large. `stays_open` is a sentence on why the question will probably have
     no answer; empty if one is expected. `equal` says what happens to an equal system, by the share of
@@ -73,6 +80,7 @@ class Plan:
     affordable: int | None
     reserved_p: int = 0
     beside_p: int = 0
+    controls: tuple[int, int] = (0, 0)
     questions: int = 0
     unasked: int = 0
     stays_open: str = ""

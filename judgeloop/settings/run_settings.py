@@ -242,8 +242,9 @@ class RunSettings(JudgeSettings):
         str | None,
         one_of(("on", "off")),
         Setting(
-            "Test first whether each judge tells an answer from one to another question: on or off. "
-            "Exit code 4: it does not. Default: on for a comparison that has to be won or passed.",
+            "Test first whether each judge can tell an answer to the question from an answer to another "
+            "question: on or off. "
+            "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
             JUDGE,
             Part.REPORT,
             Found,

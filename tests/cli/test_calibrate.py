@@ -240,7 +240,7 @@ def test_what_is_not_replayed_is_counted_and_still_learned_from():
     found = calibrate()
     assert (whole["beside"], found["comparisons"]) == ([], whole["comparisons"])
     assert found["beside"] == [
-        "1 comparison known on less than 90% of the items, or without a decisive verdict"
+        "1 comparison known on less than 90 % of the items, or without a decisive verdict"
     ]
     assert found["known_verdicts"] == whole["known_verdicts"] + 10
     assert found["known_comparisons"] == whole["known_comparisons"] + 1

@@ -84,7 +84,7 @@ def test_a_decision_is_the_first_line_and_exit_0(recorded):
     first_line, second_line, third_line, fourth_line, *_ = result.stdout.splitlines()
     assert first_line == "good-model is better than poor-model on items like these 30."
     assert re.match(
-        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Gap: at most 0\.\d+, 0\.\d+ on these verdicts\. "
+        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Gap: above 0, at most 0\.\d+, 0\.\d+ on these verdicts\. "
         r"Stated risk: 0\.\d+ \(guaranteed\)\.",
         f"{second_line} {third_line}",
     )
@@ -445,7 +445,7 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
     shown = judgeloop(*recorded, "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
-    answers = f"{faster['ahead']} unneeded answers (about $"
+    answers = f"{faster['ahead']} more answers were paid for, and not needed (about $"
     assert answers in unwrapped(shown)
 
 

@@ -91,7 +91,7 @@ def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, name, gate):
     done = compare(server, *gate, "-o", "verdict.xml", "-o", "verdict.md", "-o", "verdict.html")
     assert done.exit_code == 4, done.output
     assert len(server.requests) <= 40
-    said = "openai/judge does not tell an answer from one to another question"
+    said = "openai/judge cannot tell an answer to the question from an answer to another question"
     assert f"no result: {said}" in unwrapped(done.stderr)
     assert "--controls off" in unwrapped(done.stderr)
     suite = ET.parse("verdict.xml").getroot()
@@ -118,14 +118,18 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
     assert (first.exit_code, found["controlled"]) == (0, True)
     asked = len(server.requests)
     again = compare(server, "--not-worse", "20%", "--seed", 2)
-    assert "openai/judge tells an answer from one to another question (9 right" in unwrapped(
-        again.stdout
+    assert (
+        "openai/judge can tell an answer to the question from an answer to another question (9 right"
+        in unwrapped(again.stdout)
     )
     assert len(server.requests) <= asked + 60, "ties take one call, and no control is asked again"
 
 
 def test_the_forecast_counts_the_controls_until_they_are_known(judge):
     server = judge(reads)
+
+    said = unwrapped(compare(server, "--not-worse", "20%", "--dry-run").stdout)
+    assert "The calls include 13 to 40 for controls" in said
 
     def calls(*more):
         done = compare(server, "--not-worse", "20%", "--dry-run", "--json", *more)

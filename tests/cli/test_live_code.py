@@ -118,7 +118,7 @@ def test_after_code_that_failed_is_mended_the_command_goes_on(server, version):
     done = judgeloop(*comparison(server, system, *first))
     said = re.sub(r"\s+", " ", done.stderr)
     assert (done.exit_code, server.requests) == (4, []), "no judge is asked"
-    assert "more than 5%; the last reason: it ended with exit code 1: no key" in said
+    assert "more than 5 %; the last reason: it ended with exit code 1: no key" in said
     assert ("version=TEXT' has it asked anew" in said) == bool(version)
     assert command(ECHO) == system, "the same name"
     assert result_of(*comparison(server, system, *second))["winner"] == system

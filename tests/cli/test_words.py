@@ -84,7 +84,10 @@ def test_another_server_is_not_told_of_the_models_of_a_provider(given, chat_serv
 def test_a_budget_that_did_not_do_is_told_one_that_does(given, chat_server, budget):
     answers(chat_server)
     shown = unwrapped(judgeloop(*given, "--budget", budget).output)
-    named = re.search(r"(Nothing has been judged. )?--budget (\S+) covers", shown)
+    named = re.search(
+        r"(Nothing has been judged. A dry run says what an answer would probably cost. )?--budget (\S+) covers",
+        shown,
+    )
     assert named is not None, shown
     asked = len(chat_server.requests)
     again = judgeloop(*given, "--budget", named[2])

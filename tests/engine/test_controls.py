@@ -150,7 +150,7 @@ def test_a_judge_blind_to_the_question_is_asked_nothing_else(script):
     judge = ScriptedJudge(script, cost_p=3)
     finished = run(judge, terms=terms())
     assert finished.outcome.stop.kind is StopKind.CONTROLS
-    assert "scripted does not tell an answer from one to another" in finished.outcome.stop.sentence
+    assert "scripted cannot tell an answer to the question from" in finished.outcome.stop.sentence
     assert finished.outcome.asked == 0
     assert all(NAME in call.systems for call in judge.calls)
 
@@ -237,7 +237,7 @@ def test_each_judge_of_a_panel_is_tested_by_itself():
     finished = run(judges, terms=Terms("run", policy=AT_ONCE, controls=controls))
     one, none, other = finished.controls
     assert (one.end, none, other.end) == (Control.PASSED, None, Control.FAILED)
-    assert finished.outcome.stop.sentence.startswith("scripted/blind does not tell")
+    assert finished.outcome.stop.sentence.startswith("scripted/blind cannot tell")
     assert not judges[1].calls
 
 

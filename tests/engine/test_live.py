@@ -47,7 +47,7 @@ def test_transport_failures_name_the_system_and_not_the_judge():
     stop = run_live(b=ScriptedSystem(billed_failure), concurrency=1).outcome.stop
     assert stop.kind is StopKind.SYSTEM_FAILED
     assert stop.sentence == (
-        "there is no verdict on 2 of 2 items, more than 5%; the last reason: b gave no output: failed: "
+        "there is no verdict on 2 of 2 items, more than 5 %; the last reason: b gave no output: failed: "
         "the stream ended early"
     )
 

@@ -108,7 +108,7 @@ def test_only_some_of_many_known_systems_are_shown():
 def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them(table, systems):
     asked = items("q1", "q2", "q8", "q9")
     ReplayJudge(table).check([systems], asked, 0.5)
-    message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than `max_abstentions`, 49%$"
+    message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than `max_abstentions`, 49 %$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(table).check([systems], asked, 0.49)
 
@@ -121,7 +121,7 @@ def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
 
 def test_only_the_rated_system_has_to_have_rows():
     ReplayJudge(SINGLE).check([("a",)], items("q1", "q2", "q3"), 0.0)
-    message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than `max_abstentions`, 0%$"
+    message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than `max_abstentions`, 0 %$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(SINGLE).check([("b",)], items("q1", "q2", "q3"), 0.0)
     with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b$"):

@@ -68,6 +68,33 @@ def test_a_boundary_stands_on_both_sides_where_a_lead_can_reach_it():
     assert meets, "eight wins in a row decide"
 
 
+def test_a_boundary_has_no_dash_at_a_judgment_after_which_no_lead_decides():
+    tally, rule = tally_of(*[1, -1] * 15), Sequential(0.1, 100, 30)
+    _, *dashes = course_of(tally, rule, NAMES)
+    own = [line.points for line in dashes if line.points[0][1] > 0]
+    after = {x for points in own for x, _ in points if x == int(x)}
+    barriers = rule.boundary(tally, 0).tolist()
+    assert after == {x for x, barrier in enumerate(barriers, start=1) if barrier <= x}
+    assert 0 < len(after) < 30
+    assert all(len(points) == points[-1][0] - points[0][0] + 2 for points in own), (
+        "no gap in a dash"
+    )
+
+
+def test_what_was_asked_stands_on_top_with_whether_it_holds():
+    passed = make_result(required_winner="large", max_flips=0.2).page.board.plain
+    assert passed.startswith(
+        "Asked: that large wins; that at most 20 % of the verdicts change with the order. Passed. "
+    )
+    assert (
+        "Asked: that small wins. Not passed. "
+        in make_result(required_winner="small").page.board.plain
+    )
+    open_ = undecided(not_worse=0.1, rule="not-worse").page.board.plain
+    assert "Asked: that large is not worse by 10 points or more. Not passed. " in open_
+    assert "Asked" not in make_result().page.board.plain
+
+
 def test_without_the_order_of_the_verdicts_there_is_no_line():
     assert course_of(Tally(100, (8, 1)), TieAware(0.1), NAMES) == ()
 
@@ -108,7 +135,8 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
     )
     shown = card(asked, "Can this judge")
     assert shown["controls"] == "8 of 9 right"
-    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11%)"
+    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %)"
+    assert "answer to a question beside one" in shown["a control"]
     assert shown["no verdict"] == "2 of 12"
     assert "not asked" in card(make_result(), "Can this judge")["controls"]
 
@@ -179,6 +207,40 @@ def test_a_leader_that_is_the_baseline_is_a_line_and_no_band(tmp_path):
     assert "terse against terse" not in chart.note + chart.said
     low, high = chart.view
     assert low < 50 < high < 100
+
+
+def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_path):
+    result = judgeloop.estimate(
+        ROWS["chatty"], judge=lambda output: 1 / len(output), version="1", require_score=0.9,
+        ledger=tmp_path / "ledger.sqlite", max_judgments=len(ROWS["chatty"]), min_judgments=len(ROWS["chatty"]),
+    )  # fmt: skip
+    assert result.stop_reason is StopKind.ALL_JUDGED
+    (scale,) = drawn(result)
+    assert (scale.note, scale.rows[0].interval) == ("", None)
+    assert " to " not in scale.rows[0].said
+    assert result.page.board.plain.startswith("Asked: a score of at least 0.9. Not passed. ")
+
+
+def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
+    result = selected(tmp_path, max_judgments=11, min_gap=0.01)
+    assert result.options.chosen_by == 6
+    said = "Not counted: 6 that chose the baseline; a round counts only whole."
+    assert said in result.page.summary[0]
+    assert (
+        "40 items (the other 3 chose the baseline)"
+        in result.page.headline + result.page.board.plain
+    )
+    assert "Not counted" not in selected(tmp_path).page.summary[0]
+
+
+def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_path):
+    result = selected(tmp_path, baseline="chatty", max_judgments=20)
+    (table,) = result.page.tables
+    assert len(result.near_best) > 1
+    for shown in (str(result), result.to_markdown(), result.to_html()):
+        assert "These bounds hold one by one." in shown
+    assert table.note in drawn(result)[-1].note
+    assert not selected(tmp_path, baseline="chatty").page.tables[0].note
 
 
 def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):

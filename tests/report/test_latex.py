@@ -6,11 +6,13 @@ from judgeloop.report.latex import render_latex
 from judgeloop.report.page import Page, Table
 
 
-def test_standings_are_a_tabular_with_the_decision_above_as_a_comment():
+def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
     table = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 0.04"),))
-    assert render_latex(Page("a is best\nof 3.", (), tables=(table,))) == (
-        "% a is best of 3.\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
-        "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n"
+    assert render_latex(
+        Page("a is best\nof 3.", (), ("Judgments by m: 9. Risk: 0.1.",), tables=(table,))
+    ) == (
+        "\\begin{table}\n\\caption{a is best of 3. Judgments by m: 9. Risk: 0.1.}\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
+        "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n\\end{table}\n"
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -201,6 +202,8 @@ def test_a_notebook_shows_the_evidence_as_a_picture(result):
     drawn = result.plot()
     assert drawn._repr_svg_().startswith("<svg")
     assert drawn.picture.said in drawn._repr_svg_()
+    words = " ".join(re.findall(r">([^<>]+)</text>", str(drawn)))
+    assert html.escape(drawn.picture.note) in words
 
 
 def test_a_result_without_evidence_says_that_there_is_no_picture(compared):
@@ -211,6 +214,8 @@ def test_a_result_without_evidence_says_that_there_is_no_picture(compared):
 def test_standings_are_a_data_frame_with_bounds_around_the_rates(searched):
     table = searched.standings_frame("polars")
     assert table["system"].to_list() == [row.system for row in searched.standings]
+    columns = ["system", "win_rate", "won", "ties", "lost", "no_verdict", "items"]
+    assert table.columns == [*columns, "at_least", "at_most", "near_best"]
     rows = [row for row in searched.standings if row.win_rate is not None]
     assert rows
     assert all(row.at_least <= row.win_rate <= row.at_most for row in rows)

@@ -84,7 +84,7 @@ def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
 
 def test_what_is_out_of_view_is_cut_and_the_axis_has_what_is_in_it():
     chart = replace(
-        CHART, above="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),)
+        CHART, below="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),)
     )
     levels = [one.text for one in parts(chart, "jl-soft") if one.text.endswith("%")]
     assert levels == ["10 %", "12 %", "14 %", "16 %", "18 %", "20 %"]

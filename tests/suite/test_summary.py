@@ -8,7 +8,7 @@ from judgeloop.suite.summary import Line, Summary
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
 CONTROLS = (
-    "No winner yet between old and {} on items like these 300: openai/m does not tell an answer."
+    "No winner yet between old and {} on items like these 300: openai/m cannot tell an answer."
 )
 
 
@@ -24,7 +24,7 @@ def text(*lines):
 
 def test_a_judge_that_fails_all_pairs_is_told_of_once_and_so_are_their_conditions():
     found = text(*(line(f"new-{n}", 4, CONTROLS.format(f"new-{n}")) for n in range(10)))
-    assert found.count("openai/m does not tell") == found.count("not-worse = 0.1") == 1
+    assert found.count("openai/m cannot tell") == found.count("not-worse = 0.1") == 1
     assert "  all 10 pairs  No winner yet between old and each on items like these 300:" in found
     assert len(found.splitlines()) <= 20
 

@@ -1,4 +1,4 @@
-"""The test of a judge by controls: whether it tells an answer from one to another question.
+"""The test of a judge by controls: whether it tells answers to the question from others.
 
 Takes results of controls (1: the question's own answer was preferred, -1: the other one, 0: a tie,
 None: no verdict) and counts them up to the end of the test. Draws no control and asks no judge

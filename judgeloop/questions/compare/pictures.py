@@ -4,7 +4,10 @@
 `Result`. Decides nothing and draws nothing (`report/svg.py`).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.stopping.rule import Rule, scores_for
@@ -17,6 +20,7 @@ from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
 from judgeloop.report.words import count
 
 FEWEST_LOOKS = 2
+NO_DASH = " After a judgment without a dash, no lead decides."
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -30,20 +34,21 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     leads = np.cumsum(scores_for(tally, side), dtype=np.int64)
     if len(leads) < FEWEST_LOOKS or not tally.preferences:
         return ()
-    found = [Line(names[side], "lead", ((0.0, 0.0), *_points(leads)))]
+    found = [Line(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
     for at, sign in ((side, 1), (1 - side, -1)):
         bound = rule.boundary(tally, at)
-        if bound is not None and (bound <= np.arange(1, len(bound) + 1)).any():
-            found.append(Line("", "bound", _points(sign * bound, reached=bound)))
+        if bound is not None:
+            found += _dashes(bound, sign)
     return tuple(found)
 
 
-def _points(
-    values: np.ndarray, reached: np.ndarray | None = None
-) -> tuple[tuple[float, float], ...]:
-    """Return a point for each verdict; of a boundary, where a lead can be as large as it."""
-    every = enumerate(values.tolist(), start=1)
-    return tuple((x, y) for x, y in every if reached is None or reached[x - 1] <= x)
+def _dashes(bound: NDArray[np.int64], sign: int) -> Iterator[Line]:
+    """Yield the parts of a boundary that a lead can be as large as, each over the width of its verdicts."""
+    reached = np.flatnonzero(bound <= np.arange(1, len(bound) + 1))
+    for part in np.split(reached, np.flatnonzero(np.diff(reached) > 1) + 1) if len(reached) else ():
+        xs = (part[0] + 0.5, *(part + 1.0), part[-1] + 1.5)
+        ys = sign * bound[[part[0], *part, part[-1]]]
+        yield Line("", "bound", tuple(zip(map(float, xs), ys.tolist(), strict=True)))
 
 
 def board(result: Result) -> Board:
@@ -71,9 +76,9 @@ def _lead(result: Result) -> tuple[Chart, ...]:
     note = ""
     if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
         said += " It has reached the boundary."
-        note = f"Dashed: the lead that decides, at a risk of {result.setup.risk_threshold:g}. The run stopped where the lead met it."
+        note = f"Dashed: the lead that decides, at a risk of {result.setup.risk_threshold:g}. The run stopped where the lead met it.{NO_DASH}"
     elif bounds:
-        note = f"Dashed: the lead that would decide, at a risk of {result.setup.risk_threshold:g}."
+        note = f"Dashed: the lead that would decide, at a risk of {result.setup.risk_threshold:g}.{NO_DASH}"
     shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
     return (
         Chart(

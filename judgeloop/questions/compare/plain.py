@@ -4,18 +4,34 @@ Takes a `Result` and returns sentences. The probability is the one asked for, wh
 stated risk is in `risk.py`.
 """
 
+from judgeloop.core.choices import Groups
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import points
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.sentences import DRAWN_WHOLE, NOT_NAMED, plainly
-from judgeloop.report.words import one_in
+from judgeloop.report.words import one_in, per_cent
 
 
 def plain(result: Result) -> str:
     """Return the decision's items, judge, risk in words, and cost."""
-    return plainly(result, _wrong(result) if result.judged else "")
+    return plainly(result, _wrong(result) if result.judged else "", asked=_asked(result))
+
+
+def _asked(result: Result) -> list[str]:
+    """Return what must hold beside a required winner."""
+    options, second = result.options, visible(result.setup.systems[1])
+    asked = []
+    if options.not_worse is not None:
+        asked.append(f"that {second} is not worse by {points(options.not_worse)} or more")
+    if options.by_group == Groups.REQUIRE:
+        asked.append(f"that {second} is worse in no group")
+    if options.max_flips is not None:
+        asked.append(
+            f"that at most {per_cent(options.max_flips)} of the verdicts change with the order"
+        )
+    return asked
 
 
 def wrongly(result: Result) -> tuple[str, str]:

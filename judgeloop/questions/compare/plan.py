@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
+from judgeloop.methods.stats.margins import MOST_CALIBRATED, limit_to_pass, margin_passed
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import Rule, first_met
-from judgeloop.run.plan import EqualSystem, GroupOutlook, Range
+from judgeloop.run.plan import EVEN, EqualSystem, GroupOutlook, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
@@ -56,14 +56,18 @@ def share_of_ties(*counted: tuple[int, int]) -> float | None:
     return next((ties / judged for ties, judged in counted if judged >= FEWEST_KNOWN), None)
 
 
-def with_an_equal_system(rule: Rule, ties: float | None) -> tuple[EqualSystem, ...]:
+def with_an_equal_system(rule: Rule, ties: float | None, pool: int) -> tuple[EqualSystem, ...]:
     """Return what a rule for "not worse" does with an equal system; () for another rule.
 
-    For a known share of ties, else for several shares. The chances are exact.
+    For a known share of ties, else for several shares. The chances are exact. `pool` is the number of
+    items that there are.
     """
     if not isinstance(rule, NotWorse):
         return ()
-    return tuple(_equal(rule, share) for share in (TIES_TRIED if ties is None else [ties]))
+    return tuple(
+        _equal(rule, share, min(pool, MOST_CALIBRATED))
+        for share in (TIES_TRIED if ties is None else [ties])
+    )
 
 
 def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[GroupOutlook, ...]:
@@ -80,16 +84,23 @@ def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[Gr
     )
 
 
-def _equal(rule: NotWorse, ties: float) -> EqualSystem:
+def _equal(rule: NotWorse, ties: float, most: int) -> EqualSystem:
     decisive, table = 1 - ties, rule.table
     found, items = table.outlook(0.0, decisive), table.items or math.inf
+    needed = limit_to_pass(rule.gap, rule.threshold, decisive, items)
+    low = found.answers[0] < EVEN and table.limit < most < needed
     return EqualSystem(
         ties,
         found.judgments,
         *found.answers,
         found.none,
-        limit_for_80=limit_to_pass(rule.gap, rule.threshold, decisive, items),
+        limit_for_80=needed,
         margin_for_80=margin_passed(table.limit, rule.threshold, decisive, items),
+        limit=table.limit,
+        most=most,
+        passes_at_most=replace(rule, limit=most).table.outlook(0.0, decisive).answers[0]
+        if low
+        else None,
     )
 
 

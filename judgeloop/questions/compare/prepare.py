@@ -121,8 +121,9 @@ class Comparison(Prepared[CompareConfig]):
             )
         if self.known:
             return None
-        equal = with_an_equal_system(self.rule, share_of_ties(self.ties))
-        return " ".join(unlikely_to_pass(equal, len(self.pool))) or None
+        items = len(self.pool)
+        equal = with_an_equal_system(self.rule, share_of_ties(self.ties), items)
+        return " ".join(unlikely_to_pass(equal, items)) or None
 
 
 def prepare(

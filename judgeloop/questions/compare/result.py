@@ -208,7 +208,7 @@ class Result(RunResult):
     def ended_early(self) -> bool:
         """Whether a rule with a limit ended undecided before it, so that its risk takes for granted when."""
         limited = rule_row("compare", self.setup.rule).limited
-        return limited and self.open and self.judged + self.counts.abstentions < self._limit
+        return limited and self.open and self.judged + self.counts.abstentions < self.limit
 
     @property
     def used_up(self) -> bool:
@@ -218,7 +218,7 @@ class Result(RunResult):
         return asked and lead > self.counts.abstentions
 
     @property
-    def _limit(self) -> int:
+    def limit(self) -> int:
         """The most judgments that the run could make."""
         return min(self.items, self.options.max_judgments or self.items)
 
@@ -235,7 +235,7 @@ class Result(RunResult):
     def chance_in_one_order(self) -> float:
         """About how probable a decision in one order is, within the items and the limit."""
         first, second = self.wins.values()
-        return chance_in_one_order((first, second), self.counts.flips, self.judged, self._limit)
+        return chance_in_one_order((first, second), self.counts.flips, self.judged, self.limit)
 
     @property
     def identical(self) -> int:
@@ -320,9 +320,7 @@ class Result(RunResult):
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
             return ()
-        within = (
-            not rule_row("compare", self.setup.rule).limited or self.asked + more <= self._limit
-        )
+        within = not rule_row("compare", self.setup.rule).limited or self.asked + more <= self.limit
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:

@@ -12,7 +12,6 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, about_the_judge, promise
 from judgeloop.report.words import sentence
 
-FIXED = "if so many judgments had been fixed beforehand"  # what the risk takes for granted
 THESE_TOO = "It holds for these items, too."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
@@ -38,13 +37,19 @@ def _of_name(result: Result) -> str:
     """Return the stated risk of the name given, or of giving it now, and its kind."""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
-    kind = FIXED if result.ended_early else kind
+    kind = _of_plan(result) if result.ended_early else kind
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None:
         return f"Stated risk: {shown}"
     if result.leader is None or show_risk(result.risk) == show_risk(1):
         return ""
     return f"Stated risk of naming {visible(result.leader)} now: {shown}"
+
+
+def _of_plan(result: Result) -> str:
+    """Return what the risk of a run is about that ended early: it spends little of its risk at first."""
+    seen = result.judged + result.counts.abstentions
+    return f"for a plan of up to {result.limit:,} judgments; less, had just these {seen:,} been planned"
 
 
 def _about_gap(result: Result) -> str:
@@ -58,7 +63,7 @@ def _about_gap(result: Result) -> str:
     if not result.judged or (result.leader is None and result.options.not_worse is None):
         return ""
     risk = f"with a chance of at most {show_risk(result.risk)}"
-    when = f"; {FIXED}" if result.ended_early else ""
+    when = f" ({_of_plan(result)})" if result.ended_early else ""
     return f"{sentence(answer).rstrip('.')} now would be wrong {risk}, if {where_wrong}{when}."
 
 

@@ -92,7 +92,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     )
     tally = outcome.estimate.tally
     ties = share_of_ties((tally.ties, tally.judged), comparison.ties)
-    equal = with_an_equal_system(comparison.rule, ties)
+    equal = with_an_equal_system(comparison.rule, ties, len(pool))
     groups = foreseen(comparison.groups, ties)
     return replace(plan, equal=equal, groups=groups), _result(comparison, finished)
 

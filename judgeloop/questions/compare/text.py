@@ -27,7 +27,7 @@ from judgeloop.report.sentences import (
     shared,
     summed_up,
 )
-from judgeloop.report.words import count, sentence, shortened, stopped
+from judgeloop.report.words import count, per_cent, sentence, shortened, stopped
 
 
 def page(result: Result) -> Page:
@@ -204,8 +204,8 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
     if scores.win_share is not None:
         (low, high), level = scores.win_share_interval, 100 * (1 - result.setup.risk_threshold)
         test += (
-            f"; {visible(result.setup.systems[0])} wins {scores.win_share:.1%} of the items that are no "
-            f"ties ({level:.4g} % interval {low:.1%} to {high:.1%}, exact)"
+            f"; {visible(result.setup.systems[0])} wins {per_cent(scores.win_share, 1)} of the items that are no "
+            f"ties ({level:.4g} % interval {per_cent(low, 1)} to {per_cent(high, 1)}, exact)"
         )
     means = ", ".join(f"{mean:.3f} for {visible(name)}" for name, mean in scores.means.items())
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
@@ -230,10 +230,12 @@ def _other_way(result: Result) -> str:
         return ""
     chance = result.chance_in_one_order
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
-        said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
-        return f"{said}, and decide about items like these with a chance of about {chance:.0%}"
+        said = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
+        return (
+            f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
+        )
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
-        return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
+        return f"both orders (`order=both`) would take about {per_cent(1 / multiple)} of the calls"
     return ""
 
 
@@ -268,11 +270,11 @@ def _among_decisive(result: Result) -> str:
     if asked is None or not result.ties or not decisive:
         return ""
     share = decisive / result.judged
-    ties = f"with {1 - share:.0%} ties"
+    ties = f"with {per_cent(1 - share)} ties"
     if asked >= share:
         return f"; {ties}, the two cannot differ by {points(asked)}"
     more = 50 * (1 + asked / share)
-    return f"; {ties}, {points(asked)} are {more:.0f} : {100 - more:.0f} among the decisive items"
+    return f"; {ties}, {points(asked)} are {more:.0f} to {100 - more:.0f} among the decisive items"
 
 
 def _estimated(gap: float, result: Result) -> str:
@@ -317,7 +319,7 @@ def _bounded(result: Result) -> bool:
 
 
 def _between(result: Result) -> str:
-    """Return the bounds in words; of a winner without the lower one, which the name rules out.
+    """Return the bounds in words; of a winner whose lower one is 0, that its name rules this out.
 
     A bound is the gap of these verdicts where the earlier of them had excluded that.
     """
@@ -329,8 +331,8 @@ def _between(result: Result) -> str:
         f"the {_signed(at)} of these verdicts" if widened and at == result.gap else _signed(at)
         for at in (low, high)
     ]
-    cut = result.winner is not None and _signed(low) == _signed(0.0)
-    return f"{f'at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
+    cut = result.claim in {"better", "worse"} and low >= 0 and _signed(low) == _signed(0.0)
+    return f"{f'above 0, at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
 
 
 def _widened(result: Result) -> bool:

@@ -14,10 +14,11 @@ from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.pictures import Row, Scale
-from judgeloop.report.words import count
+from judgeloop.report.words import count, shortened
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
+LONGEST_AHEAD = 10  # letters of a name at an end of the scale: both ends have room on a phone
 FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
@@ -206,7 +207,11 @@ def picture(trend: Trend) -> Scale:
         -most,
         most,
         tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
-        ((0.0, "level"), (-most, f"{first} ahead"), (most, f"{second} ahead")),
+        (
+            (0.0, "level"),
+            (-most, f"{shortened(first, LONGEST_AHEAD)} ahead"),
+            (most, f"{shortened(second, LONGEST_AHEAD)} ahead"),
+        ),
         note=f"{said(trend)}{which}{pale}",
     )
 

@@ -15,10 +15,12 @@ from judgeloop.report.words import one_in
 
 def board(result: Estimated) -> Board:
     """Return what a page in a browser shows beside the text."""
+    required = result.options.required_score
+    asked = () if required is None else (f"a score of at least {required:g}",)
     cards = (costs(result), trust(result))
     return Board(
         "How good is this system?",
-        plainly(result, _wrong(result)),
+        plainly(result, _wrong(result), asked=asked),
         (_score(result),),
         cards,
         once(result),
@@ -43,17 +45,19 @@ def _score(result: Estimated) -> tuple[Scale, ...]:
         return ()
     name, required = visible(result.setup.systems[0]), result.options.required_score
     said = f"Mean score of {name}: {result.mean:.3f} out of 1"
-    note = "The error of this mean is unknown."
-    if result.interval is not None:
-        low, high = result.interval
+    whole = result.stop_reason is StopKind.ALL_JUDGED
+    interval = None if whole else result.interval
+    note = "" if whole else "The error of this mean is unknown."
+    if interval is not None:
+        low, high = interval
         said += f", between {low:.3f} and {high:.3f}"
         misses = (
             f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
         )
         note = f"The interval misses the mean of all items with a probability of {misses}."
     figures = f"{result.mean:.3f}"
-    if result.interval is not None:
-        figures += " ({:.3f} to {:.3f})".format(*result.interval)
+    if interval is not None:
+        figures += " ({:.3f} to {:.3f})".format(*interval)
     bound = None if required is None else (required, "required")
-    row = Row(name, figures, result.mean, result.interval)
+    row = Row(name, figures, result.mean, interval)
     return (Scale("Mean score", said, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),)

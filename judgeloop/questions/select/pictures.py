@@ -126,8 +126,8 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     low, high = lower.points[-1][1], upper.points[-1][1]
     where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
     said = (
-        f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, {still:,} "
-        "may still be the best."
+        f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
+        f"{still or 'none'} may still be the best."
     )
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:
@@ -142,6 +142,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
             tuple(lines),
             note=_reading(leader, visible(result.options.baseline), gap),
             band=None if own else (lower.points, upper.points),
+            above="win rate",
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
         ),
@@ -191,7 +192,7 @@ def _intervals(result: Selected) -> tuple[Scale, ...]:
     more = f" {count(left, 'more system')} in the table below." if left else ""
     note = (
         f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
-        f"{result.setup.risk_threshold:g}.{more}"
+        f"{result.setup.risk_threshold:g}. {_one_by_one(result)}{more}"
     )
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
     said = "; ".join(f"{row.name}: {row.said}" for row in rows)
@@ -235,7 +236,14 @@ def standings(result: Selected) -> Table:
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return Table(_heading(result), tuple(told), cells)
+    return Table(_heading(result), tuple(told), cells, _one_by_one(result))
+
+
+def _one_by_one(result: Selected) -> str:
+    """Return why a system whose bound says no may be the best; empty if one is left, or no bounds."""
+    if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
+        return ""
+    return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
 
 
 def _heading(result: Selected) -> str:

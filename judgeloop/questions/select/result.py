@@ -19,6 +19,9 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
 
+# The table's names of figures.
+IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queries": "items"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectOptions(Part):
@@ -101,12 +104,19 @@ class Selected(RunResult):
     def standings_frame(self, library: str = "pandas") -> Any:
         """Return the standings as a data frame of pandas, polars or pyarrow, a row for each system.
 
+        The columns have the names of the table; `belief` is there if the selector has one.
+
         Raises:
             InputError: the library is another one, or it is not installed.
         """
         rows = [plain(row) for row in self.standings]
-        names = [one.name for one in fields(SystemRow)]
-        return frame_of({name: [row[name] for row in rows] for name in names}, library)
+        columns = {
+            IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows]
+            for one in fields(SystemRow)
+        }
+        if not any(columns["belief"]):
+            del columns["belief"]
+        return frame_of(columns, library)
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

@@ -58,7 +58,9 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    among = f"{len(result.setup.systems):,} systems {on(result)}"
+    chosen_on = 0 if result.setup.sampled else result.options.chosen_on
+    why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
+    among = f"{len(result.setup.systems):,} systems {on(result)}{why}"
     if result.winner is None:
         return stopped(f"No winner yet among {among}: {ended(result)}")
     name = visible(result.winner)
@@ -84,7 +86,19 @@ def _standing(result: Selected) -> str:
     """Return what was judged, at which risk and cost."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}"
     judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
-    return f"{judged} {_risk(result)}Cost: {money(result)}."
+    return f"{judged} {_beside(result)}{_risk(result)}Cost: {money(result)}."
+
+
+def _beside(result: Selected) -> str:
+    """Return which judgments of a run that was cut off do not count; empty for none."""
+    counts, chosen = result.counts, result.options.chosen_by
+    begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
+    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not chosen + begun:
+        return ""
+    parts = [f"{chosen:,} that chose the baseline"] if chosen else []
+    parts += [f"{begun:,} of a round that is not finished"] if begun else []
+    whole = "; a round counts only whole" if result.stop_reason is StopKind.JUDGMENT_LIMIT else ""
+    return f"Not counted: {' and '.join(parts)}{whole}. "
 
 
 def _risk(result: Selected) -> str:

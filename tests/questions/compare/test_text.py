@@ -190,13 +190,13 @@ def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(
     [
         (
             {"rule": "sequential"},
-            "Stated risk of naming small now: 0.042 (if so many judgments had",
+            "small now: 0.042 (for a plan of up to 100 judgments; less, had just these 10 been planned).",
         ),
         ({"rule": "sequential", "max_judgments": 10}, "small now: 0.042 (guaranteed)."),
         ({"rule": "anytime"}, "small now: 0.042 (guaranteed)."),
         (
             {"rule": "within-gap", "min_gap": 0.1},
-            "at most 0.042, if large is better by 10 points or more; if so many judgments had been fixed",
+            "if large is better by 10 points or more (for a plan of up to 100 judgments; less, had just these 10",
         ),
     ],
 )
@@ -292,8 +292,9 @@ def test_items_that_are_used_up_say_how_many_more_or_that_no_number_helps(wins, 
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
-    *_, advice = result.advice
+    *others, advice = result.advice
     assert advice.code is NoteCode.RAISE_BUDGET
+    assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
 
@@ -386,7 +387,7 @@ CLOSE = Tally(items=100, wins=(6, 8), ties=1)
 @pytest.mark.parametrize(
     ("options", "low", "shown"),
     [
-        ({"guarantee": "proved"}, 0.0, "Gap: at most 0.61, 0.13 on these verdicts."),
+        ({"guarantee": "proved"}, 0.0, "Gap: above 0, at most 0.61, 0.13 on these verdicts."),
         ({"guarantee": "proved", "min_gap": 0.1}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
         ({"guarantee": "proved", "not_worse": 0.2, "winner": None,
           "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
@@ -426,7 +427,7 @@ PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "order both, 0 of 9 verdicts asked in both orders flipped (0%, 95 % interval 0% to 30%)"),
+        ({}, "order both, 0 of 9 verdicts asked in both orders flipped (0 %, 95 % interval 0 % to 30 %)"),
         ({"order": None, "judge": "metric:rouge2"}, "metric:rouge2"),
         ({"order": "fixed", "judge_models": (("gpt-4.1",),)}, "openai/gpt-4.1; order fixed"),
         ({"judge_models": (("gpt-4.1-2025-04-14",),)}, "openai/gpt-4.1 calls it gpt-4.1-2025-04-14"),
@@ -450,8 +451,11 @@ def test_a_panel_is_named_with_its_agreement():
 @pytest.mark.parametrize(
     ("tally", "words"),
     [
-        (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m tells an answer from one to another"),
-        (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m does not tell an answer from one to"),
+        (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m can tell an answer to the question"),
+        (
+            ControlTally(0, 5, 0, 0, Control.FAILED),
+            "openai/m cannot tell an answer to the question",
+        ),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
         (
             ControlTally(3, 0, 0, 0),
@@ -476,10 +480,10 @@ def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_fail
 
 
 def test_a_judge_without_passed_controls_has_no_result_and_code_4():
-    stop = StopReason(StopKind.CONTROLS, "openai/m does not tell an answer from one to another")
+    stop = StopReason(StopKind.CONTROLS, "openai/m cannot tell an answer to the question")
     result = make_result(winner=None, stop=stop)
     assert (result.exit_code, result.failed) == (4, True)
-    assert result.page.headline.startswith("NO RESULT: openai/m does not tell")
+    assert result.page.headline.startswith("NO RESULT: openai/m cannot tell")
     assert codes(result.advice) == [NoteCode.OTHER_JUDGE]
 
 
@@ -536,11 +540,11 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
 @pytest.mark.parametrize(
     ("order", "wins", "ties", "flips", "both", "said"),
     [
-        ("both", (30, 10), 10, 0, 40, "one order (`order=random`) would take about 56% of the calls"),
+        ("both", (30, 10), 10, 0, 40, "one order (`order=random`) would take about 56 % of the calls"),
         ("both", (22, 18), 10, 0, 40, ""),  # one order hardly decides within 100 items
         ("both", (10, 5), 35, 0, 15, ""),  # too few verdicts in both orders to tell
         ("both", (14, 10), 76, 0, 24, ""),  # 81 % of the calls: not worth a word
-        ("audited", (20, 10), 20, 12, 20, "both orders (`order=both`) would take about 64% of the calls"),
+        ("audited", (20, 10), 20, 12, 20, "both orders (`order=both`) would take about 64 % of the calls"),
         ("audited", (20, 10), 20, 2, 20, ""),
         ("random", (30, 10), 10, 0, 0, ""),
     ],
@@ -608,7 +612,7 @@ def test_large_numbers_have_separators():
 def test_the_gap_asked_about_is_said_among_the_items_that_are_no_ties():
     half, most = (Tally(items=100, wins=(won, 5), ties=45) for won in (50, 0))
     shown = detail(make_result(min_gap=0.1, tally=half, winner=0), "gap")
-    assert "with 45% ties, 10 points are 59 : 41 among the decisive items" in shown
+    assert "with 45 % ties, 10 points are 59 to 41 among the decisive items" in shown
     shown = detail(make_result(min_gap=0.2, tally=most), "gap")
-    assert "with 90% ties, the two cannot differ by 20 points" in shown
+    assert "with 90 % ties, the two cannot differ by 20 points" in shown
     assert "decisive" not in detail(make_result(), "gap")

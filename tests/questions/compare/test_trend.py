@@ -89,6 +89,15 @@ def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     assert "large ahead" in draw(picture(found))
 
 
+def test_both_ends_of_the_scale_are_named_however_long_the_names():
+    names = ("production-2026-06", "candidate-2026-11-26-of-the-night")
+    run = run_of([0.0] * 4)
+    run = replace(run, setup=replace(run.setup, systems=names))
+    drawn = draw(picture(trend_of([("a", run)])))
+    assert drawn.count(" ahead</text>") == 2
+    assert ">level</text>" in drawn
+
+
 @pytest.mark.simulation
 @pytest.mark.quick
 def test_runs_that_stop_at_a_lead_on_shared_items_seldom_seem_to_drift():
