@@ -32,7 +32,15 @@ SMALL_LETTER = 7.4  # that of a bar or a scale, in pixels
 MOST_TICKS = 6
 LONGEST_NAME = 18  # letters at the end of a line
 FEWEST_APART = 19  # units between two names
-ORDER = ("other", "third", "second", "first", "bound", "lead")  # of lines, the uppermost last
+ORDER = (
+    "other",
+    "third",
+    "second",
+    "first",
+    "bound",
+    "dots",
+    "lead",
+)  # of lines, the uppermost last
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +208,9 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
         lower, upper = ([placed(point) for point in side] for side in chart.band)
         yield f'<path d="{path([*upper, *reversed(lower)])}Z" class="jl-band jl-lead"/>'
     for line in sorted(chart.lines, key=lambda line: ORDER.index(line.role)):
-        drawn = path(map(placed, line.points))
+        dotted = line.role == "dots"
+        points = [placed(point) for point in line.points]
+        drawn = "".join(f"{path([point])}h0" for point in points) if dotted else path(points)
         yield f'<path d="{drawn}" class="jl-line jl-{line.role}"/>'
 
 

@@ -19,8 +19,7 @@ from judgeloop.report.page import Board
 from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
 from judgeloop.report.words import count
 
-FEWEST_LOOKS = 2
-NO_DASH = " After a judgment without a dash, no lead decides."
+FEWEST_LOOKS, MOST_DOTS = 2, 400
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -38,17 +37,17 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     for at, sign in ((side, 1), (1 - side, -1)):
         bound = rule.boundary(tally, at)
         if bound is not None:
-            found += _dashes(bound, sign)
+            found += _dots(bound, sign)
     return tuple(found)
 
 
-def _dashes(bound: NDArray[np.int64], sign: int) -> Iterator[Line]:
-    """Yield the parts of a boundary that a lead can be as large as, each over the width of its verdicts."""
+def _dots(bound: NDArray[np.int64], sign: int) -> Iterator[Line]:
+    """Yield the leads that decide, where one can: a lead is even or odd as the number without ties is."""
     reached = np.flatnonzero(bound <= np.arange(1, len(bound) + 1))
-    for part in np.split(reached, np.flatnonzero(np.diff(reached) > 1) + 1) if len(reached) else ():
-        xs = (part[0] + 0.5, *(part + 1.0), part[-1] + 1.5)
-        ys = sign * bound[[part[0], *part, part[-1]]]
-        yield Line("", "bound", tuple(zip(map(float, xs), ys.tolist(), strict=True)))
+    shown = reached[:: -(-len(reached) // MOST_DOTS) or 1]
+    if len(shown):
+        points = zip((shown + 1.0).tolist(), (sign * bound[shown]).tolist(), strict=True)
+        yield Line("", "dots", tuple(points))
 
 
 def board(result: Result) -> Board:
@@ -76,9 +75,9 @@ def _lead(result: Result) -> tuple[Chart, ...]:
     note = ""
     if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
         said += " It has reached the boundary."
-        note = f"Dashed: the lead that decides, at a risk of {result.setup.risk_threshold:g}. The run stopped where the lead met it.{NO_DASH}"
+        note = f"Dots: the leads that decide, at a risk of {result.setup.risk_threshold:g}. The run stopped where its lead met one."
     elif bounds:
-        note = f"Dashed: the lead that would decide, at a risk of {result.setup.risk_threshold:g}.{NO_DASH}"
+        note = f"Dots: the leads that would decide, at a risk of {result.setup.risk_threshold:g}."
     shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
     return (
         Chart(
