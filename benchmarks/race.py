@@ -263,7 +263,9 @@ def beside_table(data: Path, runs: int) -> None:
 
 def baseline_table(data: Path, runs: int, names: list[str]) -> None:
     """Print the calls with a chosen baseline, and with the best, middle and worst system as baseline."""
-    print("| verdicts | systems | gap | baseline | mean calls |\n|---|---|---|---|---|")
+    print(
+        "| verdicts | systems | gap | chosen | best | middle | worst |\n|---|---|---|---|---|---|---|"
+    )
     for name in names:
         _, scores = field(data, name)
         for many in (6, 18):
@@ -280,10 +282,11 @@ def baseline_table(data: Path, runs: int, names: list[str]) -> None:
                     for kind, number in kinds.items():
                         calls = choosing(one[:-1], number, 0.1, gap, run).calls
                         found.setdefault(kind, []).append(calls)
-                for kind, calls in found.items():
-                    print(
-                        f"| {name} | {many} | {gap} | {kind} | {np.mean(calls):,.0f} |", flush=True
-                    )
+                told = (
+                    f"{np.mean(calls):,.0f} ± {np.std(calls) / np.sqrt(runs):.0f}"
+                    for calls in found.values()
+                )
+                print(f"| {name} | {many} | {gap} | {' | '.join(told)} |", flush=True)
 
 
 def picture(data: Path, place: Path) -> None:

@@ -334,7 +334,7 @@ def setup_of(
         seed=config.seed,
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
-        controlled=config.controlled and prepared.booked,
+        controlled=config.controlled,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices((*judges, *systems), today()),
         prices=price_sentence(judges, systems),

@@ -43,28 +43,31 @@ def items_to_decide(items: int, lead: float, boundary: float) -> ItemsToDecide |
     verdicts. With a flat prior for the gap, the lead after r times as many items is normal with mean
     z √r and variance r - 1. It is beyond c with an even chance from r = (c/z)² on, and with a chance
     of 4/5 where (z √r - c) / √(r - 1) is the 4/5 quantile q, if z is above q. Both are rounded up to
-    two digits, and rough: the new verdicts are assumed to have the tie rate of these. None without a
-    lead.
+    two digits, at least 1, and rough: the new verdicts are assumed to have the tie rate of these. A lead
+    that is beyond the boundary and was not named is taken to be at it. None without a lead.
 
     >>> items_to_decide(120, 1.2, 2.0)
     ItemsToDecide(even=220, likely=3400)
     >>> items_to_decide(120, 0.5, 2.0)
     ItemsToDecide(even=1800, likely=None)
+    >>> items_to_decide(8, 2.2, 2.0)
+    ItemsToDecide(even=1, likely=7)
     """
     if lead <= 0:
         return None
-    q = NormalDist().inv_cdf(LIKELY)
-    even = _rounded_up(items * max(0.0, (boundary / lead) ** 2 - 1))
+    q, boundary = NormalDist().inv_cdf(LIKELY), max(lead, boundary)
+    even = _rounded_up(items * ((boundary / lead) ** 2 - 1))
     if lead <= q:
         return ItemsToDecide(even, None)
     # (z² - q²) r - 2 z c √r + c² + q² = 0, the larger root
     square = lead**2 - q**2
     root = (lead * boundary + q * math.sqrt(boundary**2 - square)) / square
-    return ItemsToDecide(even, _rounded_up(items * max(0.0, root**2 - 1)))
+    return ItemsToDecide(even, _rounded_up(items * (root**2 - 1)))
 
 
 def _rounded_up(number: float) -> int:
-    unit = int(10 ** max(0, math.ceil(math.log10(max(number, 1))) - DIGITS))
+    number = max(1.0, number)
+    unit = int(10 ** max(0, math.ceil(math.log10(number)) - DIGITS))
     return math.ceil(number / unit) * unit
 
 

@@ -259,5 +259,5 @@ def _more(tally: Tally, level: float) -> ItemsToDecide | None:
     if not decisive:
         return None
     lead = abs(tally.wins[0] - tally.wins[1]) - tally.abstentions
-    now = lead / decisive**0.5
-    return items_to_decide(tally.judged, now, max(now, NormalDist().inv_cdf(1 - level)))
+    boundary = SLACK * NormalDist().inv_cdf(1 - level)
+    return items_to_decide(tally.judged, lead / decisive**0.5, boundary)

@@ -114,8 +114,8 @@ class Sequential(Rule):
             return None
         scores = scores_for(tally, tally.leader)
         barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
-        # At the last draws there may be no distance at which the walk could still cross.
-        (crossed,) = np.nonzero(barriers <= self._spending.limit)
+        # After many draws there is no lead that would decide.
+        (crossed,) = np.nonzero(barriers <= decisive)
         if not len(crossed):
             return None
         last = crossed[-1]

@@ -110,7 +110,7 @@ def _no_winner(result: Result, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return f"No winner yet. {_ahead(result)}; for items like these that is too little to tell."
+        return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
     return stopped(f"No winner yet between {first} and {second} {where}: {ended(result)}")
 
 

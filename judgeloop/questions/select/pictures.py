@@ -166,11 +166,11 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
     below = (
         f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}."
         if gap
-        else "A system is ruled out once its line is below blue, or once it is behind on the same items."
+        else "While its line is below blue, or it is behind on the same items, a system is not the best."
     )
     return (
         f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below} A line ends "
-        "where its system is ruled out."
+        "where its system might last have been the best."
     )
 
 

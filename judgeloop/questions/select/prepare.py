@@ -41,12 +41,15 @@ class Selection(Prepared[SelectConfig]):
         return [(number, first) for number in range(len(self.pool.systems)) if number != first]
 
     @property
+    def most_judgments(self) -> int:
+        """As for all questions; each other system is compared with one, also if the run chooses it."""
+        return min(self.limits.max_judgments, len(self.pairs) * len(self.pool))
+
+    @property
     def names_none(self) -> str:
         """Return that the search may well name no system, and what it takes."""
-        every = len(self.pairs) * len(self.pool)
-        gap = self.config.min_gap or 0.0
-        most = min(every, self.limits.max_judgments)
-        return no_winner(most, len(self.pool.systems), sampled=self.sampled, gap=gap)
+        gap, systems = self.config.min_gap or 0.0, len(self.pool.systems)
+        return no_winner(self.most_judgments, systems, sampled=self.sampled, gap=gap)
 
     @property
     def notice(self) -> str | None:

@@ -161,6 +161,19 @@ def follow_all(preferences):
     return tally
 
 
+@pytest.mark.parametrize("risk", [0.3, 0.1, 0.01])
+@pytest.mark.parametrize("items", range(1, 7))
+def test_after_any_verdicts_that_decide_nothing_at_least_one_more_item_is_asked_for(items, risk):
+    rule = Sequential(risk, UNLIMITED, items)
+    for verdicts in itertools.product((1, 0, -1), repeat=items):
+        tally = tally_of(verdicts, items)
+        if tally.leader is None or rule.is_met(tally):
+            continue
+        found = rule.items_to_decide(tally)
+        assert found is None or found.even >= 1
+        assert found is None or found.likely is None or found.likely >= found.even
+
+
 @pytest.mark.parametrize("ties", [0, 0.3, 0.7])
 @pytest.mark.parametrize("items", [25, 26, 27, 51, 100, 333, 805])
 def test_a_run_that_no_lead_could_end_any_more_foretells_by_the_last_that_could(items, ties):

@@ -31,7 +31,7 @@ def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_other
     done = asked(tmp_path, monkeypatch, 7)
     assert done.exit_code == 3
     assert done.stdout.startswith(
-        "No winner yet. a is ahead on these 10 items; for items like these"
+        "No winner yet on items like these 10: a is ahead on these 10 items,"
     )
     said = " ".join(done.stdout.split())
     assert "Stated risk of naming a now: 0." in said

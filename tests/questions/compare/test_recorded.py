@@ -186,4 +186,4 @@ def test_what_was_not_asked_is_not_told(here):
     said = str(compared(by_group="require", require_winner="a"))
     assert "What the risk of the groups means" in said
     assert "further judgment" not in said
-    assert "controls" not in said
+    assert "none for recorded:score, which is no model" in said
