@@ -99,6 +99,11 @@ BY_TESTS = {
     'python .ci/check_release.py "$TAG" "$ADDRESS"',  # below
     "python -m hatchling build",  # tests/test_package.py
 }
+# New seeds each week, and more of them than a test could run.
+WEEKLY = {
+    'python benchmarks/simulate.py --first "$(($(date +%s) / 604800 * 5000))" --count 5000',
+    "python benchmarks/simulate.py --planted",
+}
 BY_NOX = {"nox --session coverage"}
 # They install the versions of the lock or a tool of the workflow's own, or ask for advisories.
 ONLINE = {
@@ -111,7 +116,9 @@ ONLINE = {
 
 
 def test_every_command_is_run_here_too_unless_it_needs_the_network():
-    assert commands() == BY_README | BY_README_AFTERWARDS | BY_CI | BY_TESTS | BY_NOX | ONLINE
+    assert (
+        commands() == BY_README | BY_README_AFTERWARDS | BY_CI | BY_TESTS | BY_NOX | WEEKLY | ONLINE
+    )
 
 
 def test_the_set_up_and_the_tests_are_the_readmes():

@@ -108,8 +108,9 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     cause = type(error.__cause__).__name__
     if cause in _NOT_REACHED:
         return unreachable(endpoint)
-    if cause == _TOO_LARGE:  # another attempt would bring, and cost, as much
-        return JudgeError(ErrorKind.ITEM, str(error.__cause__), billed=True)
+    if cause == _TOO_LARGE:
+        why = f"no usable reply from {endpoint.origin}: {error.__cause__}"
+        return JudgeError(ErrorKind.RETRY, why, billed=True)
     return JudgeError(
         ErrorKind.RETRY,
         f"no reply from {endpoint.origin} ({cause})",
