@@ -18,7 +18,7 @@ from simulation.world import BrokenError, World
 
 GROUPS = 10
 QUICK, MANY = 5, 95  # seeds of a group: with all tests, and with `-m simulation`
-ON_SERVER = 22
+ON_SERVER = 12
 
 
 def simulate_all(first, count):
