@@ -23,10 +23,12 @@ from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
+from judgeloop.report.words import count
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Observe
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.plan import Range
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.config import SuiteConfig
@@ -142,39 +144,50 @@ def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
 
 
 def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bool) -> None:
-    """Print the forecast of each pair as its own command would, and what all may cost together."""
+    """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
     from judgeloop.run.dry_run import DryRun, without_a_trace
     from judgeloop.suite.run import prepared
 
     values: dict[str, Any] = {}
-    worst_p: list[int | None] = []
+    costs: list[Range | None] = []
+    budget_p = config.budget_p or 0
+    share_p = budget_p // len(pairs)
     for pair in pairs:
         try:
             ready = prepared(pair, config, read.environment, offline=True)
         except JudgeloopError as error:
             values[pair.name], text = {"error": as_flags(str(error))}, str(error)
         else:
-            with without_a_trace(ready) as asked:
+            share = to_usd(share_p)
+            own = replace(ready.config, budget=min(share, ready.config.budget or share))
+            with without_a_trace(replace(ready, config=own)) as asked:
                 plan, result = asyncio.run(pair.question.load().forecast(asked))
             found = DryRun.of(ready, plan, Asking(pair.question).shown(result, read))
             values[pair.name], text = found.to_dict(as_flags), found.text(columns())
-            worst_p.append(plan.cost_p.worst if found.priced else None)
+            costs.append(plan.cost_p if found.priced else None)
         if not as_json:
             print(f"{visible(pair.name)}\n\n{as_flags(text)}\n")
-    known = None if None in worst_p else sum(filter(None, worst_p))
-    budget_p = config.budget_p or 0
+    wrong = [name for name, one in values.items() if "error" in one]
+    known = [one for one in costs if one is not None]
+    whole = bool(known) and len(known) == len(costs)
+    expected_p, worst_p = sum(one.expected for one in known), sum(one.worst for one in known)
     if as_json:
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
-        worst = None if known is None else float(to_usd(known))
+        worst = float(to_usd(worst_p)) if whole else None
         print(json_text({**about, "worst_usd": worst, "pairs": values}, read.files), end="")
     else:
-        cost = "an amount that is not known" if known is None else show_usd(known)
-        print(
-            f"All pairs together: {cost} at worst; the night's budget of {show_usd(budget_p)} holds."
+        cost = (
+            f"{show_usd(expected_p)} expected, {show_usd(worst_p)} at worst"
+            if whole
+            else "not known"
         )
-    if any("error" in one for one in values.values()):
+        stops = f"The night stops at {show_usd(budget_p)}; a pair begins with {show_usd(share_p)}."
+        print(f"What all pairs cost together: {cost}. {stops}")
+        if wrong:
+            print(f"{count(len(wrong), 'pair')} cannot be asked: {', '.join(map(visible, wrong))}.")
+    if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
 
 

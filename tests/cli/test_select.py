@@ -298,6 +298,8 @@ def test_a_dry_run_forecasts_up_to_the_limit(systems, chat_server, selector):
 def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     command = live(chat_server, systems, "--order", "fixed")
     del command[command.index("--baseline") : command.index("--baseline") + 2]
+    foreseen = outcome_of(judgeloop(*command, "--json", "--dry-run"))["judgments"]
+    assert foreseen["low"] <= foreseen["expected"] <= foreseen["worst"] == 4 * ITEMS
     outcome = outcome_of(judgeloop(*command, "--json"))
     assert outcome["baseline"] in SHARES
     assert outcome["chosen_on"] == SCOUTED

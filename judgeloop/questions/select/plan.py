@@ -46,15 +46,21 @@ class Foreseen(NamedTuple):
 
 
 def judgments_to_name(
-    outcome: Outcome[Standings], limits: Limits, new: NewSession, *, states_risk: bool, over: bool
+    outcome: Outcome[Standings],
+    limits: Limits,
+    new: NewSession,
+    *,
+    every: int,
+    states_risk: bool,
+    over: bool,
 ) -> Foreseen:
     """Return what is foreseen for a run at `outcome`.
 
-    `new` makes a session of the run, `states_risk` says whether the rule ends it before its limit, and
-    `over` whether it has ended.
+    `new` makes a session of the run, `every` is the number of judgments that there are, with those that
+    choose a baseline. `states_risk` says whether the rule ends the run before its limit, and `over`
+    whether it has ended.
     """
     tally, asked = outcome.estimate.tally, outcome.asked
-    every = tally.items * (len(tally.wins) - 1)
     worst = 0 if over else max(0, min(limits.max_judgments, every) - asked)
     if not states_risk or not worst:
         return Foreseen(Range(worst, worst, worst), None)

@@ -57,6 +57,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         outcome,
         selection.limits,
         partial(_imagined, selection, given),
+        every=len(selection.pairs) * len(pool),
         states_risk=selection.rule.level is not None,
         over=over,
     )

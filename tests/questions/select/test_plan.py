@@ -74,7 +74,9 @@ def test_the_forecast_is_between_its_cases_and_near_what_happens(selector, seed,
     (cut, _), (end, _) = run(new, rows, 12)
     if cut.stop.kind is not StopKind.DRY_RUN:
         return
-    foreseen = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    foreseen = judgments_to_name(
+        cut, NO_LIMIT, new, every=ITEMS * (systems - 1), states_risk=True, over=False
+    )
     judgments = foreseen.judgments
     assert not foreseen.open
     assert 0 < judgments.low <= judgments.expected <= judgments.worst
@@ -90,7 +92,9 @@ def test_with_whole_cycles_of_answers_the_forecast_comes_true():
     (cut, _), (end, _) = run(new, rows, 10)
     assert cut.asked == 20
     assert more_to_name(cut, new) == end.asked - cut.asked > 0
-    judgments, assumed, *_ = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    judgments, assumed, *_ = judgments_to_name(
+        cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False
+    )
     assert judgments.expected == end.asked - cut.asked
     assert assumed is None
 
@@ -99,9 +103,14 @@ def test_with_whole_cycles_of_answers_the_forecast_comes_true():
 def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(rounds):
     new = sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [1.0]], rounds)
-    first, assumed, *_ = judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)
+    first, assumed, *_ = judgments_to_name(
+        cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False
+    )
     assert assumed == ASSUMED
-    assert judgments_to_name(cut, NO_LIMIT, new, states_risk=True, over=False)[0] == first
+    assert (
+        judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False)[0]
+        == first
+    )
     assert 0 < first.low <= first.expected <= first.worst
 
 
@@ -116,16 +125,18 @@ def test_nothing_is_foreseen_from_no_answers_or_without_a_risk():
 def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
     limits, new = Limits(1, 50, 1.0), sessions(3, "fixed")
     (cut, _), _ = run(new, [[0.5], [1.0], [0.0]], 0, limits)
-    found = judgments_to_name(cut, limits, new, states_risk=False, over=False)
+    found = judgments_to_name(cut, limits, new, every=2 * ITEMS, states_risk=False, over=False)
     assert found == (Range(50, 50, 50), None, False, 0)
-    none = judgments_to_name(cut, limits, new, states_risk=True, over=True)
+    none = judgments_to_name(cut, limits, new, every=2 * ITEMS, states_risk=True, over=True)
     assert none == (Range(0, 0, 0), None, False, 0)
 
 
 def test_the_limit_of_judgments_cuts_every_case():
     limits, new = Limits(1, 14, 1.0), sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [0.9]], 4, limits)
-    judgments, *_ = judgments_to_name(cut, limits, new, states_risk=True, over=False)
+    judgments, *_ = judgments_to_name(
+        cut, limits, new, every=2 * ITEMS, states_risk=True, over=False
+    )
     assert judgments.worst == 14 - cut.asked
     assert judgments.expected <= judgments.worst
 
@@ -133,10 +144,10 @@ def test_the_limit_of_judgments_cuts_every_case():
 def test_a_limit_that_is_too_low_is_foreseen_with_what_it_takes():
     new, free = sessions(4), Limits(1, 10**6, 1.0)
     (cut, _), _ = run(new, [[0.5], [1.0], [0.9], [0.2]], 0)
-    enough = judgments_to_name(cut, free, new, states_risk=True, over=False)
+    enough = judgments_to_name(cut, free, new, every=3 * ITEMS, states_risk=True, over=False)
     assert (enough.open, enough.needed) == (False, 0)
     limit = Limits(1, enough.judgments.expected // 2, 1.0)
-    short = judgments_to_name(cut, limit, new, states_risk=True, over=False)
+    short = judgments_to_name(cut, limit, new, every=3 * ITEMS, states_risk=True, over=False)
     assert short.open
     assert short.needed == enough.judgments.expected
 
@@ -147,7 +158,9 @@ def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
     limits = Limits(1, config.max_judgments, 1.0)
     new = sessions(systems, items=400)
     (cut, _), _ = run(new, [[0.5], [1.0], *[[0.0]] * systems], 0, limits)
-    foreseen = judgments_to_name(cut, limits, new, states_risk=True, over=False)
+    foreseen = judgments_to_name(
+        cut, limits, new, every=ITEMS * (systems - 1), states_risk=True, over=False
+    )
     assert not foreseen.open
     assert foreseen.judgments.expected < config.max_judgments
 
