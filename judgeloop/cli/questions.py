@@ -19,7 +19,15 @@ import click
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
+from judgeloop.cli.streams import (
+    columns,
+    kept_for_the_result,
+    logs_json,
+    paint,
+    say,
+    show,
+    typed,
+)
 from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
@@ -107,8 +115,8 @@ class Asking(Generic[C, P, R]):
             one if one.score is not None else replace(one, reason=_advised(one.reason))
             for one in result.labels
         )
-        if read.sentence is not None:
-            page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
+        if (files := read.sentence(typed())) is not None:
+            page = replace(page, details=(*page.details, ("settings", visible(files))))
         return replace(result, page=page, labels=labels)
 
     def whole(self, ready: P, result: R, read: Read) -> R:
@@ -225,7 +233,7 @@ class Asking(Generic[C, P, R]):
 
         with without_a_trace(ready) as asked:
             plan, result = asyncio.run(self.question.load().forecast(asked))
-        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence or "")
+        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence(typed()) or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:

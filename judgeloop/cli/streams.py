@@ -67,6 +67,16 @@ def keyless(text: str) -> str:
     return redact_own(text, secrets)
 
 
+def typed() -> set[str]:
+    """Return the settings that stand in the command, as keys of a file."""
+    import click
+
+    context = click.get_current_context()
+    line = click.core.ParameterSource.COMMANDLINE
+    names = (name for name in context.params if context.get_parameter_source(name) is line)
+    return {name.replace("_", "-") for name in names}
+
+
 def logs_json() -> bool:
     """Return whether a line of a log is a JSON object."""
     import click
@@ -79,8 +89,8 @@ def say_settings(read: Read) -> None:
     """Print on standard error which files set something, if any does."""
     from judgeloop.report.escaping import visible
 
-    if read.sentence is not None:
-        say(visible(read.sentence))
+    if (files := read.sentence(typed())) is not None:
+        say(visible(files))
 
 
 def columns(stream: TextIO | None = None) -> int:

@@ -33,7 +33,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         if result.setup.controlled and tally is not None:
             code = CONTROL_CODES[tally.end]
             yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
-    if max_flips is not None:
+    if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
     without = f"{result.counts.abstentions:,} of {count(result.asked, 'item')} without a verdict"
     too_many = result.stop_reason is StopKind.ABSTENTIONS
@@ -49,7 +49,7 @@ def _flips(result: RunResult, most: float) -> Condition:
     that of these verdicts, which may be few, so the sentence says how far it reaches.
     """
     counts = result.counts
-    if result.setup.order in ONE_ORDER or not counts.judged:
+    if result.setup.order in ONE_ORDER:
         return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
     if counts.flip_rate is None or counts.flip_interval is None:
         return Condition("flips", 0, "no verdict could change with the order")

@@ -81,11 +81,25 @@ def plainly(
     took = took or f"{result.judged:,} of {count(result.items, 'item')}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     risk = f" {wrong}" if wrong and not result.failed else ""
-    required = result.setup.required_winner
+    before = f"Asked: {held} " if (held := gate(result, asked)) else ""
+    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
+
+
+def gate(result: RunResult, asked: Sequence[str]) -> str:
+    """Return what must hold, what is `asked` by the question's options with it, and whether it does."""
+    required, warned = result.setup.required_winner, result.setup.fail_on_warning
     every = [*([f"that {visible(required)} wins"] if required else []), *asked]
-    held = "Passed" if result.exit_code == 0 else "Not passed"
-    gate = f"Asked: {'; '.join(every)}. {held}. " if every else ""
-    return f"{gate}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
+    if not every:
+        return ""
+    every += ["that nothing is warned of"] if warned else []
+    failed = [visible(one.name) for one in result.failing]
+    failed += ["a warning"] if result.warned else []
+    held = (
+        "Passed"
+        if result.exit_code == 0
+        else ": ".join(["Not passed", *([", ".join(failed)] if failed else [])])
+    )
+    return f"{'; '.join(every)}. {held}."
 
 
 def about_the_judge(result: RunResult) -> str:

@@ -7,6 +7,7 @@ from judgeloop.report.escaping import visible
 
 WIDTH = 100  # columns, where no terminal has another width
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
+HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
 
 
 def count(number: int, thing: str) -> str:
@@ -66,10 +67,10 @@ def one_in(risk: float) -> str:
 def per_cent(share: float, digits: int = 0) -> str:
     """Return a share in per cent, as sentences say it.
 
-    >>> per_cent(0.214), per_cent(0.2146, 1)
-    ('21 %', '21.5 %')
+    >>> per_cent(0.214), per_cent(0.2146, 1), per_cent(0.004), per_cent(0)
+    ('21 %', '21.5 %', '0.4 %', '0 %')
     """
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits or int(0 < share < HALF_A_PER_CENT)}f} %"
 
 
 def about(usd: float | None) -> str:

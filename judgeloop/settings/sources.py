@@ -7,7 +7,7 @@ environment of the process.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -50,10 +50,10 @@ class Read:
     files: dict[str, list[str]] = field(default_factory=dict)
     named: Path | None = None
 
-    @property
-    def sentence(self) -> str | None:
-        """Say which files were read and what they set; None without any."""
-        said = [f"{file} sets {', '.join(names)}" for file, names in self.files.items() if names]
+    def sentence(self, typed: Container[str] = ()) -> str | None:
+        """Say which files were read and what they set, but for what was `typed`; None without any."""
+        own = {file: [key for key in keys if key not in typed] for file, keys in self.files.items()}
+        said = [f"{file} sets {', '.join(keys)}" for file, keys in own.items() if keys]
         return "; ".join(said) or None
 
     def take(self, file: Path, values: Mapping[str, Any], *, keys: Iterable[str] = ()) -> None:

@@ -192,7 +192,11 @@ def _merged(
     gate = [name for name in (*conditions, *grounds) if name in values]
     if not values.keys() & set(conditions):
         gate = []
-    return values, tuple((f"{key(name)} = {values[name]}", origins[name]) for name in gate)
+    return values, tuple((f"{key(name)} = {_shown(values[name])}", origins[name]) for name in gate)
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def in_order(layers: Iterable[Layer]) -> list[Layer]:

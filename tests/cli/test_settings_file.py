@@ -36,7 +36,7 @@ def read(content=None, *table):
 
 def test_without_a_file_nothing_is_set():
     found = read()
-    assert (found.values, found.files, found.sentence) == ({}, {}, None)
+    assert (found.values, found.files, found.sentence()) == ({}, {}, None)
 
 
 def test_a_table_a_command_gives_values_by_the_names_of_parameters():
@@ -54,7 +54,8 @@ def test_a_table_a_command_gives_values_by_the_names_of_parameters():
         "max_judgments": 7,
         "json": True,
     }
-    assert found.sentence == "judgeloop.toml sets judge, max-judgments, json"
+    assert found.sentence() == "judgeloop.toml sets judge, max-judgments, json"
+    assert found.sentence({"max-judgments"}) == "judgeloop.toml sets judge, json"
     assert read(content, "look").values == {"seed": 3}
 
 

@@ -16,22 +16,22 @@ from judgeloop.report.words import one_in, per_cent
 
 def plain(result: Result) -> str:
     """Return the decision's items, judge, risk in words, and cost."""
-    return plainly(result, _wrong(result) if result.judged else "", asked=_asked(result))
+    return plainly(result, _wrong(result) if result.judged else "", asked=asked(result))
 
 
-def _asked(result: Result) -> list[str]:
+def asked(result: Result) -> list[str]:
     """Return what must hold beside a required winner."""
     options, second = result.options, visible(result.setup.systems[1])
-    asked = []
+    found = []
     if options.not_worse is not None:
-        asked.append(f"that {second} is not worse by {points(options.not_worse)} or more")
+        found.append(f"that {second} is not worse by {points(options.not_worse)} or more")
     if options.by_group == Groups.REQUIRE:
-        asked.append(f"that {second} is worse in no group")
+        found.append(f"that {second} is worse in no group")
     if options.max_flips is not None:
-        asked.append(
+        found.append(
             f"that at most {per_cent(options.max_flips)} of the verdicts change with the order"
         )
-    return asked
+    return found
 
 
 def wrongly(result: Result) -> tuple[str, str]:

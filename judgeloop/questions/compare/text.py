@@ -9,6 +9,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.reasons import at_most, points
 from judgeloop.questions.compare.pictures import board
+from judgeloop.questions.compare.plain import asked
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import stated_risk, what_it_means
 from judgeloop.report.escaping import visible
@@ -17,6 +18,7 @@ from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.sentences import (
     about_data,
     ended,
+    gate,
     judge,
     judged_by,
     money,
@@ -194,6 +196,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
         ("asked", _asked(result)),
+        ("gate", gate(result, asked(result))),
         *shared(result),
     )
 
