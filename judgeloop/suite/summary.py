@@ -83,7 +83,8 @@ class Line:
         if len(self.systems) < PAIR:
             return self.headline
         name = re.escape(visible(self.systems[-1]))
-        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", "each", self.headline))
+        every = "any" if "not shown" in self.headline else "each"
+        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", every, self.headline))
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
