@@ -243,6 +243,11 @@ class Result(RunResult):
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
+    def beyond(self) -> int:
+        """How many items are judged beyond the decision, for groups or ahead."""
+        return sum(not row.in_decision for row in self.labels)
+
+    @property
     def winner_fails(self) -> bool:
         """Whether the first system is named only if the second is worse, which must not be."""
         return self.options.not_worse is not None

@@ -616,3 +616,14 @@ def test_the_gap_asked_about_is_said_among_the_items_that_are_no_ties():
     shown = detail(make_result(min_gap=0.2, tally=most), "gap")
     assert "with 90 % ties, the two cannot differ by 20 points" in shown
     assert "decisive" not in detail(make_result(), "gap")
+
+
+def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
+    """For a group that is still open, say, or ahead of the others."""
+    whole = undecided()
+    aside = [replace(row, in_decision=False) for row in whole.labels]
+    assert whole.more_judgments == 30
+    assert replace(whole, labels=(*whole.labels, *aside)).more_usd == pytest.approx(
+        whole.more_usd * 20 / 30
+    )
+    assert replace(whole, labels=(*whole.labels, *(4 * aside))).more_usd == 0
