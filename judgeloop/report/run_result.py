@@ -151,15 +151,8 @@ class RunResult(Part):
 
     @property
     def more_usd(self) -> float | None:
-        """The probable cost of `more_judgments`, at this run's mean cost; verdicts beyond it are paid for."""
-        if self.more_judgments is None:
-            return None
-        return self._cost_of(max(0, self.more_judgments - self.beyond))
-
-    @property
-    def beyond(self) -> int:
-        """How many verdicts there are that a longer run would begin with: none, where none is known."""
-        return 0
+        """The probable cost of `more_judgments`, at this run's mean cost."""
+        return None if self.more_judgments is None else self._cost_of(self.more_judgments)
 
     @property
     def ahead_usd(self) -> float | None:

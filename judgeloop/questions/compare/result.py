@@ -243,9 +243,11 @@ class Result(RunResult):
         return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
-    def beyond(self) -> int:
-        """How many items are judged beyond the decision, for groups or ahead."""
-        return sum(not row.in_decision for row in self.labels)
+    def more_usd(self) -> float | None:
+        """The probable cost of `more_judgments`; items judged beyond the decision are paid for."""
+        beyond = sum(not row.in_decision for row in self.labels)
+        more = self.more_judgments
+        return None if more is None else self._cost_of(max(0, more - beyond))
 
     @property
     def winner_fails(self) -> bool:
