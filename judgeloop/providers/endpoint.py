@@ -239,7 +239,7 @@ def _key(
         raise InputError(
             f"the {'judge' if names is OF_JUDGE else names.who} needs a key: set "
             f"{provider.key_variable} in the environment, or write {provider.key_variable}=… to the file "
-            f".env in this folder{'; `judge=metric:rouge2` needs none' if names is OF_JUDGE else ''}"
+            f".env in this folder{'; `judge=metric:rouge2` needs none, but references' if names is OF_JUDGE else ''}"
         )
     parts = urlsplit(url)
     if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:

@@ -55,7 +55,7 @@ def redact(text: str, secret: str) -> str:
 def redact_own(text: str, secrets: Iterable[str]) -> str:
     r"""Return a text of judgeloop's own without `secrets`, as they are or escaped, whole or cut.
 
-    It may be long, so what is not there is found fast. A word is no secret: a field may have its name.
+    A text may be long, so only keys of which it has a part are looked for. A word is no secret: it may name a field.
 
     >>> redact_own('{"tokenizer": "sk\\_1234567"}', ["tokenizer", "sk_1234567"])
     '{"tokenizer": "[masked key]"}'
