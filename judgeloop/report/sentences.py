@@ -135,7 +135,8 @@ def required_first(line: str, result: RunResult) -> str:
     """Return the decision, after the fact that it is not the one that was required."""
     required = result.setup.required_winner
     if result.stop_reason is StopKind.CONTROLS:
-        return f"NO RESULT: {sentence(visible(result.stop_sentence))}"
+        where = on_items(result.about, result.items)
+        return f"NO RESULT {where}: {sentence(visible(result.stop_sentence))}"
     if result.warned:
         return f"FAILED: there is a warning. {line}"
     if result.winner is not None and result.winner_short:

@@ -483,7 +483,7 @@ def test_a_judge_without_passed_controls_has_no_result_and_code_4():
     stop = StopReason(StopKind.CONTROLS, "openai/m cannot tell an answer to the question")
     result = make_result(winner=None, stop=stop)
     assert (result.exit_code, result.failed) == (4, True)
-    assert result.page.headline.startswith("NO RESULT: openai/m cannot tell")
+    assert result.page.headline.startswith("NO RESULT on these 100 items: openai/m cannot tell")
     assert codes(result.advice) == [NoteCode.OTHER_JUDGE]
 
 
