@@ -363,6 +363,7 @@ def main() -> None:
         ("items", USUAL, True),
         ("items", 805, True),
         ("like-these", USUAL, False),
+        ("like-these", 805, False),
     ):
         show(f"`--about {about}`, at most {limit} judgments", pairs, limit, factors, these=these)
 

@@ -1,11 +1,12 @@
 r"""How long a decision takes when systems answer live, against generating all outputs first.
 
-    python benchmarks/live_seconds.py DATA [--pairs 3] [--inspect PYTHON] [--promptfoo COMMAND]
+    python benchmarks/live_seconds.py DATA [--pairs 3] [--ratio 0.3] [--inspect PYTHON] [--promptfoo COMMAND]
 
 DATA holds `alpacaeval`. For each pair of systems a server on loopback (`recorded_server.py`) answers
-with the recorded outputs and verdicts, and keeps the bill. All ways have 8 calls in flight. Those that
-generate or judge everything are plain calls of the OpenAI SDK in a semaphore, judging by judgeloop's
-prompt; `compare` and `live` are judgeloop as users call it.
+with the recorded outputs and verdicts, and keeps the bill. A call to the judge takes `--ratio` times as
+long as an output on average. All ways have 8 calls in flight. Those that generate or judge everything
+are plain calls of the OpenAI SDK in a semaphore, judging by judgeloop's prompt; `compare` and `live` are
+judgeloop as users call it.
 
 With `--inspect`, a Python that has inspect_ai, `live_inspect.py` does the same as an inspect task:
 both systems answer every item, and the judge is asked in both orders. With `--promptfoo`, the
@@ -36,7 +37,7 @@ import openai
 from bill import texts_of
 from live import DOLLARS
 from one_order import recorded
-from recorded_server import JUDGE
+from recorded_server import JUDGE, USUAL_RATIO
 from throughput import make_judge, request_of
 
 import judgeloop
@@ -178,13 +179,14 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
 
 
 @contextmanager
-def served(data: Path, pair: tuple[str, str]) -> Iterator[str]:
+def served(data: Path, pair: tuple[str, str], ratio: float) -> Iterator[str]:
     """Serve a pair of systems; yields the address."""
     command = [
         sys.executable,
         str(Path(__file__).with_name("recorded_server.py")),
         str(data),
         *pair,
+        str(ratio),
     ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -237,6 +239,9 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="number of the first pair")
+    parser.add_argument(
+        "--ratio", type=float, default=USUAL_RATIO, help="seconds of judge and output"
+    )
     parser.add_argument("--inspect", default="", help="a Python that has inspect_ai")
     parser.add_argument("--promptfoo", default="", help="the command of promptfoo")
     given = parser.parse_args()
@@ -248,7 +253,10 @@ def main() -> None:
     found = []
     for one, other, ids, _ in rows:
         items = [{"id": each, "prompt": prompts[each]} for each in ids]
-        with tempfile.TemporaryDirectory() as place, served(given.data, (one, other)) as url:
+        with (
+            tempfile.TemporaryDirectory() as place,
+            served(given.data, (one, other), given.ratio) as url,
+        ):
             found.append(of_pair(Runs(url, (one, other), items, Path(place)), given))
         print(f"  {one}, {other}: {found[-1]}", file=sys.stderr, flush=True)
     print(

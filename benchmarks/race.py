@@ -411,7 +411,9 @@ def main() -> None:
     given = parser.parse_args()
     names, data, runs, jobs = given.verdicts.split(","), given.data, given.runs, given.jobs
     if given.systems:
-        MANY.update(dict.fromkeys(MANY, tuple(map(int, given.systems.split(",")))))
+        many = tuple(map(int, given.systems.split(",")))
+        MANY.update(dict.fromkeys(MANY, many))
+        LEAST[:] = [kind for kind in LEAST if kind[0] in many]
     pools, risks = list(map(int, given.pools.split(","))), list(map(float, given.risks.split(",")))
     tables: dict[str, Callable[[], None]] = {
         "calls": lambda: calls_table(data, runs, names, pools, risks, jobs=jobs),

@@ -1,19 +1,20 @@
 """A server on loopback that answers as two recorded systems and as their judge, and keeps the bill.
 
-    python benchmarks/recorded_server.py DATA FIRST SECOND
+    python benchmarks/recorded_server.py DATA FIRST SECOND [RATIO]
 
 It prints its port. The model's name in a request says who is asked: one of the systems, or `judge`. A
 system answers a prompt with its recorded output; the judge finds the outputs in the text that it is
 sent, and prefers the one that GPT-4's recorded verdicts prefer. It answers in JSON where a form is
-asked for, else with the number of the better output. A reply takes 0.1 s and a millisecond for each
-token that it writes. `GET /bill` says how many requests each model got and what they cost, and
-begins a new bill.
+asked for, else with the number of the better output. A system's reply takes 0.1 s and a millisecond for
+each token that it writes, and the judge's RATIO times as long as theirs on average (0.3 by default).
+`GET /bill` says how many requests each model got and what they cost, and begins a new bill.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import statistics
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,6 +26,7 @@ from score_tables import score_table
 
 JUDGE = "judge"
 BEGINS_S, TOKEN_S = 0.1, 0.001
+USUAL_RATIO = 0.3
 REASON = (
     "The better answer follows the instruction more closely, and it is more complete and correct. "
     * 2
@@ -34,8 +36,11 @@ REASON = (
 class Recorded:
     """What the server knows, and its bill."""
 
-    def __init__(self, data: Path, pair: tuple[str, str]) -> None:
-        """Read the recorded outputs and verdicts of a pair of systems."""
+    def __init__(self, data: Path, pair: tuple[str, str], ratio: float) -> None:
+        """Read the recorded outputs and verdicts of a pair of systems.
+
+        A call to the judge takes `ratio` times the seconds of a mean output.
+        """
         folder = data / "alpacaeval"
         self.prompts, texts = texts_of(folder)
         self.ids = {prompt.strip(): item for item, prompt in self.prompts.items()}
@@ -46,6 +51,8 @@ class Recorded:
         self.scores = {
             item: (rows[0][place], rows[1][place]) for place, item in enumerate(table.items)
         }
+        outputs = [text for own in self.texts.values() for text in own.values()]
+        self.judging_s = ratio * statistics.mean(_seconds(_tokens(text)) for text in outputs)
         self.requests: Counter[str] = Counter()
         self.usd: Counter[str] = Counter()
 
@@ -59,7 +66,7 @@ class Recorded:
             text = self.texts[model].get(
                 self.ids[_text(request["messages"][-1]["content"]).strip()], ""
             )
-        read, written = -(-len(said) // TOKEN), -(-max(1, len(text)) // TOKEN)
+        read, written = _tokens(said), _tokens(text)
         self.requests[model] += 1
         self.usd[model] += (read * DOLLARS[0] + written * DOLLARS[1]) / 1e6
         usage = {
@@ -71,7 +78,7 @@ class Recorded:
             "id": "x", "object": "chat.completion", "created": 1, "model": model, "usage": usage,
             "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
         }  # fmt: skip
-        return json.dumps(body).encode(), BEGINS_S + written * TOKEN_S
+        return json.dumps(body).encode(), self.judging_s if model == JUDGE else _seconds(written)
 
     def _verdict(self, said: str, *, as_json: bool) -> str:
         """Return the recorded verdict on the outputs in a text, in the order shown there."""
@@ -140,6 +147,16 @@ def _unpacked(said: str) -> str:
     return "\n".join([before, *texts, after])
 
 
+def _tokens(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return -(-max(1, len(text)) // TOKEN)
+
+
+def _seconds(tokens: int) -> float:
+    """Return how long it takes to write so many tokens."""
+    return BEGINS_S + tokens * TOKEN_S
+
+
 def _text(content: str | list[dict[str, str]]) -> str:
     """Return a message's text, whole or in parts."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
@@ -173,4 +190,5 @@ async def serve(recorded: Recorded) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Recorded(Path(sys.argv[1]), (sys.argv[2], sys.argv[3]))))
+    ratio = float(sys.argv[4]) if len(sys.argv) > 4 else USUAL_RATIO
+    asyncio.run(serve(Recorded(Path(sys.argv[1]), (sys.argv[2], sys.argv[3]), ratio)))

@@ -11,7 +11,7 @@ from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
 
 if TYPE_CHECKING:
-    from judgeloop.core.ledger import Balance
+    from judgeloop.core.ledger import Balance, LedgerReader
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
 
@@ -29,8 +29,8 @@ def budget() -> click.Command:
             _set,
             "Set the budget of every run of a ledger, or with --name one for the runs that say "
             "--charge-to NAME.\n\nA run takes from its own --budget and from each that it is charged "
-            "to; all must have room. To set one again changes the limit; what was spent in its "
-            "period stays counted.",
+            "to; all must have room. To set one again changes the limit, and --per and --day-starts "
+            "where they are given; what was spent in its period stays counted.",
         ),
         settings_command(
             "budget remove", _remove, "Remove a budget: it limits no run from now on."
@@ -96,16 +96,24 @@ def _set(**given: Any) -> None:
     from contextlib import closing
 
     from judgeloop.ledger.opening import open_ledger, open_reader
+    from judgeloop.ledger.periods import MIDNIGHT, TOTAL
     from judgeloop.report.escaping import visible
 
     with explained():
         config = BudgetConfig.of(**given)
         limit_p = config.limit_p
-        with closing(open_ledger(config.ledger)) as ledger:
-            ledger.set_budget(config.name, limit_p, config.per, config.day_starts)
-        with open_reader(config.ledger) as reader:
-            every = {one.name: one for one in reader.balances()}
-        print(visible(_line(every[config.name])))
+        with closing(open_ledger(config.ledger)) as ledger, open_reader(config.ledger) as reader:
+            own = _named(reader, config.name)
+            per = config.per or (own.per if own else TOTAL)
+            day_starts = config.day_starts or (own.day_starts if own else MIDNIGHT)
+            ledger.set_budget(config.name, limit_p, per, day_starts)
+            own = _named(reader, config.name)
+        assert own is not None, "it has just been set"
+        print(visible(_line(own)))
+
+
+def _named(reader: LedgerReader, name: str) -> Balance | None:
+    return next((one for one in reader.balances() if one.name == name), None)
 
 
 def _remove(**given: Any) -> None:

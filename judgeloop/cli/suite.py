@@ -19,7 +19,7 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
-from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_ERROR, EXIT_JUDGE, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render, render_short
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from judgeloop.suite.run import Ended
     from judgeloop.suite.summary import Line, Summary
 
+FAULTS = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE}  # said with `--quiet`, too
 LONGEST = 80  # characters of the name of a file
 HELP = """Ask many questions within one budget, all at the same time.
 
@@ -219,10 +220,10 @@ def _run(
             if end.ran.booked:
                 ledger.keep(end.ran.run_id, kept_of(result))
             results[end.pair.name] = result
-        if not quiet:
+        if not quiet or line.exit_code in FAULTS:
             first = told.setdefault(line.headline, line.name) if end.error else line.name
             said = line.headline if first == line.name else f"as {first}"
-            cost = f" ({show_usd(line.charged_p)})" if line.run else ""
+            cost = f" Cost: {show_usd(line.charged_p)}." if line.run else ""
             say(visible(f"{line.name}: {said}{cost}"), "pair", **line.to_json())
 
     def watch(pair: Pair, ready: Prepared[Any]) -> AbstractContextManager[Observe[Any]]:

@@ -12,7 +12,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
-from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL
+from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS
 from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
 from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, REPORT_TEXTS, CallerOnly, Ledger
@@ -236,28 +236,30 @@ class BudgetConfig(NamedConfig):
         Setting("The limit, such as '$20'.", MONEY, Part.MONEY, CallerOnly, argument="DOLLARS"),
     ]
     per: Annotated[
-        str,
+        str | None,
         one_of(PERIODS),
         Setting(
             "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
-            "total (never). It holds within one ledger: a copy is a second budget.",
+            "total (never). Default: as it was, and total for a new one. It holds within one ledger: a copy is a "
+            "second budget.",
             MONEY,
             Part.MONEY,
             CallerOnly,
         ),
-    ] = TOTAL
+    ] = None
     day_starts: Annotated[
-        str,
+        str | None,
         like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00"),
         Setting(
-            "When a day begins, and so a week and a month, with the offset from UTC.",
+            "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
+            f"{MIDNIGHT} for a new budget.",
             MONEY,
             Part.MONEY,
             CallerOnly,
             metavar="HH:MM+HH:MM",
             example="12:00+01:00",
         ),
-    ] = MIDNIGHT
+    ] = None
 
     @property
     def limit_p(self) -> int:

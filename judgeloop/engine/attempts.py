@@ -265,6 +265,7 @@ class Attempts:
         """Book a reply; halt if it contradicts its quote."""
         self._pace.went_well()
         self._refusals.answered()
+        self._state.trouble = ""
         breach = contradiction(reply, ticket)
         if breach is not None:
             self._fail(breach)
@@ -284,6 +285,7 @@ class Attempts:
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
         refused, end = None, End.FAILED
+        self._state.trouble = str(error)
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()

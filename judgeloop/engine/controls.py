@@ -16,7 +16,7 @@ import numpy as np
 from judgeloop.core.outcomes import Control, ControlTally, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import NOBODY, Answer, Item, JudgeIdentity, Query, Verdict
+from judgeloop.core.records import NOBODY, Abstention, Answer, Item, JudgeIdentity, Query, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.asks import size_of
 from judgeloop.engine.batch import answers
@@ -37,6 +37,7 @@ NOT_PASSED = {
     Control.NOT_SHOWN: "it was not shown in {2} controls that {0} can tell an answer to the question from "
     "an answer to another question ({1} right)",
 }
+NO_VERDICT = "{0} gave no verdict on {1} of {2} controls; the last reason: {3}"
 
 
 def is_short(answer: str) -> bool:
@@ -172,17 +173,29 @@ async def shown(
         tallies = [
             counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)
         ]
-    names = [judge.identity.name for judge in oracle.judges]
     failures = [
-        NOT_PASSED[tally.end].format(name, tally.right, tally.asked)
-        for name, tally in zip(names, tallies, strict=False)
+        _failure(judge.identity.name, tally, own)
+        for judge, tally, own in zip(oracle.judges, tallies, told, strict=False)
         if tally.end in NOT_PASSED
     ]
     if failures:
-        oracle.state.halt(StopReason(StopKind.CONTROLS, "; ".join(failures)))
+        kinds = {one.kind for one in failures}
+        kind = StopKind.CONTROLS if StopKind.CONTROLS in kinds else StopKind.ABSTENTIONS
+        oracle.state.halt(StopReason(kind, "; ".join(one.sentence for one in failures)))
     return tuple(
         tally if queries else None for queries, tally in zip(controls, tallies, strict=True)
     )
+
+
+def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:
+    """Return what a judge did not pass: most replies may be none that can be read."""
+    reasons = [one.reason for one in told if isinstance(one, Abstention)]
+    if reasons and 2 * tally.abstained > tally.asked:
+        text = NO_VERDICT.format(name, tally.abstained, tally.asked, reasons[-1])
+        return StopReason(StopKind.ABSTENTIONS, text)
+    assert tally.end is not None, "the test has ended"
+    text = NOT_PASSED[tally.end].format(name, tally.right, tally.asked)
+    return StopReason(StopKind.CONTROLS, text)
 
 
 def _results(queries: Sequence[Query], told: Sequence[Answer]) -> list[int | None]:

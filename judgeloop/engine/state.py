@@ -60,9 +60,9 @@ def unobserved(progress: Progress[Any]) -> None:
 
 @final
 class Interruption:
-    """Asks a run to halt.
+    """Asks a run to halt, or all runs that share it.
 
-    After the first request the run waits for the calls in flight and keeps their verdicts. After
+    After the first request a run waits for the calls in flight and keeps their verdicts. After
     the second it abandons them. A deadline makes the first request by itself.
     """
 
@@ -70,7 +70,7 @@ class Interruption:
         """No halt is requested, and there is no deadline."""
         self.requested = asyncio.Event()
         self.abandoned = asyncio.Event()
-        self.closed = asyncio.Event()  # set when nothing more is sent, not even what is reserved
+        self._closes: list[asyncio.Event] = []  # one of each run
         self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
         self._ends_at: float | None = None  # on the event loop's clock
 
@@ -79,7 +79,16 @@ class Interruption:
         if self.requested.is_set():
             self.abandoned.set()
         self.requested.set()
-        self.closed.set()
+        for closed in self._closes:
+            closed.set()
+
+    def closed(self) -> asyncio.Event:
+        """Return an event for one run: set when it sends nothing more, not even what is reserved."""
+        closed = asyncio.Event()
+        if self.requested.is_set():
+            closed.set()
+        self._closes.append(closed)
+        return closed
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[None]:
@@ -138,6 +147,7 @@ class RunState(Generic[T]):
     - `remembered`: verdicts taken from the ledger.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
+    - `trouble`: why the last call failed; empty after a reply.
     - `changes`: notified when an attempt is booked, which may return money, and when a call ends.
     """
 
@@ -151,12 +161,12 @@ class RunState(Generic[T]):
         self.terms = terms
         self.interruption = interruption or Interruption()
         self.reason: StopReason | None = None
-        self.closed = self.interruption.closed
+        self.closed = self.interruption.closed()
         self.changes = Changes()
         self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
         self.paces: list[Pace] = []
-        self.waited = ""
+        self.waited = self.trouble = ""
         self._broken = False
         self._observe = observe
         self._counted: tuple[T, Callable[[T], float]] | None = None
@@ -184,7 +194,8 @@ class RunState(Generic[T]):
         """Return whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
-            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}"))
+            trouble = f"; the last call failed: {self.trouble}" if self.trouble else ""
+            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{trouble}"))
         return self._broken or self.reason is not None
 
     @property

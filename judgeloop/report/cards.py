@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import zip_longest
 
 from judgeloop.core.money import show_usd, to_pico
-from judgeloop.core.outcomes import Generated
+from judgeloop.core.outcomes import Control, Generated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
@@ -16,7 +16,13 @@ from judgeloop.report.words import count, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
 A_CONTROL = "a control", "shows the judge an answer to a question beside one to another question"
-NOT_ASKED = "not asked; `controls=on` asks them"
+ENDS = {
+    Control.PASSED: "passed",
+    Control.FAILED: "not passed",
+    Control.NOT_SHOWN: "not passed",
+    None: "not finished",
+}
+NOT_ASKED = "not asked"
 
 
 def costs(result: RunResult) -> Section:
@@ -84,7 +90,7 @@ def _controls(result: RunResult) -> list[tuple[str, str]]:
     asked = [(name, tally) for name, tally in found if tally is not None]
     whose = [f" of {name}" if len(asked) > 1 else "" for name, _ in asked]
     rows = [
-        (f"controls{of}", f"{tally.right:,} of {tally.asked:,} right")
+        (f"controls{of}", f"{tally.right:,} of {tally.asked:,} right, {ENDS[tally.end]}")
         for of, (_, tally) in zip(whose, asked, strict=True)
     ]
     return [*rows, A_CONTROL] if rows else []

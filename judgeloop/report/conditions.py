@@ -55,7 +55,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition("flips", 0, "no verdict could change with the order")
     low, high = counts.flip_interval
     said = (
-        f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {most:.3g} "
-        f"of them may (of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)})"
+        f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {100 * most:.3g} % "
+        f"may (of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)})"
     )
     return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said)

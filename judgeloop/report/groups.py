@@ -123,7 +123,8 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
     cells = [_cells(row) for row in shown]
     if left := [row for row in rows if row not in shown]:
         items = sum(row.items for row in left)
-        more = (f"({count(len(left), 'more group')})", f"{items:,}")
+        name = left[0].name if len(left) == 1 else f"({count(len(left), 'more group')})"
+        more = (name, f"{items:,}")
         cells.append((*more, *[""] * (len(columns) - len(more))))
     return (Table(heading, columns, tuple(cells)),)
 

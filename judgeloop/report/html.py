@@ -36,7 +36,6 @@ MOST_TEXT = (
 )
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
-_FIGURE = re.compile(r"((under|over) )?[-+$]?\d")  # how a cell begins that is a figure
 NARROW = 5  # columns beside other cards
 NOTHING: Mapping[str, str] = {}
 ASIDE = "not counted"  # what is said of an item that is not in the decision
@@ -164,7 +163,7 @@ def _table(
     table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING
 ) -> str:
     """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
-    kinds = [_kind_of([row[n] for row in table.rows]) for n in range(len(table.columns))]
+    kinds = ["" if figure else ' class="word"' for figure in table.figures]
     named = list(zip(kinds, table.columns, strict=True))
     head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in named)
     body = "\n".join(
@@ -178,11 +177,6 @@ def _table(
     )
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>{note}"
-
-
-def _kind_of(cells: Iterable[str]) -> str:
-    """Return the class of a column: words stand on the left, and figures below each other's digits."""
-    return "" if any(map(_FIGURE.match, cells)) else ' class="word"'
 
 
 def _toned(cell: str, tones: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ ESCAPED = {
 def render_latex(page: Page) -> str:
     """Return a `table` with a `tabular`; its caption has the decision, the judge, the risk and the cost."""
     table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
-    form = f"l{'r' * (len(table.columns) - 1)}" if table.columns else DETAILS
+    form = "".join("r" if figure else "l" for figure in table.figures) if table.columns else DETAILS
     head = [_row(table.columns), r"\hline"] if table.columns else []
     rows = [*head, *map(_row, table.rows)]
     inside = "\n".join([r"\hline", *rows, r"\hline"])

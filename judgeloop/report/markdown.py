@@ -27,7 +27,7 @@ def _section(section: Section | Table) -> str:
     """Return a table; paragraphs for rows without names."""
     heading = [f"#### {escape(section.heading)}\n"] if section.heading else []
     if isinstance(section, Table):
-        ruler = "|".join(["", "---", *["--:"] * (len(section.columns) - 1), ""])
+        ruler = "|".join(["", *("--:" if figure else "---" for figure in section.figures), ""])
         first, *rows = (
             f"| {' | '.join(map(escape, cells))} |" for cells in (section.columns, *section.rows)
         )

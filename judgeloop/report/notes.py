@@ -31,6 +31,7 @@ class NoteCode(enum.StrEnum):
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
+    BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
     ALL_ASKED = "all_asked"
     NOTHING_JUDGED = "nothing_judged"
@@ -74,8 +75,11 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",
-    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. If your criteria ignore it "
-    "(valid JSON, tone), set `controls=off`.",
+    NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge "
+    "without `version`.",
+    NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
+    "so a model that was mended behind the same name needs another `ledger`. If your criteria ignore "
+    "the question (valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
     "probably cost.",

@@ -16,6 +16,8 @@ INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 
+_FIGURE = re.compile(r"((under|over) )?[-+$]?\d")  # how a cell begins that is a figure
+
 Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
 
 
@@ -29,12 +31,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells below the names of their columns; the first column holds names, the others figures; a note below."""
+    """Cells below the names of their columns; the first column holds names; a note below."""
 
     heading: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @property
+    def figures(self) -> tuple[bool, ...]:
+        """Which columns hold figures, to stand below each other's digits; the others hold words."""
+        later = range(1, len(self.columns))
+        return (False, *(any(_FIGURE.match(row[n]) for row in self.rows) for n in later))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +146,13 @@ def _columns(table: Table, width: int) -> Iterable[str]:
     longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
     room = width - INDENT - sum(INDENT + size for size in sizes)
     longest = min(longest, max(room, width // NARROW))
+    forms = [
+        f"{'>' if figure else '<'}{size}"
+        for figure, size in zip(table.figures[1:], sizes, strict=True)
+    ]
     for name, *cells in rows:
-        figures = (f"{'':{INDENT}}{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True))
-        yield f"{'':{INDENT}}{shortened(name, longest):<{longest}}{''.join(figures)}".rstrip()
+        more = (f"{'':{INDENT}}{cell:{form}}" for cell, form in zip(cells, forms, strict=True))
+        yield f"{'':{INDENT}}{shortened(name, longest):<{longest}}{''.join(more)}".rstrip()
 
 
 def _rows(rows: Rows, width: int) -> Iterable[str]:

@@ -283,7 +283,8 @@ class RunResult(Part):
         if not self.open:
             return self.to_claim_more()
         if self.stop_reason in CUT_SHORT:
-            return (note(CUT_SHORT[self.stop_reason]),)
+            anew = self.setup.asked_anew and self.stop_reason is not StopKind.CONTROLS
+            return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[self.stop_reason]),)
         return (*self.to_decide(), *self._budget_enough())
 
     @property
@@ -305,8 +306,9 @@ class RunResult(Part):
         It takes each for as dear as the one that the budget did not cover.
         """
         spend = self.spend
-        if self.stop_reason is not StopKind.BUDGET or not spend.next_p:
-            return ()
+        testing = any(one is not None and one.end is None for one in self.counts.controls)
+        if self.stop_reason is not StopKind.BUDGET or not spend.next_p or testing:
+            return ()  # what the other controls cost is not known
         more = (self.judged and self.more_judgments) or 1
         enough = budget_over(spend.charged_p + more * spend.next_p)
         return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)

@@ -121,10 +121,8 @@ def ended(result: RunResult) -> str:
 
     A full stop is left to the caller (`stopped`).
     """
-    if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
-        return visible(result.stop_sentence).rstrip(".")
-    if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
-        return "the deadline passed before the judge gave a verdict"
+    if result.judged == 0 and result.stop_reason in {StopKind.ABSTENTIONS, StopKind.DEADLINE}:
+        return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
     cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")
@@ -221,7 +219,9 @@ def money(result: RunResult) -> str:
         return spent
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
-        return f"{spent} of {budget}"
+        used_up = result.stop_reason is StopKind.BUDGET and spend.rehearsed_p
+        recorded = f", and {show_usd(spend.rehearsed_p)} of recorded costs" if used_up else ""
+        return f"{spent} of {budget}{recorded}"
     # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
     if spend.over_p:
         return f"BUDGET EXCEEDED: {spent} of {budget}"
@@ -347,8 +347,8 @@ def _doubtful(spend: Spend) -> list[str]:
         return []
     return [
         (
-            f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts without a reply, at "
-            "their maximum (see `judgeloop ledger reconcile`)"
+            f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
+            "billed, at their maximum (see `judgeloop ledger reconcile`)"
         )
     ]
 

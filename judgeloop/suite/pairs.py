@@ -105,7 +105,10 @@ def pairs_of(suite: SuiteFile, base: Layer, flags: Layer) -> list[Pair]:
         for entry in _listed(layer.values.get(SYSTEM)):
             if not entry.startswith(named):
                 what = entry.partition("=")[0]
-                raise InputError(f"`system={what}=…`: it belongs to no system of a pair")
+                raise InputError(
+                    f"`system={what}=…` ({layer.origin}): it belongs to no system of a pair; leave it out, or "
+                    "give this suite a `--config` file of its own"
+                )
     found: dict[str, Pair] = {}
     for name, table in suite.pairs.items():
         for one in _of_table(suite, name, table, base, flags):

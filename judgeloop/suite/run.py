@@ -39,6 +39,7 @@ class Ended:
     result: RunResult | None = None
     error: Exception | None = None
     charged_p: int = 0
+    unconfirmed_p: int = 0
 
     @property
     def ran(self) -> Prepared[Any]:
@@ -58,6 +59,7 @@ class Ended:
             headline=f"{known}{error}".removesuffix(WITHOUT_LIMIT),  # a suite has a budget
             systems=self.ready.pool.systems if self.ready else (),
             charged_p=self.charged_p,
+            unconfirmed_p=self.unconfirmed_p,
             run=self.ready.run_id if self.ready else "",
             gate=self.pair.gate,
         )
@@ -208,7 +210,7 @@ class _Suite:
             end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
             spent = await self.ledger.spend(last.ran.run_id, None)
         short = end.result is not None and end.result.stop_reason is StopKind.BUDGET
-        self.ends[name] = replace(end, charged_p=spent.charged_p)
+        self.ends[name] = replace(end, charged_p=spent.charged_p, unconfirmed_p=spent.unconfirmed_p)
         self.accounts[name] = replace(
             account,
             charged_p=spent.charged_p,

@@ -49,7 +49,8 @@ class Line:
     - `name`, `question`, `systems`: what was asked; no systems if they could not be read
     - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
     - `winner`: the system that is named; None without one
-    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars
+    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars, and
+      `unconfirmed_p`: the part of it for attempts without a reply, at their worst case
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     """
@@ -62,6 +63,7 @@ class Line:
     winner: str | None = None
     judged: int = 0
     charged_p: int = 0
+    unconfirmed_p: int = 0
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
 
@@ -89,7 +91,9 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
         values = asdict(self) | {"state": STATES[self.exit_code], "gate": dict(self.gate)}
-        return values | {"charged_usd": float(to_usd(values.pop("charged_p")))}
+        for name in ("charged", "unconfirmed"):
+            values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +128,8 @@ class Summary:
         cost = (
             f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         )
+        if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
+            cost += f" {show_usd(doubtful_p)} of it is the maximum of attempts without a reply; perhaps less was billed."
         gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         conditions = Section(
             "Conditions, what they rest on, and who set it", _grouped(gates, len(self.lines))

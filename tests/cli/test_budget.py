@@ -94,6 +94,8 @@ def test_budgets_are_shown_set_and_removed(files):
     assert said(judgeloop("budget")) == said(shown)
     judgeloop("budget", "set", "1", "--name", "nightly")
     assert "nightly: $1.00 in total; " in said(judgeloop("budget"))
+    raised = said(judgeloop("budget", "set", "30"))
+    assert raised.startswith("every run: $30.00 a month from 12:00+01:00; "), "the period is kept"
     assert judgeloop("budget", "remove").exit_code == 0
     assert list(budgets()) == ["nightly"]
     assert judgeloop("budget", "remove").exit_code == 2

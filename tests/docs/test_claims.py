@@ -1,4 +1,4 @@
-"""The table of the papers' claims: its commands parse, and its figures stand where it says."""
+"""Figures stand where the pages say: those of the papers' claims, and those with a link to the results."""
 
 from __future__ import annotations
 
@@ -33,6 +33,34 @@ def results():
 
 RESULTS = results()
 EVERY = RESULTS.EXPERIMENTS | RESULTS.FIGURES | RESULTS.SELECTIONS | RESULTS.ESTIMATES
+
+
+LINKED = [
+    (page, figure, page.parent / target)
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for text, target in re.findall(
+        r"(?<!!)\[([^]]+)\]\(([^)#]*results/[^)#]+\.md)", page.read_text(encoding="utf-8")
+    )
+    for figure in re.findall(r"[\d,]*\d(?:\.\d+)?", text)
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "figure", "target"),
+    LINKED,
+    ids=[f"{page.stem}-{figure}" for page, figure, _ in LINKED],
+)
+def test_a_figure_with_a_link_to_the_results_stands_there(page, figure, target):
+    assert figure in re.findall(r"[\d,]*\d(?:\.\d+)?", target.read_text(encoding="utf-8"))
+
+
+def test_the_readmes_table_of_the_race_has_the_figures_of_the_results():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| [\d,]+ \| ([\d,]+(?: \| [\d,]+){3}) \|$", readme, re.MULTILINE)
+    assert len(rows) == 5
+    for systems, calls in rows:
+        cells = r"[^|]*\| ".join(calls.split(" | "))
+        assert re.search(rf"\| GPT-4 \| 400 \| 0\.1 \| {systems} \| \d+ \| {cells}", PAGE), systems
 
 
 def only(row):

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -181,7 +183,11 @@ def test_the_line_of_the_crontab_does_what_the_page_of_nights_says(reader, envir
     text = (ROOT / "docs" / "how-to" / "nightly.md").read_text(encoding="utf-8")
     line = re.search(r"^15 1 \* \* \*  (.+)$", text, re.MULTILINE)[1]
     folder = reader / "examples" / "incidents"
-    cron = {name: environment[name] for name in ("PATH", "HOME")}
+    cron = {"PATH": os.defpath, "HOME": environment["HOME"]}
+    (folder / "keys.sh").write_text("export OPENAI_API_KEY=sk-0123\n")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    program = shutil.which("judgeloop", path=environment["PATH"])
+    (folder / ".venv" / "bin" / "judgeloop").symlink_to(program)
     command = ["/bin/sh", "-c", line.replace("/srv/eval", str(folder))]
     done = subprocess.run(command, env=cron, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (5, "")

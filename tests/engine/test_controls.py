@@ -185,6 +185,18 @@ def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
     )
 
 
+def test_a_judge_whose_replies_cannot_be_read_is_found_after_a_few_controls():
+    judge = ScriptedJudge(lambda call: Abstention("no verdict in the reply: 'I like it.'"))
+    finished = run(judge, terms=terms())
+    stop = finished.outcome.stop
+    assert stop.kind is StopKind.ABSTENTIONS
+    assert "scripted" in stop.sentence
+    assert stop.sentence.endswith(
+        "gave no verdict on 6 of 6 controls; the last reason: no verdict in the reply: 'I like it.'"
+    )
+    assert len(judge.calls) < MOST / 2
+
+
 def rated():
     """Controls of a judge that rates, and what is the own answer of each of their items."""
     rows = answered()

@@ -56,6 +56,26 @@ def test_a_judge_that_is_down_stops_the_run():
     )
 
 
+def test_a_judge_that_fails_closes_no_other_run_of_the_same_command():
+    down = ScriptedJudge(failing(10**6, JudgeError(ErrorKind.REJECTED, "no key", billed=False)))
+    sound = ScriptedJudge(script_from([1.0] * 40))
+
+    async def story():
+        together, book = Interruption(), open_ledger(":memory:")
+        try:
+            return [
+                await drive(
+                    make_session(40), make_pool(40), judge, book, Terms(name), interruption=together
+                )
+                for name, judge in (("down", down), ("sound", sound))
+            ]
+        finally:
+            await book.aclose()
+
+    kinds = [finished.outcome.stop.kind for finished in asyncio.run(story())]
+    assert kinds == [StopKind.JUDGE_FAILED, StopKind.RISK_MET]
+
+
 def test_a_charge_above_the_worst_case_stops_the_run():
     judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=9, worst_p=5)
     outcome = run(judge).outcome
@@ -117,7 +137,7 @@ def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how
     )  # fmt: skip
     assert finished.outcome.stop.kind is how
     if how is StopKind.DEADLINE:
-        assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
+        assert finished.outcome.stop.sentence == "the deadline of 2 s is reached", "no call failed"
     assert 0 < finished.outcome.asked < 40
     assert finished.spend.charged_p == len(judge.calls)
     assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
@@ -138,6 +158,14 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
     assert finished.outcome.asked == 0
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
+
+
+def test_a_deadline_says_that_the_calls_before_it_failed():
+    down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False, wait_s=0.2)
+    judge = ScriptedJudge(failing(10**6, down))
+    finished = run(judge, terms=Terms("run", deadline_s=0.5))
+    assert finished.outcome.stop.kind is StopKind.DEADLINE
+    assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
 @pytest.mark.timeout(30)

@@ -78,7 +78,31 @@ def test_compare_runs_to_its_limit_on_a_real_server(incidents, verdict):
     ]  # fmt: skip
     outcome = json.loads(judgeloop(*arguments).stdout)
     assert outcome["judged"] == 12
-    assert outcome["attempts"] == 24
+    assert 12 <= outcome["attempts"] <= 24, "a tie in the first order is a tie"
     assert outcome["spent_usd"] == 0.0
     again = json.loads(judgeloop(*arguments).stdout)
-    assert (again["attempts"], again["remembered"]) == (0, 24)
+    assert (again["attempts"], again["remembered"]) == (0, outcome["attempts"])
+
+
+def test_two_systems_answer_and_are_compared_on_a_real_server(incidents, tmp_path):
+    for name, temperature in (("cold", 0), ("warm", 1)):
+        described = f'model = "vllm/{MODEL}"\nmax-tokens = 24\ntemperature = {temperature}\n'
+        (tmp_path / f"{name}.toml").write_text(described, encoding="utf-8")
+    systems = [tmp_path / "cold.toml", tmp_path / "warm.toml"]
+    flags = [
+        flag
+        for system in systems
+        for flag in ("--system", f"{system}.base-url={URL}", "--system", f"{system}.version=1")
+    ]
+    arguments = [
+        "compare", *systems, "--items", incidents / "items.jsonl", *flags, "--judge", f"vllm/{MODEL}",
+        "--judge-base-url", URL, "--verdict", "choice", "JUDGELOOP_MIN_JUDGMENTS=6", "--max-judgments", 6, "--json",
+    ]  # fmt: skip
+    outcome = json.loads(judgeloop(*arguments).stdout)
+    assert outcome["judged"] == 6
+    assert outcome["spent_usd"] == 0.0
+    generated = outcome["generated"]
+    assert [one["asked"] for one in generated] == [6, 6]
+    assert all(one["output_tokens"] <= 6 * 24 for one in generated)
+    again = json.loads(judgeloop(*arguments).stdout)
+    assert again["attempts"] == 0, "outputs and verdicts are known"

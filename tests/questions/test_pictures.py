@@ -63,6 +63,15 @@ def test_a_boundary_stands_on_both_sides_where_a_lead_can_reach_it():
     assert any(lead.points[int(x)][1] >= y for x, y in own.points), "eight wins in a row decide"
 
 
+def test_no_dot_stands_where_ties_leave_no_lead_that_decides():
+    scores = [0] * 20 + [1] * 8
+    _, own, other = course_of(tally_of(*scores), Sequential(0.1, 100, 100), NAMES)
+    decisive = np.cumsum(np.abs(scores))
+    for x, y in [*own.points, *((x, -y) for x, y in other.points)]:
+        assert 0 < y <= decisive[int(x) - 1]
+        assert y % 2 == decisive[int(x) - 1] % 2
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_lead_meets_a_dot_exactly_where_it_decides(seed):
     rng, rule = np.random.default_rng(seed), Sequential(0.1, 100, 100)
@@ -134,7 +143,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
         tally=Tally(100, (1, 8), 1, abstentions=2, flips=1, both=9),
     )
     shown = card(asked, "Can this judge")
-    assert shown["controls"] == "8 of 9 right"
+    assert shown["controls"] == "8 of 9 right, passed"
     assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %)"
     assert "answer to a question beside one" in shown["a control"]
     assert shown["no verdict"] == "2 of 12"

@@ -84,7 +84,7 @@ def test_more_flips_than_allowed_fail_a_gate_with_the_judge_s_exit_code(most, co
     assert (result.exit_code, cases(result)["flips"]) == (code, kind)
     assert not result.failed, "the result stands; the judge is not to be trusted"
     said = (
-        "3 of 10 verdicts changed with the order; at most 0.2 of them may (of these verdicts, at no "
+        "3 of 10 verdicts changed with the order; at most 20 % may (of these verdicts, at no "
         "stated risk; 95 % interval 11 % to 60 %)"
     )
     assert (said in " ".join(str(result).split())) == (kind is not None)

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from support.chat_server import Response, respond_with
 from support.commandline import judgeloop
 
 from judgeloop.cli.files import FORMS
@@ -48,8 +49,8 @@ def suite(*arguments, **variables):
     return judgeloop("suite", "night.toml", *arguments, **variables)
 
 
-def found(*arguments):
-    done = suite(*arguments, "--json")
+def found(*arguments, **variables):
+    done = suite(*arguments, "--json", **variables)
     return json.loads(done.stdout)
 
 
@@ -142,6 +143,20 @@ def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
     assert "all worse: as all better\n" in done.stderr
     assert "($0.00)" not in done.stderr
     assert "none" not in done.stderr
+
+
+def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
+    respond_with(chat_server, Response(401, b'{"error": {"message": "no such key"}}'))
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
+    at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2"]
+    night = found(*at, JUDGELOOP_JUDGE_API_KEY="wrong")
+    assert [one["exit_code"] for one in night["pairs"]] == [4, 4, 4]
+    assert all("the key is not accepted" in one["headline"] for one in night["pairs"])
+    quiet = suite(*at, "--quiet", JUDGELOOP_JUDGE_API_KEY="wrong")
+    assert "all better: " in quiet.stderr
+    assert "the key is not accepted" in quiet.stderr, (
+        "the log of a quiet night says what went wrong"
+    )
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():

@@ -48,14 +48,18 @@ NO_CONTROLS = ControlTally()
 def end_of(right: int, tied: int, wrong: int, abstained: int = 0) -> Control | None:
     """Return how the test has ended after these results; None if it goes on.
 
-    >>> end_of(9, 0, 0), end_of(8, 0, 0), end_of(0, 5, 0)
-    (<Control.PASSED: 'passed'>, None, <Control.FAILED: 'failed'>)
+    It also ends once so many verdicts are missing that right answers to all other controls would not pass.
+
+    >>> end_of(9, 0, 0), end_of(8, 0, 0), end_of(0, 5, 0), end_of(0, 0, 0, 6)
+    (<Control.PASSED: 'passed'>, None, <Control.FAILED: 'failed'>, <Control.NOT_SHOWN: 'not_shown'>)
     """
     if 1.4**right * 0.8**tied * 0.2 ** (wrong + abstained) >= ENOUGH:
         return Control.PASSED
     if 0.75 ** (right + abstained) * 2.0**tied * 3.25**wrong >= ENOUGH:
         return Control.FAILED
-    return Control.NOT_SHOWN if right + tied + wrong + abstained >= MOST else None
+    hopeless = 1.4 ** (MOST - abstained) * 0.2**abstained < ENOUGH
+    ended = right + tied + wrong + abstained >= MOST
+    return Control.NOT_SHOWN if hopeless or ended else None
 
 
 def counted(results: Sequence[int | None]) -> ControlTally:

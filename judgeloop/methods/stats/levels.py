@@ -315,7 +315,8 @@ class Levels:
         """Which systems may be the best."""
         surest = self.surest
         flags: Flags = self.uppers >= self.each[surest].lower(self.lower_risk) - ROUNDING
-        flags[surest] = True  # if it is ruled out in pairs, a bound has failed
+        if not flags.any():  # a bound has failed
+            flags[surest] = True
         return flags
 
     def wanted(self, gap: float) -> dict[int, int]:

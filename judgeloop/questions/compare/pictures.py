@@ -30,30 +30,38 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     abstention counts against it. Without the order of the verdicts there are no lines.
     """
     side = 1 if tally.leader is None else tally.leader
-    leads = np.cumsum(scores_for(tally, side), dtype=np.int64)
+    scores = scores_for(tally, side)
+    leads, decisive = np.cumsum(scores, dtype=np.int64), np.cumsum(scores != 0)
     if len(leads) < FEWEST_LOOKS or not tally.preferences:
         return ()
     found = [Line(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
     for at, sign in ((side, 1), (1 - side, -1)):
         bound = rule.boundary(tally, at)
         if bound is not None:
-            found += _dots(bound, sign)
+            found += _dots(bound, decisive[: len(bound)], sign)
     return tuple(found)
 
 
-def _dots(bound: NDArray[np.int64], sign: int) -> Iterator[Line]:
-    """Yield the leads that decide, where one can: a lead is even or odd as the number without ties is."""
-    reached = np.flatnonzero(bound <= np.arange(1, len(bound) + 1))
+def _dots(bound: NDArray[np.int64], decisive: NDArray[np.int64], sign: int) -> Iterator[Line]:
+    """Yield the least leads that decide, where one can: after so many `decisive` verdicts.
+
+    A lead is even or odd as their number is, and at most their number.
+    """
+    least = bound + (bound + decisive) % 2
+    reached = np.flatnonzero(least <= decisive)
     shown = reached[:: -(-len(reached) // MOST_DOTS) or 1]
     if len(shown):
-        points = zip((shown + 1.0).tolist(), (sign * bound[shown]).tolist(), strict=True)
+        points = zip((shown + 1.0).tolist(), (sign * least[shown]).tolist(), strict=True)
         yield Line("", "dots", tuple(points))
 
 
 def board(result: Result) -> Board:
     """Return what a page in a browser shows beside the text."""
+    gates = result.options.not_worse is not None
     return Board(
-        "Which of two systems is better?",
+        "Is the second system not worse than the first?"
+        if gates
+        else "Which of two systems is better?",
         plain(result),
         (_lead(result), (*_verdicts(result), *_gap(result))),
         (costs(result), trust(result), *systems(result)),

@@ -49,7 +49,7 @@ def _of_name(result: Result) -> str:
 def _of_plan(result: Result) -> str:
     """Return what the risk of a run is about that ended early: it spends little of its risk at first."""
     seen = result.judged + result.counts.abstentions
-    return f"for a plan of up to {result.limit:,} judgments; less, had just these {seen:,} been planned"
+    return f"for a plan of up to {result.limit:,} judgments; for one of {seen:,} it would be less"
 
 
 def _about_gap(result: Result) -> str:
@@ -60,7 +60,8 @@ def _about_gap(result: Result) -> str:
     if not result.open:
         shown = f"{show_risk(result.risk)} (guaranteed), of {answer} where {where_wrong}"
         return f"Stated risk: {shown}{_beyond(result)}."
-    if not result.judged or (result.leader is None and result.options.not_worse is None):
+    unknown = not result.judged or show_risk(result.risk) == show_risk(1)
+    if unknown or (result.leader is None and result.options.not_worse is None):
         return ""
     risk = f"with a chance of at most {show_risk(result.risk)}"
     when = f" ({_of_plan(result)})" if result.ended_early else ""

@@ -142,6 +142,10 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
         return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
+    if result.failed or not result.judged:
+        return stopped(
+            f"No answer yet whether {second} is worse than {first} {where}: {ended(result)}"
+        )
     why = f"{_ahead(result)}." if result.used_up else sentence(ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "

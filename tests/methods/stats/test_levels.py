@@ -242,3 +242,16 @@ def test_among_few_systems_all_are_asked_on_the_same_items():
     found = together([[1.0, 0.0], [0.0, 1.0]], 400)
     assert found.wanted(0.0) == {0: 4, 1: 4}
     assert together([[1.0, 0.0], [0.0, 1.0]] * 50, 400).wanted(0.0) == {0: 5, 1: 5}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_race_that_has_named_the_best_leaves_no_other_in_question(seed):
+    rng, rates = np.random.default_rng(seed), [0.8, 0.6, 0.5, 0.3]
+    found = start(4, 2, 0.1, 300, 300)
+    for _ in range(300):
+        row = {n: float(rng.random() < rate) for n, rate in enumerate(rates) if n != 2}
+        found = found.after([row])
+        if found.within(0.0):
+            break
+    assert found.within(0.0)
+    assert np.flatnonzero(found.in_question).tolist() == [found.leader]

@@ -190,13 +190,13 @@ def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(
     [
         (
             {"rule": "sequential"},
-            "small now: 0.042 (for a plan of up to 100 judgments; less, had just these 10 been planned).",
+            "small now: 0.042 (for a plan of up to 100 judgments; for one of 10 it would be less).",
         ),
         ({"rule": "sequential", "max_judgments": 10}, "small now: 0.042 (guaranteed)."),
         ({"rule": "anytime"}, "small now: 0.042 (guaranteed)."),
         (
             {"rule": "within-gap", "min_gap": 0.1},
-            "if large is better by 10 points or more (for a plan of up to 100 judgments; less, had just these 10",
+            "if large is better by 10 points or more (for a plan of up to 100 judgments; for one of 10 it would be",
         ),
     ],
 )
@@ -476,7 +476,7 @@ def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_fail
     asked = {"judge": "openai/m", "controlled": True, "controls": (tally,), "not_worse": 0.1}
     result = make_result(winner=None, stop=stop, **asked)
     assert result.exit_code == 130
-    assert result.page.headline.startswith("Interrupted. No answer yet: ")
+    assert result.page.headline.startswith("Interrupted. No answer yet whether large ")
 
 
 def test_a_judge_without_passed_controls_has_no_result_and_code_4():
@@ -507,7 +507,7 @@ def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warne
     ("spend", "parts"),
     [
         (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger", "$0.042 with earlier commands"]),
-        (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of the run's cost is for attempts without a reply"]),
+        (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of the run's cost is for attempts that failed"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
         (Spend(known=False), ["unknown, as the model has no price"]),
