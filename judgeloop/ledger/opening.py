@@ -1,7 +1,7 @@
 """Opens a ledger by its address: for those who book, and for those who look.
 
 An address is the path of a file (SQLite), `postgresql://USER@HOST/DATABASE`, or `:memory:` for a ledger that
-ends with its process. Returns what `core/ledger.py` promises. What else is in `ledger/` is not for others,
+ends with its process. Returns a `Ledger` or a `LedgerReader`. What else is in `ledger/` is not for others,
 but for those who look after one (`inspection.py`, `merging.py`, `pruning.py`).
 """
 
@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean, install
-from judgeloop.core.ledger import Balance, Ledger, LedgerReader
+from judgeloop.core.ledger import Balance
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
-from judgeloop.ledger.reader import StoredReader
-from judgeloop.ledger.stored import StoredLedger
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.stored import Ledger
 from judgeloop.ledger.writer import Writer
 
 Address = Path | PostgresAddress | str
@@ -39,7 +39,7 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
         LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
             file system.
     """
-    return StoredLedger(writer_of(address), charge_to)
+    return Ledger(writer_of(address), charge_to)
 
 
 def writer_of(address: Address) -> Writer[Any]:
@@ -83,7 +83,7 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         LedgerError: it cannot be opened, or a row is not as it was written.
     """
     with connected(address) as connection:
-        yield StoredReader(connection)
+        yield LedgerReader(connection)
 
 
 @contextmanager

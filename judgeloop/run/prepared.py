@@ -15,13 +15,13 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import Ledger
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
 from judgeloop.history.asked import noted_questions
 from judgeloop.ledger.opening import Address, is_ledger, open_reader
+from judgeloop.ledger.stored import Ledger
 from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
 from judgeloop.report.labels import Texts
