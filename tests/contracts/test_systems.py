@@ -65,8 +65,6 @@ def system(server, kind, **given):
         url = server.root if kind == "anthropic" else server.url
         values = {"base-url": url, "price": "1,10", "key-variable": "MINE"} | given
         server.pages = {
-            "/health": Response(),
-            "/version": Response(body=b'{"version": "0.12.1"}'),
             "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
         }
     entries = [f"{name}.{key}={value}" for key, value in values.items()]
