@@ -21,7 +21,7 @@ from judgeloop.questions.compare.prepare import prepare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.description import KEYS_OF_FILE
-from judgeloop.systems.options import KEYS, OF_ALL, options_of
+from judgeloop.systems.options import KEYS, options_of
 
 pytestmark = pytest.mark.usefixtures("own_modules")
 SECRETS = {"reference": "the reference", "group": "the group"}
@@ -232,7 +232,7 @@ def _files():
     write_outputs(Path("old.jsonl"))
 
 
-TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind] | OF_ALL)]
+TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind])]
 
 
 @pytest.mark.usefixtures("_files")
