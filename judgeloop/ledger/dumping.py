@@ -10,7 +10,7 @@ keeps its origin.
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -88,11 +88,6 @@ class _Loading:
     def __init__(self, made: LedgerConnection, source: str) -> None:
         self._made, self._source = made, source
         self._ledger(FORM | {"id": digest(RECORDED)[:32]})  # unless the first line names another
-        self._readers: dict[str, Callable[[dict[str, Any]], None]] = {
-            "ledger": self._ledger,
-            RECORDED: self._recorded,
-            **{name: self._reader_of(kind) for name, kind in KINDS.items()},
-        }
 
     def all(self, lines: Iterable[str]) -> None:
         """Read every line.
@@ -117,9 +112,14 @@ class _Loading:
         if not (isinstance(found, dict) and [*map(type, found.values())] == [dict]):
             raise ValueError("it is no object with one key and the columns of a row")
         ((kind, values),) = found.items()
-        if kind not in self._readers:
-            raise ValueError(f"{kind!r} is none of {', '.join(self._readers)}")
-        self._readers[kind](values)
+        if kind == "ledger":
+            self._ledger(values)
+        elif kind == RECORDED:
+            self._recorded(values)
+        elif kind in KINDS:
+            self._row(KINDS[kind], values)
+        else:
+            raise ValueError(f"{kind!r} is none of ledger, {RECORDED}, {', '.join(KINDS)}")
 
     def _ledger(self, values: dict[str, Any]) -> None:
         """Take the id of the ledger that the lines are from: it tells its attempts from all others."""
@@ -130,24 +130,19 @@ class _Loading:
         self._made.execute("DELETE FROM texts")
         rows.write_first_rows(self._made, LONG_AGO)
 
-    def _reader_of(self, kind: type[Any]) -> Callable[[dict[str, Any]], None]:
-        """Return what inserts a row of a kind, and books what it says."""
-        expected = set(kind._fields) - LEFT_OUT
-
-        def insert_row(values: dict[str, Any]) -> None:
-            if other := sorted(expected ^ values.keys()):
-                raise ValueError(f"expected the columns of {kind.__name__}; {some(other)} differ")
-            row = kind(**values)
-            if isinstance(row, rows.RunRow):
-                rows.insert(self._made, row._replace(charged_p=0))
-            elif isinstance(row, rows.AttemptRow):
-                self._attempt(row)
-            elif isinstance(row, rows.VerdictRow):
-                self._verdict(row)
-            else:
-                rows.insert(self._made, row)
-
-        return insert_row
+    def _row(self, kind: type[Any], values: dict[str, Any]) -> None:
+        """Insert a row of a kind, and book what it says."""
+        if other := sorted((set(kind._fields) - LEFT_OUT) ^ values.keys()):
+            raise ValueError(f"expected the columns of {kind.__name__}; {some(other)} differ")
+        row = kind(**values)
+        if isinstance(row, rows.RunRow):
+            rows.insert(self._made, row._replace(charged_p=0))
+        elif isinstance(row, rows.AttemptRow):
+            self._attempt(row)
+        elif isinstance(row, rows.VerdictRow):
+            self._verdict(row)
+        else:
+            rows.insert(self._made, row)
 
     def _attempt(self, row: rows.AttemptRow) -> None:
         datetime.fromisoformat(row.began_at)

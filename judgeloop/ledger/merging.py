@@ -29,12 +29,7 @@ from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, writer_of
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
-from judgeloop.ledger.sqlite import (
-    SqliteConnection,
-    check_schema,
-    errors_of_reading,
-    version_of,
-)
+from judgeloop.ledger.sqlite import SqliteConnection, check_schema, errors_of_reading, version_of
 
 DISPUTED = "disputed"
 ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs

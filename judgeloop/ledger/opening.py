@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean, install
-from judgeloop.core.ledger import Balance
+from judgeloop.core.ledger import Balance, RecordedRun
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.place import described, refuse_network, warnings_about
@@ -121,6 +121,14 @@ def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
                 f"judgeloop budget set --name {name} 5 --per day"
             )
     return [budget for name, budget in every.items() if not name or name in charge_to]
+
+
+def runs_of(address: Address) -> list[RecordedRun]:
+    """Return the runs of a ledger, the oldest first; none where there is no ledger yet."""
+    if not is_ledger(address):
+        return []
+    with open_reader(address) as reader:
+        return reader.runs()
 
 
 def is_ledger(address: Address) -> bool:
