@@ -245,7 +245,7 @@ def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
 
 
 def _fitted(new: SqliteConnection, row: rows.Row) -> rows.Row:
-    """Return a row for the new ledger, in which something stands for what it names and is lost."""
+    """Make stand-ins for what a row refers to and is lost; return the row for the new ledger."""
     if isinstance(row, rows.AttemptRow):
         _ensure_run(new, row.run, row.began_at)
     elif isinstance(row, rows.ResultRow):

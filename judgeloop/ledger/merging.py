@@ -13,7 +13,7 @@ import os
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -203,10 +203,13 @@ class _Merge:
                 self._known[mark], self._here[attempt.id], here[row.id] = row.id, row, row
                 taken.append(row)
         book(self._new, *taken)
-        for run, charged_p in _charged(taken).items():
-            charge_run(self._new, run, charged_p)
+        charged_p = Counter[str]()
+        for row in taken:
+            charged_p[row.run] += row.charged_p
+        for run, more_p in charged_p.items():
+            charge_run(self._new, run, more_p)
         self._found.attempts += len(taken)
-        self._found.spent_p += sum(row.charged_p for row in taken)
+        self._found.spent_p += charged_p.total()
 
     def _insert_attempt(self, attempt: rows.AttemptRow, mark: str) -> rows.AttemptRow:
         run = self._run(attempt.run, attempt.began_at)
@@ -342,14 +345,6 @@ def mark_of(ledger: str, attempt: rows.AttemptRow) -> str:
     if attempt.opener.startswith(rows.TAKEN):
         return attempt.opener
     return f"{rows.TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
-
-
-def _charged(attempts: Iterable[rows.AttemptRow]) -> Counter[str]:
-    """Return what attempts were charged, by run, in picodollars."""
-    found = Counter[str]()
-    for row in attempts:
-        found[row.run] += row.charged_p
-    return found
 
 
 def _some(every: Iterator[rows.Row]) -> Iterator[list[rows.Row]]:

@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean, install
@@ -26,7 +25,6 @@ from judgeloop.ledger.writer import Writer
 
 Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
-NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
 def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
@@ -53,7 +51,7 @@ def writer_of(address: Address) -> Writer[Any]:
     return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out)
 
 
-def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None:
+def create_ledger(address: Address, roles: Mapping[str, str] | None = None) -> None:
     """Make a new ledger, with nothing in it.
 
     `roles` names those of the server that may write it and read it (`writer`, `reader`).
@@ -65,7 +63,7 @@ def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres_server
 
-        postgres_server.create(server, roles)
+        postgres_server.create(server, roles or {})
         return
     if roles:
         raise InputError(f"`ledger={address}`: a file has no roles; they are for {SHAPE}")

@@ -26,8 +26,8 @@ class SystemRow:
 
     - `prefix`, `rest`: the parts of the name as typed; `rest` is the placeholder that help shows.
       Without a prefix, `rest` ends in the ending of a file.
-    - `makes`: the factory, as `module:function` in `judgeloop.systems`. The function takes the name
-      and the options.
+    - `makes`: the factory or class, as `module:name` in `judgeloop.systems`. It takes the name and the
+      options.
     - `takes`: the settings that the caller may give (`options.py`).
     """
 
@@ -61,7 +61,7 @@ SYSTEMS = (
         SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS)
         for row in PROVIDERS
     ),
-    SystemRow("command:", "…", "command:make_system", OF_CODE | {"pass-env"}),
+    SystemRow("command:", "…", "command:CommandSystem", OF_CODE | {"pass-env"}),
     SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
     DESCRIBED,
 )
