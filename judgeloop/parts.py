@@ -1,11 +1,10 @@
 """The parts of a run, for programs with a selector, rule, judge or driver of their own.
 
 These names are public, and docs/how-to/parts.md shows how they fit together. Nothing is defined
-here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
+here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`.
 """
 
 from judgeloop.core.choices import Draws as Draws
-from judgeloop.core.ledger import Ledger as Ledger
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Finished as Finished
 from judgeloop.core.outcomes import Outcome as Outcome
@@ -38,6 +37,7 @@ from judgeloop.engine.terms import Terms as Terms
 from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
 from judgeloop.ledger.opening import open_ledger as open_ledger
+from judgeloop.ledger.stored import Ledger as Ledger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
 from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates

@@ -1,25 +1,22 @@
-"""The ledger as others see it: two protocols, and the records that pass between.
+"""The records that pass between a ledger and others. Money is in integer picodollars.
 
-`Ledger` is for those who book: the engine, and what settles attempts later. `LedgerReader` is for
-those who look. `ledger/opening.py` opens both by an address. `tests/contracts/` checks the
-implementations against these docstrings. Money is in integer picodollars.
+Who books does so through a `Ledger` (`ledger/stored.py`), and who looks through a `LedgerReader`
+(`ledger/reader.py`). `ledger/opening.py` opens both by an address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Spend
-from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Output, Reply, Usage, Verdict
+from judgeloop.core.records import NO_TOKENS, Output, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
 NOTHING = 0  # in the place of the number of a text
@@ -283,184 +280,3 @@ class Balance:
         if not self.until:
             return "it does not start again"
         return f"it starts again at {self.until[:16].replace('T', ' ')} UTC"
-
-
-class Ledger(Protocol):
-    """The durable record of attempts, money and verdicts, for those who book.
-
-    Every method returns only after its writes are durable; those that are not awaited wait for it.
-    """
-
-    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-
-    async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
-        """Return the latest output under each of `keys` that has one recorded at or after `since`."""
-
-    async def reserve(
-        self,
-        run: str,
-        groups: Sequence[Sequence[Reservation]],
-        budget_p: int | None,
-        *,
-        instead: Ticket | None = None,
-    ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
-
-        They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
-        granted, the reservation `instead`, which was never sent, is given back at the same moment, so
-        that no other run gets its money in between.
-        """
-
-    async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
-        """Return what processes that live hold back for other runs, by run.
-
-        None if it is of no use to wait for it: `budget_p` does not cover `cost_p` more of `run`, or
-        a budget that it is charged to does not, even once all of it is given back. A run that holds
-        money itself waits only for runs that began later, so that no two wait for each other.
-        """
-        ...
-
-    async def balances(self) -> list[Balance]:
-        """Return the budgets of this ledger that runs booked through this object draw on."""
-
-    async def sending(self, ticket: Ticket) -> Clearance:
-        """Record that the call is about to be sent, unless it need not or must not be sent now."""
-
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
-        """Book the actual cost, record the verdict or output, and return what is recorded."""
-
-    async def settle_all(
-        self, replies: Sequence[tuple[Ticket, Reply]]
-    ) -> list[Verdict | Output | None]:
-        """As `settle` for each reply, in one transaction."""
-
-    async def finish(self, run: str) -> None:
-        """Record that `run` has ended by itself."""
-
-    async def release(self, ticket: Ticket, end: End, why: str) -> None:
-        """Book no cost: the provider certainly charges nothing for this attempt."""
-
-    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
-        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
-
-    async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """Return what `run` has cost so far."""
-
-    async def recover(self, run: str) -> tuple[int, int]:
-        """Close what dead processes left open of `run`, which must be locked (`only_run`).
-
-        Returns what was freed, because it was never sent, and what stays charged, because it was
-        sent.
-        """
-
-    def only_run(self, run: str) -> AbstractContextManager[None]:
-        """Lock `run` against other processes.
-
-        Raises:
-            LedgerError: another process holds the lock.
-        """
-
-    def begin(self, run: str) -> str:
-        """Record that `run` begins now, unless it has; return when it began (ISO 8601, UTC).
-
-        Later verdicts are not its history.
-        """
-
-    async def note(self, run: str, note: RunNote) -> None:
-        """Note what `run` is, in the place of an earlier note, and that this process works on it now."""
-
-    def keep(self, run: str, result: KeptResult) -> None:
-        """Keep the result of `run` in the place of an earlier one; each of its texts once."""
-
-    def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
-        """Set a budget, or change one, as `Balance` describes it."""
-
-    def remove_budget(self, name: str) -> None:
-        """Remove a budget; raises `InputError` if there is none of this name."""
-
-    def unknown(self) -> list[RecordedAttempt]:
-        """Return the attempts that may have been billed without a reply, the oldest first.
-
-        Those of processes that ended are closed first; those of running processes are left alone.
-        """
-
-    def reconcile(self, settlements: Sequence[Settlement]) -> None:
-        """Book what attempts of unknown cost did cost, all or none.
-
-        Raises:
-            LedgerError: an attempt has been settled meanwhile.
-        """
-
-    def close(self) -> None:
-        """Finish pending writes and close."""
-
-    async def aclose(self) -> None:
-        """As `close`, awaited."""
-
-
-class LedgerReader(Protocol):
-    """The same record for those who look: nothing is written, and each row read is checked.
-
-    Every method may raise `DamagedLedgerError`: a row is not as it was written.
-    """
-
-    @property
-    def id(self) -> str:
-        """The ledger's random id."""
-
-    def runs(self) -> list[RecordedRun]:
-        """Return all runs, the oldest first."""
-
-    def working(self, runs: Iterable[str]) -> set[str]:
-        """Return those of `runs` that a process works on now."""
-
-    def headlines(self) -> dict[str, str]:
-        """Return the decisions of all runs that have a result, by run."""
-
-    def result(self, run: str) -> KeptResult | None:
-        """Return the result of a run with its texts; None if it has none."""
-
-    def attempts(self, item_id: str) -> list[RecordedAttempt]:
-        """Return all attempts on an item, the oldest first."""
-
-    def history(
-        self,
-        run: str | None,
-        of_runs: Collection[str] = (),
-        outputs: Collection[str] = (),
-        *,
-        only_on: bool = False,
-    ) -> RecordedVerdicts:
-        """Return the verdicts that were recorded before `run` began; all if it has not begun.
-
-        If `of_runs` has any run, the verdicts of all others are left out; else those before the latest
-        million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
-        as many. With `only_on`, the verdicts on other outputs are left out, too.
-        """
-
-    def balances(self) -> list[Balance]:
-        """Return every budget, that of every run first, then by name."""
-
-    def spending(self) -> dict[str, dict[str, Charged]]:
-        """Return the charges by day, systems, judge, run and state, each in order.
-
-        `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
-        ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
-        """
-
-    def requests(self) -> Iterator[Request]:
-        """Yield every request in the order of the attempts."""
-
-    def request_ids(self) -> set[str]:
-        """Return the providers' ids of all requests that are settled."""
-
-    def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of this very judge's latest replies.
-
-        They are those with a verdict, and those that were cut off: these are at least as long.
-        Without them a repeated run would pay again for a reply that it cuts off at the same limit.
-        """
-
-    def models(self, run: str) -> dict[str, list[str]]:
-        """Return the models that servers named in replies to `run`, the first first, by judge."""

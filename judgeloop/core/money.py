@@ -104,14 +104,9 @@ def worst_cost(usage: Usage, price: Price) -> int:
 
 def halved(price: Price, source: str) -> Price:
     """Return half of a price, each rate rounded up to a whole picodollar."""
-    return Price(
-        input=_half(price.input),
-        output=_half(price.output),
-        cache_read=_half(price.cache_read),
-        cache_write=_half(price.cache_write),
-        source=source,
-        checked=price.checked,
-    )
+    rates = (price.input, price.output, price.cache_read, price.cache_write)
+    plain, output, read, written = map(_half, rates)
+    return Price(plain, output, read, written, source, price.checked)
 
 
 def _half(rate: Rate) -> Rate:

@@ -1,7 +1,7 @@
 """The interfaces (protocols) of selector, estimator, stopping rule, judge and system.
 
 Nothing is implemented here. The contract tests in `tests/contracts/` check the implementations of
-selector and judge against these docstrings. The ledger's are in `ledger.py`.
+selector and judge against these docstrings.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
-from judgeloop.core.ledger import Ledger, Reservation, Ticket
+from judgeloop.core.ledger import Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Abstention, Answer, Call, Item, Output
@@ -24,6 +24,7 @@ from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.opening import Address, open_ledger, place_of
+from judgeloop.ledger.stored import Ledger
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import wrapped

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import final
 
-from judgeloop.core.ledger import Ledger, Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.pool import Pool
@@ -34,6 +34,7 @@ from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.engine.terms import Terms
+from judgeloop.ledger.stored import Ledger
 from judgeloop.providers.redaction import MASK
 
 TWICE = 2  # the earmark reckons with outputs of twice the longest so far

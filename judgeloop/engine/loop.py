@@ -7,7 +7,6 @@ until the session is over. The session decides what to ask and when to stop.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System, T
@@ -19,6 +18,7 @@ from judgeloop.engine.probing import check_outputs
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, RunState, unobserved
 from judgeloop.engine.terms import Terms
+from judgeloop.ledger.stored import Ledger
 
 # Ends after which the same command goes on with the run.
 UNFINISHED = {

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, final
 
-from judgeloop.core.ledger import Ledger
 from judgeloop.core.protocols import Judge, Served, System
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.attempts import Asked, Attempts
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.state import RunState
+from judgeloop.ledger.stored import Ledger
 
 NO_SYSTEMS: Mapping[str, System] = MappingProxyType({})
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
-from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
-from judgeloop.ledger.opening import Address, is_ledger, open_reader
+from judgeloop.ledger.opening import Address, runs_of
 
 NOTED = 8  # items of which a run notes its questions
 DIGITS = 16  # hexadecimal, of a question
@@ -41,7 +40,7 @@ def has_result(ledger: Address, run: str) -> bool:
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    return any(one.id == run and one.note.exit_code is not None for one in _runs(ledger))
+    return any(one.id == run and one.note.exit_code is not None for one in runs_of(ledger))
 
 
 def risks_before(ledger: Address, run: str, asked: Sequence[str]) -> list[float]:
@@ -53,13 +52,6 @@ def risks_before(ledger: Address, run: str, asked: Sequence[str]) -> list[float]
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    runs = _runs(ledger)
+    runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
     return [one.note.risk for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
-
-
-def _runs(ledger: Address) -> list[RecordedRun]:
-    if not is_ledger(ledger):
-        return []
-    with open_reader(ledger) as reader:
-        return reader.runs()

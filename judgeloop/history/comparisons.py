@@ -27,7 +27,7 @@ from judgeloop.history.past import (
     past_of_scores,
     prospects_of,
 )
-from judgeloop.ledger.opening import Address
+from judgeloop.ledger.opening import Address, runs_of
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
 
@@ -78,7 +78,7 @@ def find_history(given: str, about: About, ledger: Address, run: str, *, begin: 
     if Path(given).is_file():
         return _of_file(Path(given), about)
     runs = named_runs(given, ledger)
-    began = verdict_columns.known_runs(ledger).get(run)
+    began = next((one.began_at for one in runs_of(ledger) if one.id == run), None)
     verdicts = verdict_columns.remembered_verdicts(
         ledger, run, begin=begin, of_runs=runs, outputs=about.digests
     )
@@ -133,10 +133,10 @@ def named_runs(given: str, ledger: Address) -> tuple[str, ...]:
                 f"separated by commas; there is no such file, and {name!r} is not the name of a "
                 "run (16 hexadecimal digits, such as 0123456789abcdef)"
             )
-    known = verdict_columns.known_runs(ledger)
+    known = [run.id for run in runs_of(ledger)]
     for name in names:
         if name not in known:
-            latest = ", ".join(list(known)[-SHOWN:]) or "none"
+            latest = ", ".join(known[-SHOWN:]) or "none"
             raise InputError(
                 f"`history={name}`: {ledger} has no such run; its latest runs: {latest}"
             )

@@ -152,17 +152,15 @@ def no_past(items: int) -> Past:
     return Past((), np.zeros((0, items), dtype=np.int8), np.zeros((0, items), dtype=np.bool_))
 
 
-def past_of_scores(
-    systems: Sequence[str], scores: NDArray[np.float64], tie_margin: float, *, every: bool = False
-) -> Past:
+def past_of_scores(systems: Sequence[str], scores: NDArray[np.float64], tie_margin: float) -> Past:
     """Return the comparisons of all pairs of systems in a table of scores.
 
     `scores` has the shape (systems, items), NaN where there is no score. Scores that differ by no
     more than `tie_margin` tie. Of more than `MOST_COMPARISONS` pairs so many are taken, evenly
-    spaced, unless `every`.
+    spaced.
     """
     pairs = list(combinations(range(len(systems)), 2))
-    if not every and len(pairs) > MOST_COMPARISONS:
+    if len(pairs) > MOST_COMPARISONS:
         pairs = [pairs[at * len(pairs) // MOST_COMPARISONS] for at in range(MOST_COMPARISONS)]
     if not pairs:
         return no_past(scores.shape[1])
@@ -188,14 +186,13 @@ def signs(
 
 def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Past:
     """Return comparisons from the preference for each pair's first system, by position."""
-    past = no_past(items)
     preferences = np.zeros((len(verdicts), items), dtype=np.int8)
     known = np.zeros((len(verdicts), items), dtype=np.bool_)
     for row, by_position in enumerate(verdicts.values()):
         for position, preference in by_position.items():
             preferences[row, position] = preference
             known[row, position] = True
-    return past.beside(Past(tuple(verdicts), preferences, known))
+    return Past(tuple(verdicts), preferences, known)
 
 
 def prospects_of(

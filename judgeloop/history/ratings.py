@@ -4,7 +4,6 @@ Returns the forecast of each item's score, which `methods/stats/score_forecast.p
 the ratings in words.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,23 +83,22 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
             f"`history={path}`: expected scores of systems (item_id, model, score), "
             "found comparisons"
         )
-    positions = {item.id: at for at, item in enumerate(about.items)}
-    found: dict[str, dict[int, float]] = {}
-    for (item, system), recorded in table.rows.items():
-        if item not in positions or recorded.score is None or system in about.systems:
-            continue
-        if not 0 <= recorded.score <= 1:
-            raise InputError(
-                f"`history={path}`: expected scores from 0 to 1, found {recorded.score:g} of "
-                f"{system!r} on {item!r}"
-            )
-        found.setdefault(system, {})[positions[item]] = recorded.score
-    if not found:
+    items = [item.id for item in about.items]
+    names = [name for name in sorted(table.systems) if name not in about.systems]
+    scores = table.scores(names, items)
+    if (wrong := np.argwhere((scores < 0) | (scores > 1))).size:
+        row, column = wrong[0]
+        raise InputError(
+            f"`history={path}`: expected scores from 0 to 1, found {scores[row, column]:g} of "
+            f"{names[row]!r} on {items[column]!r}"
+        )
+    scored: Floats = scores[~np.isnan(scores).all(axis=1)]
+    if not len(scored):
         raise InputError(
             f"`history={path}`: expected scores of other systems than {about.systems[0]!r} on the "
             f"items {about.items[0].id!r} and so on, found none"
         )
-    return _in_rows(found, len(positions))
+    return scored
 
 
 def _ratings(verdicts: VerdictColumns, about: About) -> VerdictColumns:
@@ -117,25 +115,11 @@ def _ratings(verdicts: VerdictColumns, about: About) -> VerdictColumns:
 
 
 def _rated(ratings: VerdictColumns, about: About) -> Floats:
-    """Return scores, shape (systems, items); the mean if an output has several ratings."""
+    """Return scores, shape (systems, items): the mean of several ratings, NaN where there is none."""
     names, systems = labelled(ratings, 1, {})
     positions = {place_of(item): at for at, item in enumerate(about.items)}
-    at = ratings.at_places(positions)
-    given: dict[str, dict[int, list[float]]] = {}
-    for system, position, score in zip(
-        systems[:, 0].tolist(), at.tolist(), ratings.scores.tolist(), strict=True
-    ):
-        given.setdefault(names[system], {}).setdefault(position, []).append(score)
-    means = {
-        name: {at: float(np.mean(scores)) for at, scores in by_position.items()}
-        for name, by_position in given.items()
-    }
-    return _in_rows(means, len(positions))
-
-
-def _in_rows(scores: Mapping[str, Mapping[int, float]], items: int) -> Floats:
-    """Return an array of shape (systems, items), NaN where there is no score."""
-    rows = np.full((len(scores), items), np.nan)
-    for row, by_position in enumerate(scores.values()):
-        rows[row, list(by_position)] = list(by_position.values())
-    return rows
+    cells = systems[:, 0], ratings.at_places(positions)
+    totals, counts = np.zeros((2, len(names), len(positions)))
+    np.add.at(totals, cells, ratings.scores)
+    np.add.at(counts, cells, 1)
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)

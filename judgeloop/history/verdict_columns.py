@@ -175,11 +175,3 @@ def remembered_verdicts(
         return VerdictColumns.of(NO_VERDICTS)
     with open_reader(ledger) as reader:
         return VerdictColumns.of(reader.history(run, of_runs, outputs, only_on=only_on))
-
-
-def known_runs(ledger: Address) -> dict[str, str]:
-    """Return the start time of every run in the ledger, by id, the oldest first."""
-    if not is_ledger(ledger):
-        return {}
-    with open_reader(ledger) as reader:
-        return {run.id: run.began_at for run in reader.runs()}

@@ -43,7 +43,7 @@ class JudgeOptions(ChatOptions):
     Beside those of a chat model:
 
     - `template`: the prompt, for chat models.
-    - `names`: the names of servers, by the judge as typed; `name` is that of this judge's server.
+    - `names`: the names of servers, by the judge as typed; `server` is that of this judge's.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
     - `lenient`: True to read a reply with thoughts before it or a fence around it (`parsing.py`).

@@ -116,7 +116,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             f"`tier={options.tier}`: {row.form} has no cheaper tier; only {flexible} can be asked so, "
             "and the server says whether the model has it"
         )
-    options = replace(options, name=options.names.get(spec, ""))
+    options = replace(options, server=options.names.get(spec, ""))
     module, _, function = row.makes.partition(":")
     make = getattr(import_module(f"judgeloop.judges.{module}"), function)
     judge: Judge = make(chat_class(row.kind), rest, options) if row.remote else make(rest, options)

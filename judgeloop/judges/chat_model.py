@@ -147,14 +147,7 @@ def chat_judge(kind: type[Chat[Any]], model: str, options: JudgeOptions) -> Chat
     """
     provider = kind.provider
     effort = effort_for(options, in_tokens=provider.effort_in_tokens)
-    endpoint = endpoint_for(
-        provider,
-        options.environment,
-        base_url=options.base_url,
-        timeout_s=options.timeout_s,
-        offline=options.offline,
-        name=options.name,
-    )
+    endpoint = endpoint_for(provider, options)
     url = endpoint.base_url
     spec = ChatSpec(
         model,

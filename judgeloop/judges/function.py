@@ -20,14 +20,7 @@ from judgeloop.core import records
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.providers.plugin import (
-    Plugin,
-    PluginError,
-    called,
-    load_function,
-    source_digest,
-    why_unknown,
-)
+from judgeloop.providers import plugin
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
@@ -46,7 +39,7 @@ class PluginJudge(BaseJudge):
     def __init__(
         self,
         name: str,
-        function: Plugin,
+        function: plugin.Plugin,
         parameters: Mapping[str, str] | None = None,
         *,
         unknown: str | None = None,
@@ -66,7 +59,7 @@ class PluginJudge(BaseJudge):
     def identity(self) -> records.JudgeIdentity:
         """The function's name and a hash of its module's source: new source makes a new judge."""
         given = self._parameters
-        parameters = {"source": source_digest(self._function)} if given is None else given
+        parameters = {"source": plugin.source_digest(self._function)} if given is None else given
         return records.JudgeIdentity("python", self._name, parameters, mark=":")
 
     def check(
@@ -106,8 +99,8 @@ class PluginJudge(BaseJudge):
         texts |= zip(OUTPUTS[rating], call.outputs, strict=True)
         material = {name: texts[name] for name in self._given(OUTPUTS[rating])}
         try:
-            returned = await called(self._function, material)
-        except PluginError as error:
+            returned = await plugin.called(self._function, material)
+        except plugin.PluginError as error:
             why = f"python:{self._name} {error}"
             raise JudgeError(ErrorKind.REJECTED, why, billed=False) from error
         return records.Reply(answer_from(returned, rating=rating), cost_p=0)
@@ -131,16 +124,7 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     )
 
 
-def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
-    """Return the judge of the function that `spec` (MODULE:FUNCTION) names.
-
-    Raises:
-        InputError: as `load_function`.
-    """
-    return PluginJudge(spec, load_function(spec, f"judge=python:{spec}", allowed=allowed))
-
-
-def _left_out(function: Plugin) -> frozenset[str]:
+def _left_out(function: plugin.Plugin) -> frozenset[str]:
     """Return the parts of the context that a function does not take."""
     try:
         parameters = inspect.signature(function).parameters
@@ -152,12 +136,13 @@ def _left_out(function: Plugin) -> frozenset[str]:
 
 
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
-    """Create the judge `python:MODULE:FUNCTION`."""
-    return load_plugin(spec, allowed=options.allow_plugins)
+    """Create the judge `python:MODULE:FUNCTION`; raises as `load_function` does."""
+    setting = f"judge=python:{spec}"
+    return PluginJudge(spec, plugin.load_function(spec, setting, allowed=options.allow_plugins))
 
 
 def function_judge(
-    function: Plugin, *, version: str | None = None, name: str | None = None
+    function: plugin.Plugin, *, version: str | None = None, name: str | None = None
 ) -> PluginJudge:
     """Return a judge that calls `function`, sync or async; see `PluginJudge` for its parameters.
 
@@ -173,7 +158,7 @@ def function_judge(
     shown = name or f"{named.__module__}:{named.__qualname__}"
     if version is not None:
         return PluginJudge(shown, function, {"version": str(version)})
-    unknown = why_unknown(function)
+    unknown = plugin.why_unknown(function)
     if unknown is None:
-        return PluginJudge(shown, function, {"source": source_digest(function)})
+        return PluginJudge(shown, function, {"source": plugin.source_digest(function)})
     return PluginJudge(shown, function, {"asked anew": uuid.uuid4().hex}, unknown=unknown)

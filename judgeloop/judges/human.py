@@ -42,9 +42,7 @@ class _Form:
 
 _OTHERS = f"{SKIP}: skip  {BACK}: back  {QUIT}: quit"
 COMPARISON = _Form(
-    ("A", "B"),
-    {"a": 1.0, "b": 0.0, "t": 0.5},
-    f"a: A is better  b: B is better  t: tie  {_OTHERS}",
+    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, f"a: A is better  b: B is better  t: tie  {_OTHERS}"
 )
 RATING = _Form(
     ("Answer",),
@@ -173,9 +171,8 @@ class HumanJudge(BaseJudge):
     def _leave(self, at: int) -> None:
         """Settle the answers before the call at `at`; raise QUIT in the other calls."""
         self._has_quit = True
-        for sheet in self._sheets[:at]:
-            if sheet.answer is not None and not sheet.settled.done():
-                sheet.settled.set_result(sheet.answer)
+        for answered in range(at):
+            self._settle(answered)
         self._fail(at, _left())
 
     def _fail(self, begin: int, error: JudgeError) -> None:

@@ -71,9 +71,7 @@ class MetricJudge(BaseJudge):
         if call.item.reference is None:
             return Reply(Abstention("the item has no reference"), cost_p=0)
         references = [call.item.reference] * len(call.outputs)
-        scores = await asyncio.to_thread(
-            lambda: [*map(self._metric, references, call.outputs)],
-        )
+        scores = await asyncio.to_thread(lambda: [*map(self._metric, references, call.outputs)])
         reason = f"{self._name} {' against '.join(f'{score:.4f}' for score in scores)}"
         score = preference(scores[0], scores[1], self._tie_margin) if scores[1:] else scores[0]
         return Reply(Verdict(score, reason=reason), cost_p=0)
@@ -96,13 +94,10 @@ def metric_named(name: str) -> Metric:
     Raises:
         InputError: there is no such metric.
     """
-    if name in ROUGE:
-        return _rouge(name)
-    if name == "exact":
-        return exact
-    if name == "token-f1":
-        return token_f1
-    raise InputError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")
+    plain = {"exact": exact, "token-f1": token_f1}
+    if name not in METRICS:
+        raise InputError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")
+    return _rouge(name) if name in ROUGE else plain[name]
 
 
 def exact(reference: str, output: str) -> float:

@@ -76,14 +76,11 @@ class Template:
         Raises:
             InputError: it does not; the message names the fields needed.
         """
-        if self.rates and not rating:
-            raise InputError(
-                f"`prompt={self.id}`: this rates one answer; a comparison needs the fields first and second"
-            )
-        if rating and not self.rates:
-            raise InputError(
-                f"`prompt={self.id}`: this compares two answers; a rating needs the field output"
-            )
+        wrong = "this rates one answer; a comparison needs the fields first and second"
+        if rating:
+            wrong = "this compares two answers; a rating needs the field output"
+        if self.rates != rating:
+            raise InputError(f"`prompt={self.id}`: {wrong}")
 
     def with_rubric(self, rubric: str) -> Template:
         """Return the template with `rubric` filled in; its digest differs."""

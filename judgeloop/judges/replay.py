@@ -12,19 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from judgeloop.core import records
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import (
-    TIE,
-    Abstention,
-    Answer,
-    Call,
-    Item,
-    JudgeIdentity,
-    Quote,
-    Reply,
-    Verdict,
-)
 from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.metric import preference
@@ -51,16 +41,18 @@ class ReplayJudge(BaseJudge):
         self._against = None if recorded else against  # the scores are verdicts against it
 
     @cached_property
-    def identity(self) -> JudgeIdentity:
+    def identity(self) -> records.JudgeIdentity:
         """The hash of the table's content, and the tie margin."""
-        return JudgeIdentity(
+        return records.JudgeIdentity(
             "replay",
             self._table.name,
             {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
             mark=":",
         )
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+    def check(
+        self, questions: Questions, items: Sequence[records.Item], max_missing: float
+    ) -> None:
         """Check that the table can answer `questions`: a system to rate or two to compare each.
 
         The table must contain every system but the one that its scores are verdicts against. The
@@ -120,31 +112,31 @@ class ReplayJudge(BaseJudge):
             return (item, *systems) in rows or (item, *systems[::-1]) in rows
         return all((item, system) in rows for system in systems if system != self._against)
 
-    def quote(self, call: Call) -> Quote:
+    def quote(self, call: records.Call) -> records.Quote:
         """Return the recorded cost, marked as rehearsed."""
         cost_p = sum(record.cost_p for record in self._records(call) if record)
-        return Quote(cost_p, cost_p, rehearsed=True)
+        return records.Quote(cost_p, cost_p, rehearsed=True)
 
-    async def judge(self, call: Call) -> Reply:
+    async def judge(self, call: records.Call) -> records.Reply:
         """Return the recorded verdict."""
-        return Reply(self._answer(call), cost_p=self.quote(call).cost_p)
+        return records.Reply(self._answer(call), cost_p=self.quote(call).cost_p)
 
-    def _answer(self, call: Call) -> Answer:
-        records = self._records(call)
-        scores = [record.score for record in records if record and record.score is not None]
-        if len(scores) < len(records):
-            return Abstention("no recorded verdict")
+    def _answer(self, call: records.Call) -> records.Answer:
+        found = self._records(call)
+        scores = [record.score for record in found if record and record.score is not None]
+        if len(scores) < len(found):
+            return records.Abstention("no recorded verdict")
         if len(call.systems) == 1:
-            return Verdict(scores[0])
+            return records.Verdict(scores[0])
         if self._table.paired:
             straight = (call.item.id, *call.systems) in self._table.rows
             score = scores[0] if straight else 1.0 - scores[0]
-            return Verdict(preference(score, 1.0 - score, self._tie_margin))
+            return records.Verdict(preference(score, 1.0 - score, self._tie_margin))
         if self._against in call.systems:
-            scores.insert(call.systems.index(self._against), TIE)
-        return Verdict(preference(scores[0], scores[1], self._tie_margin))
+            scores.insert(call.systems.index(self._against), records.TIE)
+        return records.Verdict(preference(scores[0], scores[1], self._tie_margin))
 
-    def _records(self, call: Call) -> list[Recorded | None]:
+    def _records(self, call: records.Call) -> list[Recorded | None]:
         rows, item = self._table.rows, call.item.id
         if not self._table.paired:
             return [rows.get((item, one)) for one in call.systems if one != self._against]

@@ -12,21 +12,9 @@ from collections.abc import Collection, Sequence
 
 from judgeloop.core.errors import InputError, LedgerError
 from judgeloop.core.ledger import Balance
+from judgeloop.ledger import rows
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.periods import began, ends
-from judgeloop.ledger.rows import (
-    OWN_RUN,
-    AttemptRow,
-    BudgetRow,
-    DrawRow,
-    by,
-    change,
-    delete,
-    insert,
-    next_number,
-    one,
-    read,
-)
 
 # The attempts that count for a budget that is counted anew: those of every run, or of the openers that
 # were charged to it, from the number on at which they began.
@@ -46,9 +34,9 @@ def set_budget(
 
     A new budget of every run counts what they were charged in the period before it was set.
     """
-    found = one(connection, BudgetRow, "name", name)
+    found = rows.one(connection, rows.BudgetRow, "name", name)
     if found is not None and (found.per, found.day_starts) == (per, day_starts):
-        change(connection, found, limit_p=limit_p)
+        rows.change(connection, found, limit_p=limit_p)
         return
     period = {
         "per": per,
@@ -56,27 +44,27 @@ def set_budget(
         "since": began(per, day_starts, connection.now()),
     }
     if found is None:
-        number = next_number(connection, BudgetRow)
-        insert(connection, BudgetRow(number, name, limit_p, charged_p=0, **period))
+        number = rows.next_number(connection, rows.BudgetRow)
+        rows.insert(connection, rows.BudgetRow(number, name, limit_p, charged_p=0, **period))
     else:
-        change(connection, found, limit_p=limit_p, **period)
+        rows.change(connection, found, limit_p=limit_p, **period)
     count_anew(connection, name)
 
 
 def count_anew(connection: LedgerConnection, name: str) -> None:
     """Draw on a budget, if there is one, what the ledger's attempts were charged in its present period."""
-    row = one(connection, BudgetRow, "name", name)
+    row = rows.one(connection, rows.BudgetRow, "name", name)
     if row is None:
         return
     row = _at_present(connection, row)
-    which, values = (DRAWN, (row.seq,)) if row.name else (OWN_RUN, ())
+    which, values = (DRAWN, (row.seq,)) if row.name else (rows.OWN_RUN, ())
     counted = connection.execute(COUNTED.format(which), (row.since, *values)).fetchall()
-    for draw in by(connection, DrawRow, "budget", row.seq):
-        delete(connection, draw)
+    for draw in rows.by(connection, rows.DrawRow, "budget", row.seq):
+        rows.delete(connection, draw)
     for opener, first, charged_p in counted:
-        number = next_number(connection, DrawRow)
-        insert(connection, DrawRow(number, row.seq, row.since, opener, first, charged_p))
-    change(connection, row, charged_p=sum(charged_p for _, _, charged_p in counted))
+        number = rows.next_number(connection, rows.DrawRow)
+        rows.insert(connection, rows.DrawRow(number, row.seq, row.since, opener, first, charged_p))
+    rows.change(connection, row, charged_p=sum(charged_p for _, _, charged_p in counted))
 
 
 def remove_budget(connection: LedgerConnection, name: str) -> None:
@@ -85,25 +73,25 @@ def remove_budget(connection: LedgerConnection, name: str) -> None:
     Raises:
         InputError: there is none of this name.
     """
-    found = one(connection, BudgetRow, "name", name)
+    found = rows.one(connection, rows.BudgetRow, "name", name)
     if found is None:
         shown = f"named {name!r}" if name else "of every run"
         raise InputError(f"`name={name}`: {connection.place} has no budget {shown}")
-    for draw in by(connection, DrawRow, "budget", found.seq):
-        delete(connection, draw)
-    delete(connection, found)
+    for draw in rows.by(connection, rows.DrawRow, "budget", found.seq):
+        rows.delete(connection, draw)
+    rows.delete(connection, found)
 
 
 def balances(connection: LedgerConnection, names: Sequence[str] | None = None) -> list[Balance]:
     """Return the budgets that a run charged to `names` draws on; every budget for None."""
-    every = read(connection, BudgetRow, "true ORDER BY name")
+    every = rows.read(connection, rows.BudgetRow, "true ORDER BY name")
     return [
         _balance(connection, row)
         for row in (list(every) if names is None else _charged(connection, names))
     ]
 
 
-def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
+def _balance(connection: LedgerConnection, row: rows.BudgetRow) -> Balance:
     since = _present(connection, row)
     held = connection.execute(HELD, (row.seq, since)).fetchall()
     return Balance(
@@ -119,7 +107,7 @@ def _balance(connection: LedgerConnection, row: BudgetRow) -> Balance:
 
 
 def room_p(
-    connection: LedgerConnection, names: Sequence[str], instead: AttemptRow | None = None
+    connection: LedgerConnection, names: Sequence[str], instead: rows.AttemptRow | None = None
 ) -> int | None:
     """Return the least that is left of the budgets of a run; None if it draws on none.
 
@@ -140,59 +128,64 @@ def draw(
     connection: LedgerConnection, names: Sequence[str], opener: str, first: int, cost_p: int
 ) -> None:
     """Take `cost_p` for attempts of `opener`, numbered from `first` on, from each budget of its run."""
-    drawn = {(draw.budget, draw.since): draw for draw in by(connection, DrawRow, "opener", opener)}
+    drawn = {
+        (draw.budget, draw.since): draw
+        for draw in rows.by(connection, rows.DrawRow, "opener", opener)
+    }
     for each in _charged(connection, names):
         row = _at_present(connection, each)
-        change(connection, row, charged_p=row.charged_p + cost_p)
+        rows.change(connection, row, charged_p=row.charged_p + cost_p)
         found = drawn.get((row.seq, row.since))
         if found is not None:
-            change(connection, found, charged_p=found.charged_p + cost_p)
+            rows.change(connection, found, charged_p=found.charged_p + cost_p)
         else:
-            number = next_number(connection, DrawRow)
-            insert(connection, DrawRow(number, row.seq, row.since, opener, first, cost_p))
+            number = rows.next_number(connection, rows.DrawRow)
+            rows.insert(connection, rows.DrawRow(number, row.seq, row.since, opener, first, cost_p))
 
 
-def correct(connection: LedgerConnection, attempt: AttemptRow, more_p: int) -> None:
+def correct(connection: LedgerConnection, attempt: rows.AttemptRow, more_p: int) -> None:
     """Add to what an attempt has taken from budgets, each in the period of its reservation."""
     for draw in _draws_of(connection, attempt):
-        change(connection, draw, charged_p=draw.charged_p + more_p)
-        row = one(connection, BudgetRow, "seq", draw.budget)
+        rows.change(connection, draw, charged_p=draw.charged_p + more_p)
+        row = rows.one(connection, rows.BudgetRow, "seq", draw.budget)
         if row is not None and row.since == draw.since:
-            change(connection, row, charged_p=row.charged_p + more_p)
+            rows.change(connection, row, charged_p=row.charged_p + more_p)
 
 
-def _charged(connection: LedgerConnection, names: Sequence[str]) -> list[BudgetRow]:
+def _charged(connection: LedgerConnection, names: Sequence[str]) -> list[rows.BudgetRow]:
     """Return the budgets that a run charged to `names` draws on.
 
     Raises:
         LedgerError: there is no budget of a name; it may have been removed.
     """
-    found = by(connection, BudgetRow, "name", "", *names)
+    found = rows.by(connection, rows.BudgetRow, "name", "", *names)
     if missing := set(names) - {row.name for row in found}:
         raise LedgerError(f"{connection.place} has no budget named {min(missing)!r} (any more)")
     return found
 
 
-def _present(connection: LedgerConnection, row: BudgetRow) -> str:
+def _present(connection: LedgerConnection, row: rows.BudgetRow) -> str:
     """Return when the present period of a budget began: it is never before the latest one."""
     return max(row.since, began(row.per, row.day_starts, connection.now()))
 
 
-def _at_present(connection: LedgerConnection, row: BudgetRow) -> BudgetRow:
+def _at_present(connection: LedgerConnection, row: rows.BudgetRow) -> rows.BudgetRow:
     """Return the row of a budget in its present period, which is begun if it has not been."""
     since = _present(connection, row)
     if since == row.since:
         return row
-    change(connection, row, since=since, charged_p=0)
+    rows.change(connection, row, since=since, charged_p=0)
     return row._replace(since=since, charged_p=0)
 
 
-def _drawn_p(connection: LedgerConnection, row: BudgetRow) -> int:
+def _drawn_p(connection: LedgerConnection, row: rows.BudgetRow) -> int:
     """Return what was drawn on a budget in its present period."""
     return row.charged_p if _present(connection, row) == row.since else 0
 
 
-def _draws_of(connection: LedgerConnection, attempt: AttemptRow) -> Collection[DrawRow]:
+def _draws_of(connection: LedgerConnection, attempt: rows.AttemptRow) -> Collection[rows.DrawRow]:
     """Return what holds an attempt's charge: of each budget, the opener's last row up to its number."""
-    drawn = sorted(by(connection, DrawRow, "opener", attempt.opener), key=lambda draw: draw.first)
+    drawn = sorted(
+        rows.by(connection, rows.DrawRow, "opener", attempt.opener), key=lambda draw: draw.first
+    )
     return {draw.budget: draw for draw in drawn if draw.first <= attempt.id}.values()

@@ -10,7 +10,7 @@ keeps its origin.
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -21,34 +21,22 @@ from judgeloop.core.errors import DataError, some
 from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients, digest
-from judgeloop.ledger import sqlite
+from judgeloop.ledger import rows, sqlite
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.charges import book, charge_run, run_row
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.merging import Believing, Merged, merge
 from judgeloop.ledger.opening import Address, connected
-from judgeloop.ledger.rows import (
-    TAKEN,
-    AttemptRow,
-    OutputRow,
-    RunRow,
-    VerdictRow,
-    insert,
-    next_number,
-    one,
-    read,
-    write_first_rows,
-)
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import Sealer
 
 FORM = {"form": "judgeloop ledger", "version": VERSION}
 # The kinds of rows, in the order in which they refer to each other. What only counts or caches stays.
 KINDS: dict[str, type[Any]] = {
-    "run": RunRow,
-    "attempt": AttemptRow,
-    "verdict": VerdictRow,
-    "output": OutputRow,
+    "run": rows.RunRow,
+    "attempt": rows.AttemptRow,
+    "verdict": rows.VerdictRow,
+    "output": rows.OutputRow,
 }
 CLOSED = {"attempt": "ended IS NOT NULL"}
 LEFT_OUT = {"ingredients"}  # made from the note of the attempt
@@ -68,7 +56,7 @@ def dump(address: Address) -> Iterator[str]:
     with connected(address) as connection:
         yield json.dumps({"ledger": FORM | {"id": connection.sealer.ledger}})
         for name, kind in KINDS.items():
-            for row in read(
+            for row in rows.read(
                 connection, kind, f"{CLOSED.get(name, 'true')} ORDER BY {kind._fields[0]}"
             ):
                 values = {key: value for key, value in row._asdict().items() if key not in LEFT_OUT}
@@ -100,11 +88,6 @@ class _Loading:
     def __init__(self, made: LedgerConnection, source: str) -> None:
         self._made, self._source = made, source
         self._ledger(FORM | {"id": digest(RECORDED)[:32]})  # unless the first line names another
-        self._readers: dict[str, Callable[[dict[str, Any]], None]] = {
-            "ledger": self._ledger,
-            RECORDED: self._recorded,
-            **{name: self._reader_of(kind) for name, kind in KINDS.items()},
-        }
 
     def all(self, lines: Iterable[str]) -> None:
         """Read every line.
@@ -129,9 +112,14 @@ class _Loading:
         if not (isinstance(found, dict) and [*map(type, found.values())] == [dict]):
             raise ValueError("it is no object with one key and the columns of a row")
         ((kind, values),) = found.items()
-        if kind not in self._readers:
-            raise ValueError(f"{kind!r} is none of {', '.join(self._readers)}")
-        self._readers[kind](values)
+        if kind == "ledger":
+            self._ledger(values)
+        elif kind == RECORDED:
+            self._recorded(values)
+        elif kind in KINDS:
+            self._row(KINDS[kind], values)
+        else:
+            raise ValueError(f"{kind!r} is none of ledger, {RECORDED}, {', '.join(KINDS)}")
 
     def _ledger(self, values: dict[str, Any]) -> None:
         """Take the id of the ledger that the lines are from: it tells its attempts from all others."""
@@ -140,41 +128,36 @@ class _Loading:
         self._made.sealer = Sealer(str(values["id"]))
         self._made.execute("DELETE FROM about")
         self._made.execute("DELETE FROM texts")
-        write_first_rows(self._made, LONG_AGO)
+        rows.write_first_rows(self._made, LONG_AGO)
 
-    def _reader_of(self, kind: type[Any]) -> Callable[[dict[str, Any]], None]:
-        """Return what inserts a row of a kind, and books what it says."""
-        expected = set(kind._fields) - LEFT_OUT
+    def _row(self, kind: type[Any], values: dict[str, Any]) -> None:
+        """Insert a row of a kind, and book what it says."""
+        if other := sorted((set(kind._fields) - LEFT_OUT) ^ values.keys()):
+            raise ValueError(f"expected the columns of {kind.__name__}; {some(other)} differ")
+        row = kind(**values)
+        if isinstance(row, rows.RunRow):
+            rows.insert(self._made, row._replace(charged_p=0))
+        elif isinstance(row, rows.AttemptRow):
+            self._attempt(row)
+        elif isinstance(row, rows.VerdictRow):
+            self._verdict(row)
+        else:
+            rows.insert(self._made, row)
 
-        def insert_row(values: dict[str, Any]) -> None:
-            if other := sorted(expected ^ values.keys()):
-                raise ValueError(f"expected the columns of {kind.__name__}; {some(other)} differ")
-            row = kind(**values)
-            if isinstance(row, RunRow):
-                insert(self._made, row._replace(charged_p=0))
-            elif isinstance(row, AttemptRow):
-                self._attempt(row)
-            elif isinstance(row, VerdictRow):
-                self._verdict(row)
-            else:
-                insert(self._made, row)
-
-        return insert_row
-
-    def _attempt(self, row: AttemptRow) -> None:
+    def _attempt(self, row: rows.AttemptRow) -> None:
         datetime.fromisoformat(row.began_at)
-        insert(self._made, row)
+        rows.insert(self._made, row)
         charge_run(self._made, row.run, row.charged_p)
         book(self._made, row)
 
-    def _verdict(self, row: VerdictRow) -> None:
-        attempt = one(self._made, AttemptRow, "id", row.attempt)
+    def _verdict(self, row: rows.VerdictRow) -> None:
+        attempt = rows.one(self._made, rows.AttemptRow, "id", row.attempt)
         if attempt is None:
             raise ValueError(f"no line before has its attempt {row.attempt}")
         found = KeyIngredients.from_note(json.loads(attempt.note).get("ingredients", {}))
         if row.key.rpartition(" ")[2] != (found.key if found else attempt.key):
             raise ValueError("the key of the verdict is not that of its ingredients")
-        insert(self._made, row._replace(ingredients=ingredients_of(self._made, attempt)))
+        rows.insert(self._made, row._replace(ingredients=ingredients_of(self._made, attempt)))
 
     def _recorded(self, values: dict[str, Any]) -> None:
         """Take a verdict that comes from elsewhere, as one of the judge `recorded:NAME`."""
@@ -187,10 +170,10 @@ class _Loading:
         run = digest([RECORDED, identity.model])[:16]
         run_row(self._made, run)
         self._attempt(
-            AttemptRow(
-                id=(number := next_number(self._made, AttemptRow)),
+            rows.AttemptRow(
+                id=(number := rows.next_number(self._made, rows.AttemptRow)),
                 run=run,
-                opener=f"{TAKEN}{ingredients.key}",
+                opener=f"{rows.TAKEN}{ingredients.key}",
                 key=ingredients.key,
                 item_id=item.id,
                 judge=identity.name,
@@ -208,8 +191,8 @@ class _Loading:
                 ended_at=at,
             )
         )
-        verdict = next_number(self._made, VerdictRow)
+        verdict = rows.next_number(self._made, rows.VerdictRow)
         reason = str(values.get("reason", ""))
         self._verdict(
-            VerdictRow(verdict, number, 0, float(values["score"]), ingredients.key, reason)
+            rows.VerdictRow(verdict, number, 0, float(values["score"]), ingredients.key, reason)
         )

@@ -8,8 +8,9 @@ serves no history, because its ingredients are taken from the note of the attemp
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,35 +19,12 @@ import numpy as np
 
 from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import End
+from judgeloop.ledger import rows
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import summed
 from judgeloop.ledger.connection import LedgerConnection
-from judgeloop.ledger.opening import Address, server_of
-from judgeloop.ledger.rows import (
-    NUMBER,
-    TABLES,
-    AboutRow,
-    AttemptRow,
-    BudgetRow,
-    DrawRow,
-    JudgedRow,
-    OutputRow,
-    ResultRow,
-    Row,
-    RunRow,
-    SumRow,
-    TextRow,
-    VerdictRow,
-    change,
-    columns,
-    insert,
-    next_number,
-    now,
-    one,
-    read,
-    write_first_rows,
-)
+from judgeloop.ledger.opening import Address, connected, server_of
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
 from judgeloop.ledger.sqlite import (
@@ -60,6 +38,8 @@ from judgeloop.ledger.sqlite import (
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
 LOST = "the attempts that cost this could not be read"
+# In the order in which they refer to each other; what only counts or repeats is made anew.
+COPIED = [kind for kind in rows.TABLES if kind not in {rows.AboutRow, rows.SumRow, rows.TextRow}]
 UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
 
@@ -79,58 +59,51 @@ def inspect(address: Address) -> Inspection:
         InputError: there is no such ledger, or it is one of another version.
         LedgerError: it cannot be read.
     """
-    if (server := server_of(address)) is not None:
-        from judgeloop.ledger.postgres import PostgresConnection
-
-        with closing(PostgresConnection(server, read_only=True)) as connection:
+    if server_of(address) is not None:
+        with connected(address) as connection:
             return _inspected(connection, [])
-    path = Path(str(address))
-    with errors_of_reading(path), closing(open_to_read(path)) as file:
+    with opened_to_read(Path(str(address))) as file:
         return _inspected(file, list(_of_file(file)))
 
 
 def _inspected(connection: LedgerConnection, problems: list[str]) -> Inspection:
     """Check every row and sum; `problems` are those that were found before."""
-    rows: dict[str, int] = {}
-    for kind, table in TABLES.items():
-        rows[table] = 0
+    sound = Counter(dict.fromkeys(rows.TABLES.values(), 0))
+    for kind, table in rows.TABLES.items():
         for found in every_row(connection, kind, problems.append):
             problem = connection.sealer.problem(table, found[:-1], found[-1])
-            rows[table] += problem is None
+            sound[table] += problem is None
             if problem is not None:
                 problems.append(f"row {found[0]} of {table} {problem}")
     problems += _of_sums(connection)
     problems += _of_texts(connection)
-    return Inspection(rows, tuple(problems), connection.sealer.key is not None)
+    return Inspection(dict(sound), tuple(problems), connection.sealer.key is not None)
 
 
-def open_to_read(path: Path) -> SqliteConnection:
-    """Return a connection that cannot write, with the id and the key of the ledger.
+def _opened(uri: str) -> SqliteConnection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, factory=SqliteConnection)
+
+
+@contextmanager
+def opened_to_read(path: Path) -> Iterator[SqliteConnection]:
+    """Yield a connection that cannot write, with the id and the key of the ledger.
 
     Raises:
         InputError: there is no such file, or it is a ledger of another version.
+        LedgerError: it cannot be read.
     """
     if not path.is_file():
         raise InputError(f"`ledger={path}`: there is no ledger there")
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=SqliteConnection)
-    try:
+    with errors_of_reading(path), closing(_opened(uri)) as connection:
         connection.place = str(path)
-        _check_version(connection, path)
+        if (version := version_of(connection, path)) != VERSION:
+            raise NoLedgerError(
+                f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}"
+            )
         found = next(_rows(connection, "SELECT id FROM about", lambda _: None), ("",))
         connection.sealer = Sealer(str(found[0]), key_of(os.environ))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _check_version(connection: SqliteConnection, path: Path) -> None:
-    version = version_of(connection, path)
-    if version != VERSION:
-        raise NoLedgerError(
-            f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}"
-        )
+        yield connection
 
 
 def every_row(
@@ -141,9 +114,9 @@ def every_row(
     `report` is called with a sentence for what cannot be read. Behind a damaged page of a file each row
     is looked up by its number.
     """
-    table, number = TABLES[kind], kind._fields[0]
-    select = f"SELECT {columns(kind)} FROM {table}"  # noqa: S608 - our own names
-    if kind is AboutRow or not isinstance(connection, SqliteConnection):
+    table, number = rows.TABLES[kind], kind._fields[0]
+    select = f"SELECT {rows.columns(kind)} FROM {table}"  # noqa: S608 - our own names
+    if kind is rows.AboutRow or not isinstance(connection, SqliteConnection):
         yield from _rows(connection, select, report)
         return
     select += " NOT INDEXED"
@@ -170,7 +143,7 @@ def _rows(
 
 def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
     """Return the highest number of a row; 0 if it cannot be read."""
-    select = f"SELECT coalesce(max({kind._fields[0]}), 0) FROM {TABLES[kind]}"  # noqa: S608 - our own names
+    select = f"SELECT coalesce(max({kind._fields[0]}), 0) FROM {rows.TABLES[kind]}"  # noqa: S608 - our own names
     return int(next(_rows(connection, select, lambda _: None), (0,))[0])
 
 
@@ -197,22 +170,19 @@ def _of_file(connection: SqliteConnection) -> Iterator[str]:
 def _of_sums(connection: LedgerConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
-    right = summed(
-        row
-        for row in _sound(connection, AttemptRow, {TABLES[AttemptRow]: 0})
-        if row.ended is not None
-    )
-    for row in _sound(connection, SumRow, {TABLES[SumRow]: 0}):
-        other = right.pop(row.name, SumRow(0, row.name))
+    ended = (row for row in _sound(connection, rows.AttemptRow) if row.ended is not None)
+    right = summed(ended)
+    for row in _sound(connection, rows.SumRow):
+        other = right.pop(row.name, rows.SumRow(0, row.name))
         if row.charged_p != other.charged_p:
             yield f"row {row.seq} of sums is not the sum of its attempts"
     yield from (f"the sum of {name} is missing" for name in right)
 
 
 def _of_texts(connection: LedgerConnection) -> Iterator[str]:
-    known = {number for number, *_ in every_row(connection, TextRow, lambda _: None)}
-    sound = _sound(connection, VerdictRow, {TABLES[VerdictRow]: 0})
-    used = np.frombuffer(b"".join(verdict.ingredients for verdict in sound), NUMBER)
+    known = {number for number, *_ in every_row(connection, rows.TextRow, lambda _: None)}
+    sound = (verdict.ingredients for verdict in _sound(connection, rows.VerdictRow))
+    used = np.frombuffer(b"".join(sound), rows.NUMBER)
     for number in sorted(set(used.tolist()) - known):
         yield f"row {number} of texts is missing"
 
@@ -241,8 +211,7 @@ def salvage(source: Address, target: Path, *, sign: bool = False) -> Salvaged:
         )
     if target.exists():
         raise InputError(f"`to={target}`: this file exists; name a new one")
-    source = Path(str(source))
-    with errors_of_reading(source), closing(open_to_read(source)) as old:
+    with opened_to_read(Path(str(source))) as old:
         if sign:
             old.sealer = Sealer(old.sealer.ledger)
         try:
@@ -259,114 +228,88 @@ def salvage(source: Address, target: Path, *, sign: bool = False) -> Salvaged:
 
 def _copy(old: SqliteConnection, new: SqliteConnection) -> Salvaged:
     _take_id(old, new)
-    kinds = tuple(kind for kind in TABLES if kind not in {AboutRow, SumRow, TextRow})
-    copied = dict.fromkeys((TABLES[kind] for kind in kinds), 0)
-    left = dict(copied)
-    charged_p: dict[str, int] = {}
-    for run in _sound(old, RunRow, left):
-        insert(new, run)
-        charged_p[run.id] = run.charged_p
-        copied["runs"] += 1
-    for attempt in _sound(old, AttemptRow, left):
-        _ensure_run(new, attempt.run, attempt.began_at)
-        insert(new, attempt)
-        copied["attempts"] += 1
-    for verdict in _sound(old, VerdictRow, left):
-        ingredients = ingredients_of(new, _ensure_attempt(new, verdict))
-        with suppress(sqlite3.IntegrityError):  # a key that two rows claim: the first stays
-            insert(new, verdict._replace(ingredients=ingredients))
-            copied["verdicts"] += 1
-    for output in _sound(old, OutputRow, left):
-        _ensure_attempt(new, output)
-        with suppress(sqlite3.IntegrityError):
-            insert(new, output)
-            copied["outputs"] += 1
-    for result in _sound(old, ResultRow, left):
-        _ensure_run(new, result.run, result.created_at)
-        insert(new, result)
-        copied["results"] += 1
-    for text in _sound(old, JudgedRow, left):
-        insert(new, text)
-        copied["judged"] += 1
-    _copy_budgets(old, new, copied, left)
-    _correct_charges(new, charged_p)
-    for row in summed(read(new, AttemptRow, "ended IS NOT NULL")).values():
-        insert(new, row._replace(seq=next_number(new, SumRow)))
-    return Salvaged(copied, left)
-
-
-def _copy_budgets(
-    old: SqliteConnection, new: SqliteConnection, copied: dict[str, int], left: dict[str, int]
-) -> None:
-    """Copy the budgets; if what was drawn on them cannot be read, it is counted anew."""
-    for budget in _sound(old, BudgetRow, left):
-        insert(new, budget)
-        copied["budgets"] += 1
-    for draw in _sound(old, DrawRow, left):
-        with suppress(sqlite3.IntegrityError):  # of a budget that could not be read
-            insert(new, draw)
-            copied["draws"] += 1
-    if left["draws"]:
-        for budget in list(read(new, BudgetRow, "true")):
+    copied, left = Counter({rows.TABLES[kind]: 0 for kind in COPIED}), Counter[str]()
+    for kind in COPIED:
+        for row in _sound(old, kind, left):
+            # A key that two rows claim: the first stays. Or what was drawn on a budget that is lost.
+            with suppress(sqlite3.IntegrityError):
+                rows.insert(new, _fitted(new, row))
+                copied[rows.TABLES[kind]] += 1
+    if left[rows.TABLES[rows.DrawRow]]:
+        for budget in list(rows.read(new, rows.BudgetRow, "true")):
             count_anew(new, budget.name)
+    _correct_charges(new)
+    for total in summed(rows.read(new, rows.AttemptRow, "ended IS NOT NULL")).values():
+        rows.insert(new, total._replace(seq=rows.next_number(new, rows.SumRow)))
+    return Salvaged(dict(copied), {table: left[table] for table in copied})
+
+
+def _fitted(new: SqliteConnection, row: rows.Row) -> rows.Row:
+    """Make stand-ins for what a row refers to and is lost; return the row for the new ledger."""
+    if isinstance(row, rows.AttemptRow):
+        _ensure_run(new, row.run, row.began_at)
+    elif isinstance(row, rows.ResultRow):
+        _ensure_run(new, row.run, row.created_at)
+    elif isinstance(row, rows.OutputRow):
+        _ensure_attempt(new, row)
+    elif isinstance(row, rows.VerdictRow):
+        return row._replace(ingredients=ingredients_of(new, _ensure_attempt(new, row)))
+    return row
 
 
 def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
     """Give the new ledger the id of the old one, if that can be believed."""
-    abouts = list(_sound(old, AboutRow, {"about": 0}))
+    abouts = list(_sound(old, rows.AboutRow))
     if len(abouts) == 1:
         new.execute("DELETE FROM about")
         new.execute("DELETE FROM texts")
         new.sealer = Sealer(abouts[0].id, new.sealer.key)
-        write_first_rows(new, abouts[0].created_at)
+        rows.write_first_rows(new, abouts[0].created_at)
 
 
-def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:
-    """Yield the rows that have their seal; count the others."""
-    table = TABLES[kind]
+def _sound(
+    old: LedgerConnection, kind: type[rows.Row], left: Counter[str] | None = None
+) -> Iterator[rows.Row]:
+    """Yield the rows that have their seal; count the others in `left`."""
+    table, others = rows.TABLES[kind], Counter[str]() if left is None else left
     for *values, seal in every_row(old, kind, lambda _: None):
         if old.sealer.problem(table, values, seal) is None:
             yield kind(*values)
         else:
-            left[table] += 1
+            others[table] += 1
 
 
 def _ensure_run(new: SqliteConnection, run: str, began_at: str) -> None:
-    if one(new, RunRow, "id", run) is None:
-        insert(new, RunRow(next_number(new, RunRow), run, began_at, 0, 0))
+    if rows.one(new, rows.RunRow, "id", run) is None:
+        rows.insert(new, rows.RunRow(rows.next_number(new, rows.RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(new: SqliteConnection, verdict: VerdictRow | OutputRow) -> AttemptRow:
-    found = one(new, AttemptRow, "id", verdict.attempt)
+def _ensure_attempt(
+    new: SqliteConnection, verdict: rows.VerdictRow | rows.OutputRow
+) -> rows.AttemptRow:
+    found = rows.one(new, rows.AttemptRow, "id", verdict.attempt)
     if found is None:
         _ensure_run(new, UNKNOWN_RUN, new.now())
         found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
-        insert(new, found)
+        rows.insert(new, found)
     return found
 
 
-def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> AttemptRow:
+def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> rows.AttemptRow:
     """Return an attempt in place of one or more that could not be read."""
-    told: tuple[Any, ...] = (LOST, None, None, None, now(), now())
-    return AttemptRow(
+    told: tuple[Any, ...] = (LOST, None, None, None, rows.now(), rows.now())
+    return rows.AttemptRow(
         number, run, "", key, "", "", "{}", state, End.LOST.value, cost_p, cost_p, 0, *told
     )
 
 
-def _correct_charges(new: SqliteConnection, charged_p: dict[str, int]) -> None:
+def _correct_charges(new: SqliteConnection) -> None:
     """Charge each run at least what it was charged before, and the sum of its attempts."""
-    for run in list(read(new, RunRow, "true")):
-        known_p = _sum_of(new, run.id)
-        lost_p = max(0, charged_p.get(run.id, 0) - known_p)
-        if lost_p:
-            number = next_number(new, AttemptRow)
-            insert(new, _stand_in(number, run.id, "", "abandoned", lost_p))
+    known = "SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE run = ?"
+    for run in list(rows.read(new, rows.RunRow, "true")):
+        known_p = int(new.execute(known, (run.id,)).fetchone()[0])
+        if lost_p := max(0, run.charged_p - known_p):
+            number = rows.next_number(new, rows.AttemptRow)
+            rows.insert(new, _stand_in(number, run.id, "", "abandoned", lost_p))
         if run.charged_p != known_p + lost_p:
-            change(new, run, charged_p=known_p + lost_p)
-
-
-def _sum_of(new: SqliteConnection, run: str) -> int:
-    found = new.execute(
-        "SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE run = ?", (run,)
-    ).fetchone()
-    return int(found[0])
+            rows.change(new, run, charged_p=known_p + lost_p)

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -21,40 +21,15 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError, NoLedgerError
 from judgeloop.core.ledger import ORIGIN
+from judgeloop.ledger import rows
 from judgeloop.ledger.booking import ingredients_of, texts_of
 from judgeloop.ledger.budgets import count_anew
 from judgeloop.ledger.charges import book, charge_run
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, writer_of
-from judgeloop.ledger.rows import (
-    AT_ONCE,
-    NO_INGREDIENTS,
-    TAKEN,
-    AboutRow,
-    AttemptRow,
-    JudgedRow,
-    OutputRow,
-    ResultRow,
-    Row,
-    RunRow,
-    TextRow,
-    VerdictRow,
-    by,
-    change,
-    columns,
-    insert,
-    next_number,
-    one,
-    read,
-)
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
-from judgeloop.ledger.sqlite import (
-    SqliteConnection,
-    check_schema,
-    errors_of_reading,
-    version_of,
-)
+from judgeloop.ledger.sqlite import SqliteConnection, check_schema, errors_of_reading, version_of
 
 DISPUTED = "disputed"
 ORIGIN_DIGITS = 12  # of the id of a ledger, in the names of its runs
@@ -156,7 +131,7 @@ def _believed(connection: SqliteConnection, path: Path, believing: Believing) ->
     Raises:
         InputError: nothing says who wrote it.
     """
-    found = connection.execute(f"SELECT {columns(AboutRow)} FROM about").fetchall()  # noqa: S608 - our own names
+    found = connection.execute(f"SELECT {rows.columns(rows.AboutRow)} FROM about").fetchall()  # noqa: S608 - our own names
     if len(found) != 1:
         raise NoLedgerError(f"{path}: expected one row of about, found {len(found)}")
     *about, seal = found[0]
@@ -191,21 +166,23 @@ class _Merge:
     ) -> None:
         self._new, self._old, self._found, self._own, self._wins = new, old, found, own, wins
         self._known = _marks(new)
-        self._here: dict[int, AttemptRow] = {}  # by the attempt's number in the source
+        self._here: dict[int, rows.AttemptRow] = {}  # by the attempt's number in the source
 
     def all(self) -> Merged:
         """Take everything."""
-        for attempts in _some(read(self._old, AttemptRow, "ended IS NOT NULL ORDER BY id")):
+        for attempts in _some(
+            rows.read(self._old, rows.AttemptRow, "ended IS NOT NULL ORDER BY id")
+        ):
             self._attempts(attempts)
         disputed = list[str]()
-        for verdicts in _some(read(self._old, VerdictRow, "true ORDER BY seq")):
+        for verdicts in _some(rows.read(self._old, rows.VerdictRow, "true ORDER BY seq")):
             self._look_up(verdicts)
             disputed += map(self._verdict, verdicts)
-        for outputs in _some(read(self._old, OutputRow, "true ORDER BY seq")):
-            self._new.lookup(OutputRow, "key", [row.key for row in outputs])
+        for outputs in _some(rows.read(self._old, rows.OutputRow, "true ORDER BY seq")):
+            self._new.lookup(rows.OutputRow, "key", [row.key for row in outputs])
             for output in outputs:
                 self._output(output)
-        for result in read(self._old, ResultRow, "true ORDER BY seq"):
+        for result in rows.read(self._old, rows.ResultRow, "true ORDER BY seq"):
             self._result(result)
         self._found.disputed = tuple(said for said in disputed if said)
         (self._found.open,) = self._old.execute(
@@ -213,11 +190,11 @@ class _Merge:
         ).fetchone()
         return self._found
 
-    def _attempts(self, attempts: Sequence[AttemptRow]) -> None:
+    def _attempts(self, attempts: Sequence[rows.AttemptRow]) -> None:
         """Take the attempts that are not here yet, and what they were charged."""
         marks = [mark_of(self._old.sealer.ledger, attempt) for attempt in attempts]
-        held = by(self._new, AttemptRow, "id", *filter(None, map(self._known.get, marks)))
-        here, taken = {row.id: row for row in held}, list[AttemptRow]()
+        held = rows.by(self._new, rows.AttemptRow, "id", *filter(None, map(self._known.get, marks)))
+        here, taken = {row.id: row for row in held}, list[rows.AttemptRow]()
         for attempt, mark in zip(attempts, marks, strict=True):
             if mark in self._known:
                 self._here[attempt.id] = here[self._known[mark]]
@@ -226,18 +203,23 @@ class _Merge:
                 self._known[mark], self._here[attempt.id], here[row.id] = row.id, row, row
                 taken.append(row)
         book(self._new, *taken)
-        for run, charged_p in _charged(taken).items():
-            charge_run(self._new, run, charged_p)
+        charged_p = Counter[str]()
+        for row in taken:
+            charged_p[row.run] += row.charged_p
+        for run, more_p in charged_p.items():
+            charge_run(self._new, run, more_p)
         self._found.attempts += len(taken)
-        self._found.spent_p += sum(row.charged_p for row in taken)
+        self._found.spent_p += charged_p.total()
 
-    def _insert_attempt(self, attempt: AttemptRow, mark: str) -> AttemptRow:
+    def _insert_attempt(self, attempt: rows.AttemptRow, mark: str) -> rows.AttemptRow:
         run = self._run(attempt.run, attempt.began_at)
-        taken = attempt._replace(id=next_number(self._new, AttemptRow), run=run, opener=mark)
-        insert(self._new, taken)
+        taken = attempt._replace(
+            id=rows.next_number(self._new, rows.AttemptRow), run=run, opener=mark
+        )
+        rows.insert(self._new, taken)
         return taken
 
-    def _look_up(self, verdicts: Sequence[VerdictRow]) -> None:
+    def _look_up(self, verdicts: Sequence[rows.VerdictRow]) -> None:
         """Look up together what is known of some verdicts: on a server, each time costs a trip."""
         keys = [row.key.rpartition(" ")[2] for row in verdicts]
         shelves = [self._shelf(of, key) for of in (self._new, self._old) for key in keys]
@@ -247,38 +229,42 @@ class _Merge:
             for row in attempts
             for text in texts_of(row.run, row.item_id, json.loads(row.note))
         ]
-        self._new.lookup(VerdictRow, "key", [*keys, *shelves])
-        self._new.lookup(AttemptRow, "id", [row.id for row in attempts])
-        self._new.lookup(TextRow, "text", texts)
+        self._new.lookup(rows.VerdictRow, "key", [*keys, *shelves])
+        self._new.lookup(rows.AttemptRow, "id", [row.id for row in attempts])
+        self._new.lookup(rows.TextRow, "text", texts)
 
     def _run(self, run: str, began_at: str) -> str:
         """Return the name that a run of the source has here; it is made if it is missing."""
         name = run
         if not self._own and ORIGIN not in run:
             run = f"{run}{ORIGIN}{self._old.sealer.ledger[:ORIGIN_DIGITS]}"
-        if one(self._new, RunRow, "id", run) is None:
-            row = RunRow(next_number(self._new, RunRow), run, began_at, 0, 0)
-            insert(self._new, row._replace(note=self._note(name)))
+        if rows.one(self._new, rows.RunRow, "id", run) is None:
+            row = rows.RunRow(rows.next_number(self._new, rows.RunRow), run, began_at, 0, 0)
+            rows.insert(self._new, row._replace(note=self._note(name)))
         return run
 
     def _note(self, run: str) -> str:
         """Return what the source notes of a run."""
-        found = one(self._old, RunRow, "id", run)
+        found = rows.one(self._old, rows.RunRow, "id", run)
         return found.note if found else "{}"
 
-    def _result(self, row: ResultRow) -> None:
+    def _result(self, row: rows.ResultRow) -> None:
         """Take the result of a run with its texts, unless the run has one here."""
         run = self._run(row.run, row.created_at)
-        if one(self._new, ResultRow, "run", run) is None:
-            for text in by(self._old, JudgedRow, "digest", *json.loads(row.digests)):
-                if one(self._new, JudgedRow, "digest", text.digest) is None:
-                    insert(self._new, text._replace(seq=next_number(self._new, JudgedRow)))
-            insert(self._new, row._replace(seq=next_number(self._new, ResultRow), run=run))
-            held = one(self._new, RunRow, "id", run)
+        if rows.one(self._new, rows.ResultRow, "run", run) is None:
+            for text in rows.by(self._old, rows.JudgedRow, "digest", *json.loads(row.digests)):
+                if rows.one(self._new, rows.JudgedRow, "digest", text.digest) is None:
+                    rows.insert(
+                        self._new, text._replace(seq=rows.next_number(self._new, rows.JudgedRow))
+                    )
+            rows.insert(
+                self._new, row._replace(seq=rows.next_number(self._new, rows.ResultRow), run=run)
+            )
+            held = rows.one(self._new, rows.RunRow, "id", run)
             assert held is not None, "it was made just now"
-            change(self._new, held, note=self._note(row.run))
+            rows.change(self._new, held, note=self._note(row.run))
 
-    def _verdict(self, row: VerdictRow) -> str:
+    def _verdict(self, row: rows.VerdictRow) -> str:
         """Take a verdict; return what it is about if it differs from the one here, and none is used."""
         key = row.key.rpartition(" ")[2]
         used = self._under(key)
@@ -304,79 +290,71 @@ class _Merge:
         attempt = self._attempt_of(row)
         return f"item {attempt.item_id}, {attempt.judge}"
 
-    def _under(self, key: str) -> VerdictRow | None:
-        return one(self._new, VerdictRow, "key", key)
+    def _under(self, key: str) -> rows.VerdictRow | None:
+        return rows.one(self._new, rows.VerdictRow, "key", key)
 
-    def _if_theirs(self, row: VerdictRow | None) -> VerdictRow | None:
+    def _if_theirs(self, row: rows.VerdictRow | None) -> rows.VerdictRow | None:
         """Return a verdict of this ledger if it was taken from the source."""
-        mark = f"{TAKEN}{self._old.sealer.ledger}:"
+        mark = f"{rows.TAKEN}{self._old.sealer.ledger}:"
         return row if row is not None and self._own_attempt(row).opener.startswith(mark) else None
 
     def _shelf(self, of: LedgerConnection, key: str) -> str:
         """Return the key under which the verdict of a ledger is kept, and not found."""
         return f"{DISPUTED} {of.sealer.ledger} {key}"
 
-    def _insert(self, row: VerdictRow, key: str) -> VerdictRow:
+    def _insert(self, row: rows.VerdictRow, key: str) -> rows.VerdictRow:
         attempt = self._attempt_of(row)
-        number = next_number(self._new, VerdictRow)
+        number = rows.next_number(self._new, rows.VerdictRow)
         usable = self._usable(attempt, key)
         taken = row._replace(seq=number, attempt=attempt.id, key=key, ingredients=usable)
-        insert(self._new, taken)
+        rows.insert(self._new, taken)
         self._found.verdicts += 1
         return taken
 
-    def _put(self, row: VerdictRow, key: str) -> VerdictRow:
+    def _put(self, row: rows.VerdictRow, key: str) -> rows.VerdictRow:
         """Put a verdict under a key; only under its own it serves a history."""
         usable = self._usable(self._own_attempt(row), key)
-        change(self._new, row, key=key, ingredients=usable)
+        rows.change(self._new, row, key=key, ingredients=usable)
         return row._replace(key=key, ingredients=usable)
 
-    def _usable(self, attempt: AttemptRow, key: str) -> bytes:
-        return ingredients_of(self._new, attempt) if key == attempt.key else NO_INGREDIENTS
+    def _usable(self, attempt: rows.AttemptRow, key: str) -> bytes:
+        return ingredients_of(self._new, attempt) if key == attempt.key else rows.NO_INGREDIENTS
 
-    def _attempt_of(self, row: VerdictRow | OutputRow) -> AttemptRow:
+    def _attempt_of(self, row: rows.VerdictRow | rows.OutputRow) -> rows.AttemptRow:
         """Return the attempt here of a row of the source."""
         found = self._here.get(row.attempt)
         if found is None:
             raise NoLedgerError(f"{self._found.source}: {row.key} has no attempt that has ended")
         return found
 
-    def _own_attempt(self, row: VerdictRow) -> AttemptRow:
-        found = one(self._new, AttemptRow, "id", row.attempt)
+    def _own_attempt(self, row: rows.VerdictRow) -> rows.AttemptRow:
+        found = rows.one(self._new, rows.AttemptRow, "id", row.attempt)
         assert found is not None, "the file refuses a verdict without an attempt"
         return found
 
-    def _output(self, row: OutputRow) -> None:
+    def _output(self, row: rows.OutputRow) -> None:
         """Take an output, unless there is one under its key: each is as good as the other."""
-        if one(self._new, OutputRow, "key", row.key) is None:
-            number = next_number(self._new, OutputRow)
-            insert(self._new, row._replace(seq=number, attempt=self._attempt_of(row).id))
+        if rows.one(self._new, rows.OutputRow, "key", row.key) is None:
+            number = rows.next_number(self._new, rows.OutputRow)
+            rows.insert(self._new, row._replace(seq=number, attempt=self._attempt_of(row).id))
             self._found.outputs += 1
 
 
-def mark_of(ledger: str, attempt: AttemptRow) -> str:
+def mark_of(ledger: str, attempt: rows.AttemptRow) -> str:
     """Return what tells an attempt from all others of all ledgers, in the place of its opener."""
-    if attempt.opener.startswith(TAKEN):
+    if attempt.opener.startswith(rows.TAKEN):
         return attempt.opener
-    return f"{TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
+    return f"{rows.TAKEN}{ledger}:{attempt.id}:{attempt.began_at}"
 
 
-def _charged(attempts: Iterable[AttemptRow]) -> Counter[str]:
-    """Return what attempts were charged, by run, in picodollars."""
-    found = Counter[str]()
-    for row in attempts:
-        found[row.run] += row.charged_p
-    return found
-
-
-def _some(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def _some(every: Iterator[rows.Row]) -> Iterator[list[rows.Row]]:
     """Yield rows, thousands at a time."""
-    while found := list(islice(rows, AT_ONCE)):
+    while found := list(islice(every, rows.AT_ONCE)):
         yield found
 
 
 def _marks(connection: LedgerConnection) -> dict[str, int]:
     return {
         mark_of(connection.sealer.ledger, row): row.id
-        for row in read(connection, AttemptRow, "ended IS NOT NULL")
+        for row in rows.read(connection, rows.AttemptRow, "ended IS NOT NULL")
     }

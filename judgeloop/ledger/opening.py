@@ -1,7 +1,7 @@
 """Opens a ledger by its address: for those who book, and for those who look.
 
 An address is the path of a file (SQLite), `postgresql://USER@HOST/DATABASE`, or `:memory:` for a ledger that
-ends with its process. Returns what `core/ledger.py` promises. What else is in `ledger/` is not for others,
+ends with its process. Returns a `Ledger` or a `LedgerReader`. What else is in `ledger/` is not for others,
 but for those who look after one (`inspection.py`, `merging.py`, `pruning.py`).
 """
 
@@ -11,22 +11,20 @@ from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean, install
-from judgeloop.core.ledger import Balance, Ledger, LedgerReader
+from judgeloop.core.ledger import Balance, RecordedRun
 from judgeloop.ledger import sqlite
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.place import described, refuse_network, warnings_about
 from judgeloop.ledger.postgres_address import SCHEMES, SHAPE, PostgresAddress
-from judgeloop.ledger.reader import StoredReader
-from judgeloop.ledger.stored import StoredLedger
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.stored import Ledger
 from judgeloop.ledger.writer import Writer
 
 Address = Path | PostgresAddress | str
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # longer than the letter of a drive
-NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
 def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
@@ -39,7 +37,7 @@ def open_ledger(address: Address, charge_to: Sequence[str] = ()) -> Ledger:
         LedgerError: it cannot be created or opened, is no ledger of this version, or is on a network
             file system.
     """
-    return StoredLedger(writer_of(address), charge_to)
+    return Ledger(writer_of(address), charge_to)
 
 
 def writer_of(address: Address) -> Writer[Any]:
@@ -53,7 +51,7 @@ def writer_of(address: Address) -> Writer[Any]:
     return Writer(partial(sqlite.connect, str(address)), sqlite.carry_out)
 
 
-def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None:
+def create_ledger(address: Address, roles: Mapping[str, str] | None = None) -> None:
     """Make a new ledger, with nothing in it.
 
     `roles` names those of the server that may write it and read it (`writer`, `reader`).
@@ -65,7 +63,7 @@ def create_ledger(address: Address, roles: Mapping[str, str] = NO_ROLES) -> None
     if (server := server_of(address)) is not None:
         from judgeloop.ledger import postgres_server
 
-        postgres_server.create(server, roles)
+        postgres_server.create(server, roles or {})
         return
     if roles:
         raise InputError(f"`ledger={address}`: a file has no roles; they are for {SHAPE}")
@@ -83,7 +81,7 @@ def open_reader(address: Address) -> Iterator[LedgerReader]:
         LedgerError: it cannot be opened, or a row is not as it was written.
     """
     with connected(address) as connection:
-        yield StoredReader(connection)
+        yield LedgerReader(connection)
 
 
 @contextmanager
@@ -121,6 +119,14 @@ def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
                 f"judgeloop budget set --name {name} 5 --per day"
             )
     return [budget for name, budget in every.items() if not name or name in charge_to]
+
+
+def runs_of(address: Address) -> list[RecordedRun]:
+    """Return the runs of a ledger, the oldest first; none where there is no ledger yet."""
+    if not is_ledger(address):
+        return []
+    with open_reader(address) as reader:
+        return reader.runs()
 
 
 def is_ledger(address: Address) -> bool:

@@ -17,27 +17,17 @@ import numpy as np
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.ledger import rows
 from judgeloop.ledger.charges import DAY
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, is_ledger, server_of, writer_of
 from judgeloop.ledger.results import forget
-from judgeloop.ledger.rows import (
-    NUMBER,
-    TAKEN,
-    AttemptRow,
-    TextRow,
-    VerdictRow,
-    delete,
-    insert,
-    next_number,
-    read,
-)
 from judgeloop.ledger.sqlite import connect, errors_of_reading
 
 MOST_DIGITS = 5  # of a number of days
 NAMED_DAYS = {"today": "0", "yesterday": "1"}
 OLD = f"""began_at < ? AND ended IS NOT NULL AND ended <> '{End.PRUNED}'
-    AND NOT (state = 'abandoned' AND charged_p > 0) AND opener NOT LIKE '{TAKEN}%'
+    AND NOT (state = 'abandoned' AND charged_p > 0) AND opener NOT LIKE '{rows.TAKEN}%'
     AND id NOT IN (SELECT attempt FROM verdicts UNION SELECT attempt FROM outputs)"""  # noqa: S608 - our own names
 
 
@@ -98,53 +88,55 @@ def prune(address: Address, before: str, *, verdicts: bool = False) -> Pruned:
 
 def _forget_verdicts(connection: LedgerConnection, before: str) -> int:
     old = "attempt IN (SELECT id FROM attempts WHERE ended_at < ?)"
-    gone = list(read(connection, VerdictRow, old, before))
+    gone = list(rows.read(connection, rows.VerdictRow, old, before))
     forget(connection, before)
     for verdict in gone:
-        delete(connection, verdict)
-    left = [row.ingredients for row in read(connection, VerdictRow, "true")]
-    used = {NOTHING, *np.frombuffer(b"".join(left), NUMBER).tolist()}
-    for text in list(read(connection, TextRow, "true")):
+        rows.delete(connection, verdict)
+    left = [row.ingredients for row in rows.read(connection, rows.VerdictRow, "true")]
+    used = {NOTHING, *np.frombuffer(b"".join(left), rows.NUMBER).tolist()}
+    for text in list(rows.read(connection, rows.TextRow, "true")):
         if text.id not in used:
-            delete(connection, text)
+            rows.delete(connection, text)
     return len(gone)
 
 
 def _merge(connection: LedgerConnection, before: str) -> int:
     """Replace old attempts by one for each day, run, judge and state that were charged."""
-    groups: dict[tuple[object, ...], list[AttemptRow]] = {}
+    groups: dict[tuple[object, ...], list[rows.AttemptRow]] = {}
     unknown = _days_of_unknown(connection)
-    for row in read(connection, AttemptRow, OLD, before):
+    for row in rows.read(connection, rows.AttemptRow, OLD, before):
         group = (row.began_at[:DAY], row.run, row.judge, row.state, row.rehearsed)
         if group[0] not in unknown:
             groups.setdefault(group, []).append(row)
-    for rows in groups.values():
-        for row in rows:
-            delete(connection, row)
-        if any(row.charged_p for row in rows):
-            insert(connection, _one_for(rows)._replace(id=next_number(connection, AttemptRow)))
+    for old in groups.values():
+        for row in old:
+            rows.delete(connection, row)
+        if any(row.charged_p for row in old):
+            rows.insert(
+                connection, _one_for(old)._replace(id=rows.next_number(connection, rows.AttemptRow))
+            )
     return sum(map(len, groups.values()))
 
 
 def _days_of_unknown(connection: LedgerConnection) -> set[object]:
     """Return the days of attempts of unknown cost, and those before and after them."""
-    unknown = read(connection, AttemptRow, "state = 'abandoned' AND charged_p > 0")
+    unknown = rows.read(connection, rows.AttemptRow, "state = 'abandoned' AND charged_p > 0")
     days = {date.fromisoformat(row.began_at[:DAY]) for row in unknown}
     return {(day + timedelta(days=more)).isoformat() for day in days for more in (-1, 0, 1)}
 
 
-def _one_for(rows: list[AttemptRow]) -> AttemptRow:
-    """Return an attempt that is charged what `rows` were."""
-    tokens = sum((Usage(**json.loads(row.usage)) for row in rows if row.usage), NO_TOKENS)
-    return rows[0]._replace(
+def _one_for(old: list[rows.AttemptRow]) -> rows.AttemptRow:
+    """Return an attempt that is charged what `old` ones were."""
+    tokens = sum((Usage(**json.loads(row.usage)) for row in old if row.usage), NO_TOKENS)
+    return old[0]._replace(
         opener="",
         key="",
         item_id="",
         note="{}",
         ended=End.PRUNED.value,
-        reserved_p=sum(row.reserved_p for row in rows),
-        charged_p=sum(row.charged_p for row in rows),
-        outcome=f"{len(rows)} attempts, of which only the sum is kept",
+        reserved_p=sum(row.reserved_p for row in old),
+        charged_p=sum(row.charged_p for row in old),
+        outcome=f"{len(old)} attempts, of which only the sum is kept",
         usage=json.dumps(asdict(tokens)),
         model=None,
         request_id=None,

@@ -1,4 +1,4 @@
-"""What a ledger in a store says to those who look (`core/ledger.py`, `LedgerReader`).
+"""What a ledger in a store says to those who look.
 
 Reads an open connection and returns records; the seal of each row is checked. Writes nothing.
 """
@@ -14,24 +14,10 @@ from judgeloop.core import ledger
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import JudgeIdentity, Usage
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
-from judgeloop.ledger import budgets, results
+from judgeloop.ledger import budgets, rows
 from judgeloop.ledger.charges import summed
 from judgeloop.ledger.connection import LedgerConnection
-from judgeloop.ledger.rows import (
-    INGREDIENTS,
-    NUMBER,
-    OWN_RUN,
-    AttemptRow,
-    RunRow,
-    SumRow,
-    TextRow,
-    VerdictRow,
-    by,
-    damaged,
-    one,
-    read,
-    read_many,
-)
+from judgeloop.ledger.results import note_of
 
 LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: a third of a GiB
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
@@ -41,10 +27,10 @@ AMONG_THE_LATEST = (
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 KINDS = ("day", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
-WIDTH = np.dtype(NUMBER).itemsize
+WIDTH = np.dtype(rows.NUMBER).itemsize
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
-    f"rehearsed = 0 AND state <> 'reserved' AND {OWN_RUN} "
+    f"rehearsed = 0 AND state <> 'reserved' AND {rows.OWN_RUN} "
     f"AND coalesce(ended, '') NOT IN ('{ledger.End.UNSENT}', '{ledger.End.UNNEEDED}')"
 )
 # The attempts, the numbers of texts, the costs and the scores of verdicts.
@@ -52,8 +38,11 @@ Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray
 
 
 @final
-class StoredReader:
-    """Reads a ledger through an open connection, which its caller closes."""
+class LedgerReader:
+    """Reads a ledger through an open connection, which its caller closes: nothing is written.
+
+    Every method may raise `DamagedLedgerError`: a row is not as it was written.
+    """
 
     def __init__(self, connection: LedgerConnection) -> None:
         """Nothing is read before a method is called."""
@@ -66,12 +55,11 @@ class StoredReader:
 
     def runs(self) -> list[ledger.RecordedRun]:
         """Return all runs, the oldest first."""
-        rows = read(self._connection, RunRow, "true ORDER BY seq")
         return [
             ledger.RecordedRun(
-                row.id, row.created_at, row.charged_p, bool(row.finished), results.note_of(row)
+                row.id, row.created_at, row.charged_p, bool(row.finished), note_of(row)
             )
-            for row in rows
+            for row in rows.read(self._connection, rows.RunRow, "true ORDER BY seq")
         ]
 
     def working(self, runs: Iterable[str]) -> set[str]:
@@ -80,24 +68,32 @@ class StoredReader:
 
     def headlines(self) -> dict[str, str]:
         """Return the decisions of all runs that have a result, by run."""
-        return results.headlines(self._connection)
+        return {
+            row.run: row.headline for row in rows.read(self._connection, rows.ResultRow, "true")
+        }
 
     def result(self, run: str) -> ledger.KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
-        return results.result_of(self._connection, run)
+        row = rows.one(self._connection, rows.ResultRow, "run", run)
+        if row is None:
+            return None
+        named = rows.by(self._connection, rows.JudgedRow, "digest", *json.loads(row.digests))
+        texts = {text.digest: text.text for text in named}
+        return ledger.KeptResult(row.headline, row.text, row.document, texts, row.created_at)
 
     def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""
-        return list(map(recorded, by(self._connection, AttemptRow, "item_id", item_id)))
+        return list(map(recorded, rows.by(self._connection, rows.AttemptRow, "item_id", item_id)))
 
     def balances(self) -> list[ledger.Balance]:
         """Return every budget, that of every run first, then by name."""
         return budgets.balances(self._connection)
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
-        """Return the charges by day, systems, judge, run and state, each in order, and those elsewhere if any.
+        """Return the charges by day, systems, judge, run and state, each in order.
 
-        Attempts that were only rehearsed cost nothing and are left out.
+        `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
+        ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
         """
         found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
         systems = {run.id: run.note.names for run in self.runs()}
@@ -119,35 +115,39 @@ class StoredReader:
             del found[ELSEWHERE]
         return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
 
-    def _sums(self) -> Iterator[SumRow]:
+    def _sums(self) -> Iterator[rows.SumRow]:
         """Yield the sums of what has ended, then those of what has not."""
-        yield from read(self._connection, SumRow, "attempts > 0")
-        yield from summed(read(self._connection, AttemptRow, "ended IS NULL")).values()
+        yield from rows.read(self._connection, rows.SumRow, "attempts > 0")
+        yield from summed(rows.read(self._connection, rows.AttemptRow, "ended IS NULL")).values()
 
     def requests(self) -> Iterator[ledger.Request]:
         """Yield every request in the order of the attempts."""
-        for row in read(self._connection, AttemptRow, f"{SENT} ORDER BY id"):
+        for row in rows.read(self._connection, rows.AttemptRow, f"{SENT} ORDER BY id"):
             yield _request(row)
 
     def request_ids(self) -> set[str]:
         """Return the providers' ids of all requests that are settled."""
-        settled = read(self._connection, AttemptRow, "request_id IS NOT NULL")
+        settled = rows.read(self._connection, rows.AttemptRow, "request_id IS NOT NULL")
         return {str(row.request_id) for row in settled}
 
     def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of this very judge's latest replies."""
+        """Return the output tokens of this very judge's latest replies.
+
+        They are those with a verdict, and those that were cut off: these are at least as long.
+        Without them a repeated run would pay again for a reply that it cuts off at the same limit.
+        """
         return [
             int(json.loads(row.usage)["output_tokens"])
             for row in self._latest(judge, ledger.End.VERDICT, ledger.End.TRUNCATED)
             if row.usage is not None
         ]
 
-    def _latest(self, judge: JudgeIdentity, *ends: ledger.End) -> Iterator[AttemptRow]:
+    def _latest(self, judge: JudgeIdentity, *ends: ledger.End) -> Iterator[rows.AttemptRow]:
         """Yield the attempts with one of these ends among the latest."""
         wanted = KeyedJudge.of(judge)
         among = ", ".join("?" * len(ends))
         where = f"{AMONG_THE_LATEST} AND ended IN ({among}) ORDER BY id"
-        for row in read(self._connection, AttemptRow, where, LATEST, judge.name, *ends):
+        for row in rows.read(self._connection, rows.AttemptRow, where, LATEST, judge.name, *ends):
             ingredients = recorded(row).ingredients
             if ingredients is not None and ingredients.judge == wanted:
                 yield row
@@ -177,7 +177,7 @@ class StoredReader:
         million. Of the digests of outputs only those in `outputs` are returned as texts: there may be
         as many. With `only_on`, the verdicts on other outputs are left out, too.
         """
-        begun = None if run is None else one(self._connection, RunRow, "id", run)
+        begun = None if run is None else rows.one(self._connection, rows.RunRow, "id", run)
         texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
         last = self._last_verdict() if begun is None else begun.seen
@@ -185,19 +185,15 @@ class StoredReader:
         if of_runs:
             where, values = self._asked_by(of_runs)
         if only_on:
-            if not (known := [texts[one] for one in map(as_text, outputs) if one in texts]):
+            if not (known := [texts[text] for text in map(as_text, outputs) if text in texts]):
                 return ledger.NO_VERDICTS
             shown, more = self._shown(known)
             where, values = f"{where} AND {shown}", [*values, *more]
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
-        rows = read_many(
-            self._connection,
-            VerdictRow,
-            f"seq <= ? AND {where} ORDER BY seq",
-            last,
-            *values,
+        found = rows.read_many(
+            self._connection, rows.VerdictRow, f"seq <= ? AND {where} ORDER BY seq", last, *values
         )
-        parts = (_columns(some, among) for some in rows)
+        parts = (_columns(some, among) for some in found)
         none = (
             np.empty(0, dtype=np.int64),
             ledger.NO_VERDICTS.numbers,
@@ -206,11 +202,11 @@ class StoredReader:
         )
         attempts, numbers, costs_p, scores = map(np.concatenate, zip(none, *parts, strict=True))
         named = np.unique(numbers[:, :OUTPUTS]).tolist()
-        found = self._texts("id", named)
-        for missing in set(named).difference(found.values()):
-            raise damaged(self._connection, TextRow, missing, "is missing")
+        used = self._texts("id", named)
+        for missing in set(named).difference(used.values()):
+            raise rows.damaged(self._connection, rows.TextRow, missing, "is missing")
         order = np.argsort(attempts, kind="stable")
-        return ledger.RecordedVerdicts(texts | found, numbers[order], scores[order], costs_p[order])
+        return ledger.RecordedVerdicts(texts | used, numbers[order], scores[order], costs_p[order])
 
     def _last_verdict(self) -> int:
         (last,) = self._connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()
@@ -223,11 +219,13 @@ class StoredReader:
 
     def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
         """Return the numbers by text of the texts with these values in a column."""
-        return {row.text: row.id for row in by(self._connection, TextRow, column, *values)}
+        return {
+            row.text: row.id for row in rows.by(self._connection, rows.TextRow, column, *values)
+        }
 
     def _shown(self, outputs: Sequence[int]) -> tuple[str, list[object]]:
         """Return the condition that a verdict shows one of some outputs, by their numbers."""
-        digits = [np.array(number, NUMBER).tobytes().hex().upper() for number in outputs]
+        digits = [np.array(number, rows.NUMBER).tobytes().hex().upper() for number in outputs]
         shown = [
             self._connection.among(self._connection.digits_of("ingredients", begin, WIDTH), digits)
             for begin in (1 + WIDTH * OUTPUTS, 1 + WIDTH * (OUTPUTS + 1))
@@ -236,7 +234,7 @@ class StoredReader:
         return f"({where})", [value for _, values in shown for value in values]
 
 
-def recorded(row: AttemptRow) -> ledger.RecordedAttempt:
+def recorded(row: rows.AttemptRow) -> ledger.RecordedAttempt:
     """Return the row of an attempt as others see it."""
     ingredients = json.loads(row.note).get("ingredients", {})
     return ledger.RecordedAttempt(
@@ -254,7 +252,7 @@ def recorded(row: AttemptRow) -> ledger.RecordedAttempt:
     )
 
 
-def _request(row: AttemptRow) -> ledger.Request:
+def _request(row: rows.AttemptRow) -> ledger.Request:
     usage = {} if row.usage is None else json.loads(row.usage)
     return ledger.Request(
         row.began_at,
@@ -272,10 +270,10 @@ def _request(row: AttemptRow) -> ledger.Request:
     )
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:
+def _columns(found: Sequence[tuple[Any, ...]], among: Sequence[int]) -> Columns:
     """Return the rows of verdicts as columns; if there are runs `among`, only of these."""
-    _, attempts, costs_p, scores, _, _, ingredients, _ = zip(*rows, strict=True)
-    numbers = np.frombuffer(b"".join(ingredients), NUMBER).reshape(-1, INGREDIENTS)
+    _, attempts, costs_p, scores, _, _, ingredients, _ = zip(*found, strict=True)
+    numbers = np.frombuffer(b"".join(ingredients), rows.NUMBER).reshape(-1, rows.INGREDIENTS)
     chosen = np.isin(numbers[:, 0], among) if among else slice(None)
     return (
         np.array(attempts, dtype=np.int64)[chosen],

@@ -60,11 +60,12 @@ PATIENCE_S = 0.3
 
 
 @final
-class StoredLedger:
-    """A ledger that several processes may share, if its store can be.
+class Ledger:
+    """The durable record of attempts, money and verdicts, for those who book.
 
-    Each job names the rows that it will look for: a distant store reads and writes once for all jobs of a
-    group.
+    Every method returns only after its writes are durable; those that are not awaited wait for it.
+    Several processes may share a ledger, if its store can be shared. Each job names the rows that it
+    will look for: a distant store reads and writes once for all jobs of a group.
     """
 
     def __init__(self, writer: Writer[Any], charge_to: Sequence[str] = ()) -> None:
@@ -105,7 +106,9 @@ class StoredLedger:
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
-        If any group is granted, the reservation `instead` is given back.
+        They are `budget_p`, its own, and those of the ledger that it is charged to. If any group is
+        granted, the reservation `instead`, which was never sent, is given back at the same moment, so
+        that no other run gets its money in between.
         """
         self._runs.add(run)
         granted = await self._do(
@@ -141,9 +144,12 @@ class StoredLedger:
         ]
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
-        """Return what processes that live hold back for other runs; None if waiting is of no use.
+        """Return what processes that live hold back for other runs, by run.
 
-        What dead processes hold of money that was never sent is given back.
+        None if it is of no use to wait for it: `budget_p` does not cover `cost_p` more of `run`, or
+        a budget that it is charged to does not, even once all of it is given back. A run that holds
+        money itself waits only for runs that began later, so that no two wait for each other. What
+        dead processes hold of money that was never sent is given back.
         """
         return await self._do(lambda connection: self._held_back(connection, run, cost_p, budget_p))
 
@@ -292,7 +298,10 @@ class StoredLedger:
         return f": {note.process}, since {note.since[:16]} UTC" if note.process else ""
 
     def begin(self, run: str) -> str:
-        """Record that `run` begins now, unless it has begun; return when it began."""
+        """Record that `run` begins now, unless it has; return when it began (ISO 8601, UTC).
+
+        Later verdicts are not its history.
+        """
         made = self._writer.submit(lambda connection: charges.run_row(connection, run))
         return made.result().created_at
 
@@ -310,7 +319,10 @@ class StoredLedger:
         self._writer.do(lambda connection: results.keep(connection, run, result))
 
     def set_budget(self, name: str, limit_p: int, per: str, day_starts: str) -> None:
-        """Set a budget, or change one; what was spent in its present period stays counted."""
+        """Set a budget, or change one, as `Balance` describes it.
+
+        What was spent in its present period stays counted.
+        """
         self._writer.do(
             lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts)
         )

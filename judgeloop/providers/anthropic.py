@@ -8,9 +8,9 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, final
 
-from judgeloop.core.records import Abstention, Usage
-from judgeloop.providers.chat import Chat, Messages, Said
-from judgeloop.providers.ending import FILTERED, TOO_LONG
+from judgeloop.core.records import Usage
+from judgeloop.providers.chat import REFUSED, Chat, Messages, Said
+from judgeloop.providers.ending import TOO_LONG
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 from judgeloop.providers.streams import EndedEarlyError
@@ -210,13 +210,6 @@ class AnthropicChat(Chat[Message]):
     def _is_truncated(self, message: Message) -> bool:
         return message.stop_reason == "max_tokens"
 
-    def _wrote(self, message: Message) -> tuple[str, str]:
-        why = {"refusal": FILTERED, "model_context_window_exceeded": TOO_LONG}
-        return message.text(), why.get(message.stop_reason or "", "")
-
-    def _said(self, message: Message) -> Said | Abstention:
-        if message.stop_reason == "refusal":
-            return Abstention("refused by the judge")
-        if message.stop_reason == "model_context_window_exceeded":
-            return Abstention(TOO_LONG, too_long=True)
-        return Said(message.text())
+    def _said(self, message: Message) -> Said:
+        ended = {"refusal": REFUSED, "model_context_window_exceeded": TOO_LONG}
+        return Said(message.text(), ended=ended.get(message.stop_reason or "", ""))

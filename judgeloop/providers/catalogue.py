@@ -60,7 +60,7 @@ class ChatOptions:
     - `environment`: the environment variables. They include API keys, so they are never printed.
     - `base_url`: the address of the model's server. It may contain a password, so it is not in the
       repr.
-    - `name`: the name of this server, "" if its address identifies it.
+    - `server`: the name of this server, "" if its address identifies it.
     - `price`: the user's price as typed, or the path of a file of prices (`prices.own_price`).
     - `timeout_s`: time limit of a request, in seconds.
     - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and the
@@ -73,7 +73,7 @@ class ChatOptions:
 
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     base_url: str | None = field(default=None, repr=False)
-    name: str = ""
+    server: str = ""
     price: str | None = None
     timeout_s: float = 120.0
     max_output_tokens: int | None = None

@@ -19,28 +19,22 @@ from pydantic_core import from_json
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
-from judgeloop.providers.billing import (
-    LIKELY_OUTPUT_TOKENS,
-    Asked,
-    Bill,
-    bill,
-    least_tokens,
-    most_tokens,
-    quote,
-)
+from judgeloop.providers import billing
 from judgeloop.providers.catalogue import STANDARD
-from judgeloop.providers.ending import changed, ending, ending_of, ran_out, unreadable
+from judgeloop.providers.ending import (
+    FILTERED,
+    TOO_LONG,
+    changed,
+    ending,
+    ending_of,
+    ran_out,
+    unreadable,
+)
 from judgeloop.providers.endpoint import Endpoint, Provider
 from judgeloop.providers.failures import Failure
-from judgeloop.providers.prices import Published, unpublished
+from judgeloop.providers.prices import Published, note, unpublished
 from judgeloop.providers.replies import WireReply
-from judgeloop.providers.streams import (
-    EVENTS,
-    STREAMED_FROM,
-    EndedEarlyError,
-    events_of,
-    is_stream,
-)
+from judgeloop.providers.streams import EVENTS, STREAMED_FROM, EndedEarlyError, events_of, is_stream
 from judgeloop.providers.token_limit import TokenLimit
 
 WireT = TypeVar("WireT", bound=WireReply)
@@ -48,6 +42,7 @@ Client = TypeVar("Client", bound=Any)
 # The SDKs' HTTP client checks every idle connection of its pool on every request. With a few
 # hundred requests in flight, a single large pool takes more time for that than for the requests.
 CALLS_A_POOL = 16
+REFUSED = "refused by the judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +82,20 @@ class ChatSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tier: str = STANDARD
     published: Published = unpublished
-    likely_tokens: int = LIKELY_OUTPUT_TOKENS
+    likely_tokens: int = billing.LIKELY_OUTPUT_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a model said: its text, and the likely first tokens with their log-probabilities.
 
-    `first_tokens` is None if the server gives no log-probabilities.
+    `first_tokens` is None if the server gives no log-probabilities. `ended` says why the reply is no
+    whole answer: a refusal, a filter, a text that is too long; empty if it is one.
     """
 
     text: str
     first_tokens: Sequence[tuple[str, float]] | None = None
+    ended: str = ""
 
 
 Read = Callable[[Said], Answer]  # reads the answer in what a model said
@@ -137,7 +134,7 @@ class Chat(ABC, Generic[WireT]):
     @property
     def tier_note(self) -> str:
         """The tier asked for and its price, in a sentence; empty for the standard tier."""
-        return ""
+        return note(self.spec.tier, self.spec.price)
 
     @classmethod
     def fields(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +156,7 @@ class Chat(ABC, Generic[WireT]):
     def quote(self, call: Hashable, messages: Messages) -> Quote:
         """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
         texts, spec = _texts(messages), self.spec
-        return quote(
+        return billing.quote(
             self._most(call, texts),
             texts,
             spec.price,
@@ -248,12 +245,8 @@ class Chat(ABC, Generic[WireT]):
         """Return whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
-    def _said(self, message: WireT) -> Said | Abstention:
-        """Return what a whole reply says, or why it says nothing."""
-
-    @abstractmethod
-    def _wrote(self, message: WireT) -> tuple[str, str]:
-        """Return the text of a reply, whatever it says, and why there is none, if that is known."""
+    def _said(self, message: WireT) -> Said:
+        """Return what a reply says."""
 
     def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
         """Change the form of further requests if that mends `failure`; return whether it does.
@@ -284,11 +277,13 @@ class Chat(ABC, Generic[WireT]):
     ) -> Answer | Output:
         if read is not None:
             return self._answer(call, message, usage, read)
-        (text, why), cut = self._wrote(message), self._is_truncated(message)
-        if not text and (why or cut):
-            return Output(None, why) if why else self._used_up(call)
+        said, cut = self._said(message), self._is_truncated(message)
+        if not said.text and said.ended:
+            return Output(None, FILTERED if said.ended == REFUSED else said.ended)
+        if not said.text and cut:
+            return self._used_up(call)
         tokens = usage.output_tokens if usage else None
-        return Output(text, cut=cut, tokens=tokens, model=message.model)
+        return Output(said.text, cut=cut, tokens=tokens, model=message.model)
 
     def _used_up(self, call: Hashable) -> Output:
         """Return that the limit was reached before any text."""
@@ -298,18 +293,20 @@ class Chat(ABC, Generic[WireT]):
         if self._is_truncated(message):
             return self.limit.truncated(call, usage.reasoning_tokens if usage else 0)
         said = self._said(message)
-        return said if isinstance(said, Abstention) else read(said)
+        return Abstention(said.ended, too_long=said.ended == TOO_LONG) if said.ended else read(said)
 
-    def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> Bill:
+    def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> billing.Bill:
         """Return what to book for a reply to a request with `texts`."""
         spec = self.spec
         if spec.price is None:
-            return Bill(0)
+            return billing.Bill(0)
         most = self._most(call, texts)
-        return bill(message, Asked(spec.model, spec.price, tuple(texts), most, spec.published))
+        return billing.bill(
+            message, billing.Asked(spec.model, spec.price, tuple(texts), most, spec.published)
+        )
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
-        return most_tokens(texts, self._schema_size, self.limit.of(call))
+        return billing.most_tokens(texts, self._schema_size, self.limit.of(call))
 
     def _make_client(self) -> Any:
         from judgeloop.providers.http_client import http_client, time_limits
@@ -367,7 +364,7 @@ def _cut(usage: Usage | None, texts: Sequence[str]) -> Abstention | None:
     as if nothing had happened. Their count of tokens is then less than one for each word. This is
     asked of servers that cost nothing: where tokens are paid for, `billing.py` judges the count.
     """
-    least = least_tokens(texts)
+    least = billing.least_tokens(texts)
     if usage is None or not 0 < usage.input_tokens < least:
         return None
     return Abstention(

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Answer, Output, Reply
+from judgeloop.providers.catalogue import ChatOptions
 from judgeloop.providers.redaction import redact, redacted
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
@@ -164,27 +165,17 @@ class Endpoint:
         return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
 
 
-def endpoint_for(
-    provider: Provider,
-    environment: Mapping[str, str],
-    *,
-    base_url: str | None,
-    timeout_s: float,
-    offline: bool,
-    name: str = "",
-    names: Names = OF_JUDGE,
-) -> Endpoint:
+def endpoint_for(provider: Provider, options: ChatOptions, names: Names = OF_JUDGE) -> Endpoint:
     """Return the address and the key for `provider`.
 
-    The address is `base_url`, else the provider's environment variable, else the provider's own.
-    `timeout_s` is in seconds. `name` is the server's identity in place of its address. If
-    `offline`, no key is needed, because no request is sent.
+    The address is the user's, else that in the provider's environment variable, else the provider's own.
 
     Raises:
         InputError: the address is missing or wrong, or the key is missing or would be sent
             unencrypted to another machine.
     """
-    url = base_url or environment.get(provider.url_variable or "") or provider.url
+    environment, given = options.environment, options.base_url is not None
+    url = options.base_url or environment.get(provider.url_variable or "") or provider.url
     if url is None:
         raise InputError(
             f"`{names.who.replace('{}', provider.name)}`: where is the server? Give "
@@ -194,11 +185,11 @@ def endpoint_for(
     official = provider.owns(url)
     return Endpoint(
         url,
-        NO_KEY if offline else _key(provider, url, environment, names, given=base_url is not None),
-        timeout_s,
-        own=base_url is None or official,
+        NO_KEY if options.offline else _key(provider, url, environment, names, given=given),
+        options.timeout_s,
+        own=not given or official,
         network=Network.of(environment, url),
-        name=name,
+        name=options.server,
         filter_is_free=official and provider.filter_is_free,
         length_is_free=official and provider.length_is_free,
         names=names,

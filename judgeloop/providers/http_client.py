@@ -38,9 +38,7 @@ PLAIN_HEADERS = {
     "accept", "accept-encoding", "anthropic-version", "authorization", "connection", "content-length", "content-type",
     "host", "user-agent",
 }  # fmt: skip
-# zlib's window sizes: a gzip header, a zlib header, no header.
-GZIP, ZLIB, RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
-WINDOWS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": (ZLIB, RAW)}
+CODING, CODINGS = "gzip", {"gzip", "x-gzip"}  # asked for, and two names for it
 CONNECT_S = 5.0  # to connect to a server; as the SDKs and httpx have it
 
 
@@ -58,7 +56,7 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
         trust_env=False,
         follow_redirects=False,
         timeout=time_limits(endpoint.timeout_s),
-        headers={"Accept-Encoding": "gzip, deflate"},
+        headers={"Accept-Encoding": CODING},
         event_hooks=hooks(endpoint),
     )
 
@@ -165,21 +163,20 @@ async def bound_body(response: httpx2.Response) -> None:
     """
     named = response.headers.get_list("content-encoding", split_commas=True)
     codings = [name for each in named if (name := each.strip().lower()) not in {"", "identity"}]
-    if len(codings) > 1 or any(coding not in WINDOWS for coding in codings):
+    if len(codings) > 1 or not CODINGS.issuperset(codings):
         raise UnknownEncodingError("the reply's content encoding was not asked for")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    windows = WINDOWS[codings[0]] if codings else ()
     streamed = response.request.headers.get("accept") == streams.EVENTS
     connection = response.extensions.get("network_stream")
     response.stream = BoundedStream(
         response.stream,
-        windows,
         partial(connection.left_over, response.request.method.encode())
         if isinstance(connection, ReplyStream)
         else _nothing_left,
         streams.MOST_BYTES if streamed else MOST_BYTES,
+        packed=bool(codings),
     )
-    if windows:
+    if codings:
         del response.headers["content-encoding"]
         response.headers.pop("content-length", None)
 
@@ -191,18 +188,15 @@ class BoundedStream(httpx2.AsyncByteStream):
     def __init__(
         self,
         stream: httpx2.AsyncByteStream,
-        windows: tuple[int, ...] = (),
         left_over: Callable[[], bool] = _nothing_left,
         most: int = MOST_BYTES,
+        *,
+        packed: bool = False,
     ) -> None:
-        """`windows` are zlib's window sizes to try; empty for a body that is not compressed.
-
-        `left_over` says at the end whether bytes stand behind the reply.
-        """
+        """`left_over` says at the end whether bytes stand behind the reply; `packed` is gzip's."""
         self._stream = stream
         self._left_over = left_over
-        self._windows = windows
-        self._decompressor = zlib.decompressobj(windows[0]) if windows else None
+        self._decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed else None
         self._left = most  # of the body as it arrives
         self._decoded_left = self._most = most
 
@@ -218,7 +212,7 @@ class BoundedStream(httpx2.AsyncByteStream):
             self._left -= len(chunk)
             if self._left < 0:
                 raise ReplyTooLargeError(f"the reply has more than {self._most >> 20} MiB")
-            yield self._decoded(chunk) if self._windows else chunk
+            yield self._decoded(chunk) if self._decompressor else chunk
         if self._left_over():
             raise LeftOverError("bytes stand behind the reply: it may belong to another request")
 
@@ -228,11 +222,7 @@ class BoundedStream(httpx2.AsyncByteStream):
         try:
             decoded = self._decompressor.decompress(chunk, self._decoded_left + 1)
         except zlib.error as error:
-            if self._decoded_left < self._most or len(self._windows) == 1:
-                raise httpx2.DecodingError(str(error)) from None
-            self._windows = self._windows[1:]
-            self._decompressor = zlib.decompressobj(self._windows[0])
-            return self._decoded(chunk)
+            raise httpx2.DecodingError(str(error)) from None
         self._decoded_left -= len(decoded)
         if self._decoded_left < 0:
             raise ReplyTooLargeError(

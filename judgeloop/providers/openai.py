@@ -14,13 +14,12 @@ from pydantic import Field
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
-from judgeloop.core.records import Abstention, Reply, Usage
+from judgeloop.core.records import Reply, Usage
 from judgeloop.providers.catalogue import FLEX, FLEX_OR_STANDARD, STANDARD
-from judgeloop.providers.chat import Chat, ChatSpec, Messages, Read, Said
+from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Messages, Read, Said
 from judgeloop.providers.ending import FILTERED
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
-from judgeloop.providers.prices import note
 from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 from judgeloop.providers.streams import EndedEarlyError
 
@@ -204,11 +203,6 @@ class OpenAIChat(Chat[ChatCompletion]):
         self.dialect = OFFICIAL if PROVIDER.owns(spec.endpoint.base_url) else COMPATIBLE
         self._without_flex: set[Hashable] = set()  # calls for which flex had no capacity
 
-    @property
-    def tier_note(self) -> str:
-        """The tier asked for and its price, in a sentence; empty for the standard tier."""
-        return note(self.spec.tier, self.spec.price)
-
     async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Send one request.
 
@@ -293,22 +287,15 @@ class OpenAIChat(Chat[ChatCompletion]):
         one_token = self.spec.form is not None and self.spec.form.by == "logprob"
         return message.choices[0].finish_reason == "length" and not one_token
 
-    def _wrote(self, message: ChatCompletion) -> tuple[str, str]:
+    def _said(self, message: ChatCompletion) -> Said:
         choice = message.choices[0]
-        said = choice.message.content or choice.message.refusal or ""
-        return said, FILTERED if _is_filtered(choice) else ""
-
-    def _said(self, message: ChatCompletion) -> Said | Abstention:
-        choice = message.choices[0]
+        refusal = choice.message.refusal
+        ended = REFUSED if refusal else FILTERED if _is_filtered(choice) else ""
         if len(message.choices) > 1:
-            return Abstention("more than one choice in the reply")
-        if choice.message.refusal:
-            return Abstention("refused by the judge")
-        if _is_filtered(choice):
-            return Abstention(FILTERED)
+            ended = "more than one choice in the reply"
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
-        return Said(choice.message.content or "", likely)
+        return Said(choice.message.content or refusal or "", likely, ended)
 
 
 def _is_filtered(choice: Choice) -> bool:

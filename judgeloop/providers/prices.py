@@ -203,11 +203,7 @@ def price_from_text(text: str) -> Price:
 
 
 def published_price(
-    model: str,
-    *,
-    provider: str | None = None,
-    base_url: str | None = None,
-    tier: str | None = None,
+    model: str, *, provider: str | None = None, base_url: str | None = None, tier: str | None = None
 ) -> Price | None:
     """Return the price of `model` in genai-prices, for a provider or for an API's URL.
 

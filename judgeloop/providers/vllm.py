@@ -1,8 +1,8 @@
 """The user's own vLLM server: Chat Completions with structured outputs of its own.
 
-The first call checks that the server is healthy, serves the model and obeys `structured_outputs`. A
-server that ignores them would reply in free text, and is rejected. A run whose verdicts are all in
-the ledger makes no call and needs no server.
+The first call checks that the server serves the model and obeys `structured_outputs`. A server that
+ignores them would reply in free text, and is rejected. A run whose verdicts are all in the ledger
+makes no call and needs no server.
 """
 
 from __future__ import annotations
@@ -45,17 +45,29 @@ class VllmChat(OpenAIChat):
         super().__init__(spec)
         self.dialect = Dialect(OLDER_LIMIT) if spec.form is None else DIALECT
         self._look_lock = asyncio.Lock()
-        self._version: str | None = None
+        self._fit = False
         self._unfit: JudgeError | None = None
 
     async def ask(self, call: Hashable, messages: Messages, read: Read | None) -> Reply:
         """Check the server on the first call, then send one request.
 
+        A server that cannot be the judge is not asked again; one that does not reply yet is checked
+        again at the next call.
+
         Raises:
             JudgeError: there is no reply, or this server cannot be the judge.
         """
         async with self._look_lock:
-            await self._look_once()
+            if self._unfit is not None:
+                raise self._unfit
+            if not self._fit:
+                try:
+                    await self.look()
+                except JudgeError as error:
+                    if error.kind is ErrorKind.REJECTED:
+                        self._unfit = error
+                    raise
+                self._fit = True
         return await super().ask(call, messages, read)
 
     def _form(self) -> dict[str, Any]:
@@ -67,30 +79,11 @@ class VllmChat(OpenAIChat):
         choice = {"structured_outputs": {"choice": list(form.labels)}}
         return super()._form() | choice if form.by == "logprob" else choice
 
-    async def _look_once(self) -> None:
-        """Check the server unless it is known; one that cannot be the judge is not asked again.
-
-        A server that does not reply yet is checked again at the next call.
-        """
-        if self._unfit is not None:
-            raise self._unfit
-        if self._version is None:
-            try:
-                self._version = await self.look()
-            except JudgeError as error:
-                if error.kind is ErrorKind.REJECTED:
-                    self._unfit = error
-                raise
-
-    async def look(self) -> str:
-        """Check the server, and return its version.
-
-        The server must be healthy and serve the model. If replies must have a form, it must obey
-        `structured_outputs`.
+    async def look(self) -> None:
+        """Check that the server serves the model, and obeys `structured_outputs` if replies have a form.
 
         Raises:
-            JudgeError: the server does not reply or says that it is not healthy, or this server
-                cannot be the judge.
+            JudgeError: the server does not reply, or cannot be the judge.
         """
         import httpx2
 
@@ -99,7 +92,7 @@ class VllmChat(OpenAIChat):
         async with http_client(self.spec.endpoint) as client:
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"
             try:
-                return await self._look_with(client)
+                await self._look_with(client)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 raise unreachable(self.spec.endpoint) from None
             except httpx2.HTTPError as error:
@@ -109,35 +102,19 @@ class VllmChat(OpenAIChat):
                     billed=False,
                 ) from error
 
-    async def _look_with(self, client: httpx2.AsyncClient) -> str:
+    async def _look_with(self, client: httpx2.AsyncClient) -> None:
         base_url = self.spec.endpoint.base_url.rstrip("/")
-        root = base_url.removesuffix("/v1")
-        self._check_health(await client.get(f"{root}/health"))
         self._check_model(self._body(await client.get(f"{base_url}/models")))
         if self.spec.form is not None:
-            await self._check_form_with(client)
-        return str(self._body(await client.get(f"{root}/version")).get("version", "unknown"))
-
-    async def _check_form_with(self, client: httpx2.AsyncClient) -> None:
-        request = {
-            "model": self.spec.model,
-            "messages": [{"role": "user", "content": "Say A."}],
-            "max_tokens": 16,
-            "temperature": 0.0,
-            "structured_outputs": {"choice": list(PROBE_CHOICES)},
-        }
-        base_url = self.spec.endpoint.base_url.rstrip("/")
-        self._check_form(
-            self._body(await client.post(f"{base_url}/chat/completions", json=request))
-        )
-
-    def _check_health(self, reply: httpx2.Response) -> None:
-        if reply.status_code != HTTPStatus.OK:
-            raise JudgeError(
-                ErrorKind.RETRY,
-                f"{self.spec.endpoint.origin} says that it is not healthy (HTTP {reply.status_code})",
-                billed=False,
-            )
+            request = {
+                "model": self.spec.model,
+                "messages": [{"role": "user", "content": "Say A."}],
+                "max_tokens": 16,
+                "temperature": 0.0,
+                "structured_outputs": {"choice": list(PROBE_CHOICES)},
+            }
+            reply = await client.post(f"{base_url}/chat/completions", json=request)
+            self._check_form(self._body(reply))
 
     def _check_model(self, listing: dict[str, Any]) -> None:
         data = listing.get("data")
@@ -164,7 +141,9 @@ class VllmChat(OpenAIChat):
     def _body(self, reply: httpx2.Response) -> dict[str, Any]:
         """Return the JSON object in a reply, without the key."""
         if reply.status_code != HTTPStatus.OK:
-            raise _unfit(f"{reply.url} answers HTTP {reply.status_code}")
+            passing = reply.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+            kind = ErrorKind.RETRY if passing else ErrorKind.REJECTED
+            raise JudgeError(kind, f"{reply.url} answers HTTP {reply.status_code}", billed=False)
         try:
             value = self.spec.endpoint.without_key(reply.json())
         except ValueError:

@@ -28,7 +28,6 @@ _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
     r"|(?<![\w/.])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
 )
-BLOCK = 1 << 20
 
 
 def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
@@ -84,8 +83,5 @@ def masked(text: str, environment: Mapping[str, str]) -> str:
 
 
 def _digest(path: Path) -> str:
-    found = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,7 +4,7 @@ Reads a `Prepared`. The question's own `run.py` makes the session and the result
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -246,11 +246,8 @@ def systems_of(prepared: Prepared[Any]) -> dict[str, System]:
 async def look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> None:
     """Let `sources` know which outputs the ledger has."""
     if sources.systems:
-        ledger = open_ledger(prepared.config.ledger)
-        try:
+        async with aclosing(open_ledger(prepared.config.ledger)) as ledger:
             await sources.look_up(queries, ledger)
-        finally:
-            await ledger.aclose()
 
 
 def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
@@ -282,11 +279,8 @@ async def _quotes_left(
     """Return the quotes of the calls that the ledger does not answer, by query."""
     await look_up(prepared, sources, queries)
     plans = [sources.plan(query) for query in queries]
-    ledger = open_ledger(prepared.config.ledger)
-    try:
+    async with aclosing(open_ledger(prepared.config.ledger)) as ledger:
         held = await ledger.verdicts([key for each in plans for key in each.keys])
-    finally:
-        await ledger.aclose()
     settled = {key for key, verdict in held.items() if settles(verdict)}
     left = (
         [ask for ask in each.asks if ask.key not in held and ask.after not in settled]

@@ -17,14 +17,7 @@ from judgeloop.core.garbage import uncollected
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import Item, Query
-from judgeloop.engine.controls import (
-    FEWEST_ITEMS,
-    INSTEAD,
-    SHORT_CHARACTERS,
-    SHORT_WORDS,
-    controls_by,
-    is_short,
-)
+from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
@@ -60,16 +53,14 @@ def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | N
     """
     if not names:
         return [None] * len(files)
+    given, problem = [name or None for name in names], ""
     if len(names) != len(files):
-        raise _wrong(names, f"expected as many names as files, {len(files)}; found {len(names)}")
-    given = [name or None for name in names]
-    if len(set(filter(None, given))) < len(given) - given.count(None):
-        raise _wrong(names, "two systems have the same name")
+        problem = f"expected as many names as files, {len(files)}; found {len(names)}"
+    elif len(set(filter(None, given))) < len(given) - given.count(None):
+        problem = "two systems have the same name"
+    if problem:
+        raise InputError(f"`names={','.join(names)}`: {problem}")
     return given
-
-
-def _wrong(names: Sequence[str], problem: str) -> InputError:
-    return InputError(f"`names={','.join(names)}`: {problem}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +103,7 @@ class Inputs:
 
 @uncollected()
 def read_inputs(
-    config: RunSettings,
-    environment: Mapping[str, str],
-    *,
-    offline: bool = False,
+    config: RunSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> Inputs:
     """Read and check the files and judges that a run names.
 
@@ -350,16 +338,16 @@ def _controls(
     sources = config.sources(pool.systems)
     made = partial(Recipe, models=models, most_bytes=config.max_item_bytes, rates=config.rates)
     for source in sources:
-        if drawn := controls_by(made(source), _answered(pool, source), judges):
+        if drawn := controls.controls_by(made(source), _answered(pool, source), judges):
             return drawn, None
     system = next(source for source in sources if source != REFERENCES)
     live = systems.get(pool.systems.index(system))
-    if live and (drawn := controls_by(made(system), _supposed(pool, live), judges)):
+    if live and (drawn := controls.controls_by(made(system), _supposed(pool, live), judges)):
         return drawn, made(system)
     raise InputError(
-        f"`controls`: a judge is tested with answers to different questions, and there are not {FEWEST_ITEMS} "
-        f"of {system} that differ and have {SHORT_CHARACTERS} characters or {SHORT_WORDS} words, nor "
-        f"references; {INSTEAD}"
+        "`controls`: a judge is tested with answers to different questions, and there are not "
+        f"{controls.FEWEST_ITEMS} of {system} that differ and have {controls.SHORT_CHARACTERS} characters or "
+        f"{controls.SHORT_WORDS} words, nor references; {controls.INSTEAD}"
     )
 
 
@@ -374,7 +362,7 @@ def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
     if source == REFERENCES:
         return [(item, item.reference) for item in pool.items if item.reference]
     outputs = zip(pool.items, pool.outputs[pool.systems.index(source)], strict=True)
-    return [(item, output) for item, output in outputs if not is_short(output)]
+    return [(item, output) for item, output in outputs if not controls.is_short(output)]
 
 
 def required_winner(config: RunSettings, systems: tuple[str, ...]) -> str | None:

@@ -15,13 +15,13 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.ledger import Ledger
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
 from judgeloop.history.asked import noted_questions
-from judgeloop.ledger.opening import Address, is_ledger, open_reader
+from judgeloop.ledger.opening import Address, runs_of
+from judgeloop.ledger.stored import Ledger
 from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
 from judgeloop.report.labels import Texts
@@ -167,9 +167,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     the digest of a file, the identity of a proxy, or confidences.
     """
     pool = inputs.pool
-    content |= {
-        "population": inputs.population,
-    }
+    content |= {"population": inputs.population}
     made_of = digest(
         {
             "question": question,
@@ -197,10 +195,7 @@ def _next_run(made_of: str, ledger: Address) -> str:
     What is behind such a name may change. So a finished run is never returned: the same command
     begins another one, and an unfinished run goes on. A night has a single run, whose outputs are new.
     """
-    finished: set[str] = set()
-    if is_ledger(ledger):
-        with open_reader(ledger) as reader:
-            finished = {run.id for run in reader.runs() if run.finished}
+    finished = {run.id for run in runs_of(ledger) if run.finished}
     tried = (digest([made_of, number])[:LENGTH] for number in itertools.count())
     return next(run for run in tried if run not in finished)
 

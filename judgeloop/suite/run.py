@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
-from judgeloop.core.ledger import Ledger
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.stored import Ledger
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.live import WITHOUT_LIMIT
 from judgeloop.run.prepared import Prepared

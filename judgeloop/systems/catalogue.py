@@ -6,7 +6,6 @@ a system. It imports nothing heavy: a system's module is imported when it is mad
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.systems.options import OF_ALL, SystemOptions
+from judgeloop.systems.options import SystemOptions
 
 if TYPE_CHECKING:
     from judgeloop.core.protocols import System
@@ -27,8 +26,8 @@ class SystemRow:
 
     - `prefix`, `rest`: the parts of the name as typed; `rest` is the placeholder that help shows.
       Without a prefix, `rest` ends in the ending of a file.
-    - `makes`: the factory, as `module:function` in `judgeloop.systems`. The function takes the name
-      and the options.
+    - `makes`: the factory or class, as `module:name` in `judgeloop.systems`. It takes the name and the
+      options.
     - `takes`: the settings that the caller may give (`options.py`).
     """
 
@@ -53,25 +52,20 @@ class SystemRow:
         return name.startswith(self.prefix) and name.endswith(ending)
 
 
-OF_MODELS = frozenset({"base-url", "key-variable", "price", "timeout", "max-tokens", "version"})
-OF_CODE = frozenset({"max-cost", "timeout", "version", "concurrency"})
+OF_ALL = frozenset({"timeout", "version", "outputs-since"})
+OF_MODELS = OF_ALL | {"base-url", "key-variable", "price", "max-tokens"}
+OF_CODE = OF_ALL | {"max-cost", "concurrency"}
 DESCRIBED = SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS)
 SYSTEMS = (
     *(
         SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS)
         for row in PROVIDERS
     ),
-    SystemRow("command:", "…", "command:make_system", OF_CODE | {"pass-env"}),
+    SystemRow("command:", "…", "command:CommandSystem", OF_CODE | {"pass-env"}),
     SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
     DESCRIBED,
 )
 FORMS = ", ".join(row.form for row in SYSTEMS)
-# What other programs write, and what to write in its place.
-_ELSEWHERE = (
-    (r"exec:(?P<rest>.+)", "command:{rest}"),
-    (r"(file://)?(?P<path>[\w./-]+)\.py:(?P<rest>\w+)", "python:{module}:{rest}"),
-    (r"file://(?P<rest>.+)", "{rest}"),
-)
 
 
 def system_row(name: str) -> SystemRow | None:
@@ -97,8 +91,6 @@ def source(value: Any) -> Any:
         return name if described(name) else str(value.absolute())
     if not isinstance(value, str):
         return value
-    if meant := _meant(value):
-        raise ValueError(f"expected a file or {FORMS} (did you mean {meant}?)")
     row = system_row(value)
     if row is not None and value == row.prefix:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
@@ -115,16 +107,6 @@ def files_of(sources: Iterable[object]) -> list[Path]:
     return [one for one in named if isinstance(one, Path)]
 
 
-def _meant(value: str) -> str:
-    """Return the name that was probably meant; empty if nothing tells."""
-    for pattern, name in _ELSEWHERE:
-        if found := re.fullmatch(pattern, value):
-            parts = {"path": "", **found.groupdict()}
-            module = parts["path"].removeprefix("./").strip("/").replace("/", ".")
-            return name.format(**parts, module=module)
-    return ""
-
-
 def sources(value: object) -> object:
     """As `source` for each of several."""
     return [source(one) for one in value] if isinstance(value, list | tuple) else value
@@ -138,9 +120,9 @@ def make_system(name: str, options: SystemOptions) -> System:
     """
     row = system_row(name)
     assert row is not None, "it is a text that `source` left"
-    for key in sorted(options.given - row.takes - OF_ALL):
+    for key in sorted(options.given - row.takes):
         raise InputError(
-            f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes | OF_ALL))}"
+            f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"
         )
     module, _, function = row.makes.partition(":")
     make = getattr(import_module(f"judgeloop.systems.{module}"), function)

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.providers.catalogue import PROVIDERS, STANDARD, ChatOptions, chat_class
+from judgeloop.providers.catalogue import PROVIDERS, STANDARD, chat_class
 from judgeloop.providers.chat import Chat, ChatSpec
 from judgeloop.providers.endpoint import JUDGE_KEY, Names, endpoint_for
 from judgeloop.providers.prices import model_price, published_at
@@ -26,7 +26,6 @@ from judgeloop.systems.options import SystemOptions
 OUTPUT_TOKENS = 4_096  # the limit of an output, unless the user sets one
 BYTES_A_TOKEN = 4  # of an output, as first set aside for the judges
 LIKELY_TOKENS = 400  # of an output, for forecasts
-TIMEOUT_S = 600.0
 KEYS = "_API_KEY"  # how the names of variables with keys end
 
 
@@ -41,10 +40,11 @@ class ChatSystem:
         self._description = description
         self.priced = chat.spec.price is not None
         self.price = chat.spec.price
-        self.limit_is_default = options.max_tokens is None and description.max_tokens is None
+        given = options.max_output_tokens, description.max_tokens
+        self.limit_is_default = given == (None, None)
         self.longest_bytes = BYTES_A_TOKEN * chat.spec.max_output_tokens
         self.likely_bytes = min(self.longest_bytes, BYTES_A_TOKEN * LIKELY_TOKENS)
-        self.timeout_s = options.timeout_s or TIMEOUT_S
+        self.timeout_s = options.timeout_s
         self.at_once = None
         self._version = options.version
         # A provider's name of a model says what is behind it, at its own host.
@@ -145,22 +145,16 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
     except InputError as error:
         raise InputError(f"`system {options.name}`: {error}") from None
     provider, name = kind.provider, options.name
-    limit = options.max_tokens if options.max_tokens is not None else description.max_tokens
+    limit = options.max_output_tokens
+    limit = description.max_tokens if limit is None else limit
     tokens = OUTPUT_TOKENS if limit is None else limit
     thinks = {None: description.effort, True: description.effort or "medium", False: "none"}
     effort = thinks[description.parameters.get("thinking")]
-    asked = ChatOptions(max_output_tokens=limit, effort=effort)
+    environment = _environment(kind, options)
+    asked = replace(options, environment=environment, max_output_tokens=limit, effort=effort)
+    key = f"the key in the variable that `system={name}.key-variable` names"
     endpoint = endpoint_for(
-        provider,
-        _environment(kind, options),
-        base_url=options.base_url,
-        timeout_s=options.timeout_s or TIMEOUT_S,
-        offline=options.offline,
-        names=Names(
-            f"system {name}",
-            f"system={name}.base-url",
-            f"the key in the variable that `system={name}.key-variable` names",
-        ),
+        provider, asked, Names(f"system {name}", f"system={name}.base-url", key)
     )
     url = endpoint.base_url
     price = model_price(provider, model, url, given=options.price, tier=STANDARD)

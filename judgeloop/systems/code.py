@@ -14,7 +14,6 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
 from judgeloop.systems.options import SystemOptions
 
-TIMEOUT_S = 600.0
 MOST_BYTES = 4 << 20  # of an output, as of a server's reply
 LIKELY_BYTES, LONGEST_BYTES = 1_600, 16_384  # of an output, before any is known
 
@@ -49,7 +48,7 @@ class CodeSystem(ABC):
         self.label = self.typed = options.name
         self.at_once = options.concurrency or 1
         self.lasts = options.version is not None
-        self.limit_s = options.timeout_s or TIMEOUT_S
+        self.limit_s = options.timeout_s
         self.most_p = options.max_cost_p
         named = {"source": source} if options.version is None else {"version": options.version}
         # With the time limit, because what takes longer is no output.

@@ -191,8 +191,3 @@ def _quoted(said: bytes) -> str:
     lines = said.decode("utf-8", "replace").split("\n")
     last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
     return f": {last[:LONGEST_SAID]}" if last else ""
-
-
-def make_system(command: str, options: SystemOptions) -> CommandSystem:
-    """Create the system `command:…`."""
-    return CommandSystem(command, options)

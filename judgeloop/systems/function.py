@@ -15,14 +15,7 @@ from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 from judgeloop.core.records import Item
 from judgeloop.engine.retrying import time_limit
-from judgeloop.providers.plugin import (
-    Plugin,
-    PluginError,
-    called,
-    load_function,
-    runs_in_the_loop,
-    source_digest,
-)
+from judgeloop.providers import plugin
 from judgeloop.systems.code import CodeSystem, FailedError
 from judgeloop.systems.options import SystemOptions
 
@@ -34,15 +27,15 @@ WITHHELD = ("reference", "group")
 class FunctionSystem(CodeSystem):
     """A function; each call of `answer` calls it once, a sync one in a thread of its own."""
 
-    def __init__(self, name: str, function: Plugin, options: SystemOptions) -> None:
+    def __init__(self, name: str, function: plugin.Plugin, options: SystemOptions) -> None:
         """`name` is MODULE:FUNCTION as typed.
 
         Raises:
             InputError: the caller does not say what a call may cost, or it takes what no system is
                 told.
         """
-        super().__init__("python", name, source_digest(function), options)
-        self._function, self._in_loop = function, runs_in_the_loop(function)
+        super().__init__("python", name, plugin.source_digest(function), options)
+        self._function, self._in_loop = function, plugin.runs_in_the_loop(function)
         self._shown = f"system {options.name}"
         self._left = 0  # threads that went on after the time limit
         self._takes, self._needs, self._all = _parameters(function, self._shown)
@@ -82,8 +75,8 @@ class FunctionSystem(CodeSystem):
         began = time.monotonic()
         try:
             async with time_limit(self.limit_s):
-                returned = await called(self._function, self.sent(item))
-        except PluginError as error:
+                returned = await plugin.called(self._function, self.sent(item))
+        except plugin.PluginError as error:
             raise FailedError(f"it {error}") from error
         except TimeoutError:
             raise FailedError(self._late()) from None
@@ -101,7 +94,7 @@ class FunctionSystem(CodeSystem):
         return f"{said}; its threads left behind: {self._left:,}"
 
 
-def _parameters(function: Plugin, shown: str) -> tuple[frozenset[str], frozenset[str], bool]:
+def _parameters(function: plugin.Plugin, shown: str) -> tuple[frozenset[str], frozenset[str], bool]:
     """Return the names that a function takes, those that it needs, and whether it takes any name.
 
     Raises:
@@ -150,5 +143,5 @@ def make_system(spec: str, options: SystemOptions) -> FunctionSystem:
         InputError: there is no such function, or the caller does not allow it.
     """
     name = f"system {options.name}"
-    function = load_function(spec, name, allowed=options.allow_plugins)
+    function = plugin.load_function(spec, name, allowed=options.allow_plugins)
     return FunctionSystem(spec, function, options)

@@ -7,12 +7,13 @@ argument as typed. A settings file that the caller names may hold the same in a 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
+from judgeloop.providers.catalogue import ChatOptions
 
 _PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
 _DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?) ?(?P<unit>[smh]?)")
@@ -21,31 +22,25 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemOptions:
+class SystemOptions(ChatOptions):
     """The caller's settings of a system.
 
+    Beside those of a chat model:
+
     - `name`: the system as typed, for messages.
-    - `environment`: the environment variables, with API keys; never printed.
-    - `base_url`: the address of its server. `key_variable`: the environment variable of the key
-      that this address gets; None for the provider's own key at its own host, and no other.
-    - `price`: dollars per million tokens, or a file of prices. `timeout_s`: of an attempt, seconds.
-    - `max_tokens`: the limit of an output; None for the default.
+    - `key_variable`: the environment variable of the key that its address gets; None for the provider's
+      own key at its own host, and no other.
     - `version`: says what is behind a name that does not.
     - `max_cost_p`: the most that a call of code may cost, in picodollars. `pass_env`: the environment
       variables that a command gets. `concurrency`: how many calls of code are made at once.
     - `outputs_since`: the first day (UTC) whose remembered outputs count; None for all.
     - `allow_plugins`: True if the caller allows code.
     - `given`: the names of the settings that were given.
-    - `offline`: True if nothing will be asked, so that no key is needed.
     """
 
     name: str
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    base_url: str | None = field(default=None, repr=False)
+    timeout_s: float = 600.0
     key_variable: str | None = None
-    price: str | None = None
-    timeout_s: float | None = None
-    max_tokens: int | None = None
     version: str | None = None
     max_cost_p: int | None = None
     pass_env: tuple[str, ...] = ()
@@ -53,7 +48,6 @@ class SystemOptions:
     outputs_since: str | None = None
     allow_plugins: bool = False
     given: frozenset[str] = frozenset()
-    offline: bool = False
 
 
 def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
@@ -110,27 +104,12 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "key-variable": ("key_variable", _matching(_VARIABLE, "the name of an environment variable")),
     "price": ("price", _matching(_PRICE, "dollars per million tokens, such as 2,8, or a file")),
     "timeout": ("timeout_s", duration),
-    "max-tokens": ("max_tokens", _number),
+    "max-tokens": ("max_output_tokens", _number),
     "version": ("version", str),
     "max-cost": ("max_cost_p", _dollars),
     "pass-env": ("pass_env", _variables),
     "concurrency": ("concurrency", _number),
     "outputs-since": ("outputs_since", _day),
-}
-OF_ALL = frozenset({"outputs-since"})  # every system takes them
-# What other tools have, and why it is not here.
-_ONE = "a system gives one output for an item; another item tells more than another output"
-_TOOLS = "no tools are run; `command:` or `python:` may run them, and what they print or return is judged"
-_LATER = "a batch's outputs come after hours, and which item is next depends on those before"
-_TIER = "the standard tier is asked for; a slower one at a lower price may refuse, or come too late"
-_FRESH = "a command is started for each item, and knows of no other item; a server may stay"
-LEFT_OUT = {
-    **dict.fromkeys(("samples", "n", "repeats"), _ONE),
-    **dict.fromkeys(("tools", "tool-choice"), _TOOLS),
-    **dict.fromkeys(("tier", "service-tier", "service_tier"), _TIER),
-    "batch": _LATER,
-    **dict.fromkeys(("keep", "stay"), _FRESH),
-    "api": "OpenAI's models are asked through Chat Completions; `python:` may ask another API",
 }
 
 
@@ -179,8 +158,6 @@ def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
         key, mark, value = rest.partition("=")
         if rest == entry or not mark:
             continue
-        if key in LEFT_OUT:
-            raise InputError(f"`system={name}.{key}`: {LEFT_OUT[key]}")
         if key not in KEYS:
             raise InputError(
                 f"`system={name}.{key}`: there is no such setting{did_you_mean(key, KEYS)}; expected "

@@ -9,7 +9,8 @@ import pytest
 import judgeloop
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
-from judgeloop.judges.function import load_plugin
+from judgeloop.judges.base import JudgeOptions
+from judgeloop.judges.function import make_judge
 
 SOURCE = """
 def judge(*, first, second):
@@ -52,7 +53,7 @@ def test_a_function_at_the_top_of_a_module_is_known_by_its_source(name, rows, ow
 
 def test_it_is_the_judge_that_the_command_line_names(rows, own_module):
     function = own_module(SOURCE).judge
-    named = load_plugin("own_functions:judge", allowed=True)
+    named = make_judge("own_functions:judge", JudgeOptions(template=None, allow_plugins=True))
     assert judgeloop.function_judge(function).identity == named.identity
     first = compare(rows, "python:own_functions:judge", allow_plugins=True)
     assert compare(rows, function).spend.remembered == first.spend.attempts

@@ -109,8 +109,7 @@ def test_the_first_items_are_those_that_compare_draws_with_the_same_seed(server,
 
 def test_checkpoints_that_do_not_fit_together_are_compared_one_after_another(server):
     models = b'{"data": [{"id": "step-1000"}, {"id": "better-2000"}]}'
-    server.pages = {"/health": Response(), "/v1/models": Response(body=models)}
-    server.pages["/version"] = Response(body=b'{"version": "0.12.1"}')
+    server.pages = {"/v1/models": Response(body=models)}
     for name, out in (("vllm/step-1000", "first.jsonl"), ("vllm/better-2000", "second.jsonl")):
         typed = generation(server, "--first", 20, "--seed", 1, system=name, out=Path(out))
         done = judgeloop(*typed)

@@ -17,6 +17,7 @@ import judgeloop as library
 from judgeloop.core.errors import InputError
 from judgeloop.formats import tables
 from judgeloop.formats.tables import read_bytes
+from judgeloop.providers.catalogue import ChatOptions
 from judgeloop.providers.endpoint import endpoint_for
 from judgeloop.providers.openai import PROVIDER
 
@@ -98,7 +99,7 @@ def test_a_number_in_an_unusual_form_is_refused(files, value):
 @pytest.mark.parametrize("sign", ["\t", "\n", " ", "\u200b"])
 def test_an_address_with_a_sign_that_is_not_seen_is_refused(sign):
     with pytest.raises(InputError, match="expected http"):
-        endpoint_for(PROVIDER, {}, base_url=f"http://ho{sign}st/v1", timeout_s=1, offline=True)
+        endpoint_for(PROVIDER, ChatOptions(base_url=f"http://ho{sign}st/v1", offline=True))
 
 
 def test_a_result_that_cannot_be_written_is_refused_before_anything_is_judged(files):

@@ -54,8 +54,6 @@ def model_judge(spec):
     def make(server, prompt):
         server.respond = respond
         server.pages = {
-            "/health": Response(),
-            "/version": Response(body=b'{"version": "0.12.1"}'),
             "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
         }
         url = server.root if spec.startswith("anthropic") else server.url

@@ -1,4 +1,4 @@
-"""What every ledger promises (`protocols.Ledger`)."""
+"""What every ledger promises (`ledger/stored.py`)."""
 
 from __future__ import annotations
 

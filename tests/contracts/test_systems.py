@@ -21,7 +21,7 @@ from judgeloop.questions.compare.prepare import prepare
 from judgeloop.systems.catalogue import OF_CODE as OPTIONS_OF_CODE
 from judgeloop.systems.catalogue import OF_MODELS, make_system
 from judgeloop.systems.description import KEYS_OF_FILE
-from judgeloop.systems.options import KEYS, OF_ALL, options_of
+from judgeloop.systems.options import KEYS, options_of
 
 pytestmark = pytest.mark.usefixtures("own_modules")
 SECRETS = {"reference": "the reference", "group": "the group"}
@@ -65,8 +65,6 @@ def system(server, kind, **given):
         url = server.root if kind == "anthropic" else server.url
         values = {"base-url": url, "price": "1,10", "key-variable": "MINE"} | given
         server.pages = {
-            "/health": Response(),
-            "/version": Response(body=b'{"version": "0.12.1"}'),
             "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
         }
     entries = [f"{name}.{key}={value}" for key, value in values.items()]
@@ -234,7 +232,7 @@ def _files():
     write_outputs(Path("old.jsonl"))
 
 
-TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind] | OF_ALL)]
+TAKEN = [(kind, key) for kind in ("openai", "toml", *CODE) for key in sorted(TAKES[kind])]
 
 
 @pytest.mark.usefixtures("_files")

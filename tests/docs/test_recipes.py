@@ -58,8 +58,7 @@ RECIPES = {
 def server():
     made = ChatServer()
     models = Response(body=json.dumps({"data": [{"id": "org/judge"}]}).encode())
-    version = Response(body=b'{"version": "0.12.0"}')
-    made.pages = {"/health": Response(), "/v1/models": models, "/version": version}
+    made.pages = {"/v1/models": models}
     yield made
     made.close()
 

@@ -14,9 +14,9 @@ from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Call, Item, Reply, Verdict
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
-from judgeloop.history.verdict_columns import known_runs, remembered_verdicts
+from judgeloop.history.verdict_columns import remembered_verdicts
 from judgeloop.ledger.inspection import inspect, salvage
-from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.opening import open_ledger, runs_of
 
 
 @pytest.fixture
@@ -84,14 +84,14 @@ def test_a_choice_of_runs_leaves_out_all_others(path, of_runs):
 @pytest.mark.parametrize("hour", ["2026-01-01T11:00", "2030-01-01T00:00", "2020-01-01T00:00"])
 def test_a_run_sees_what_it_first_saw_however_the_clock_is_set(path, monkeypatch, hour):
     assert len(remembered_verdicts(path, RUNS[3], begin=True)) == 90
-    first, known = read(path, RUNS[3]), list(known_runs(path))
+    first, known = read(path, RUNS[3]), [run.id for run in runs_of(path)]
     monkeypatch.setattr("judgeloop.ledger.sqlite.now", lambda: hour)
     monkeypatch.setattr("support.past_verdicts.NOW", hour)
     write(path, 100, 160)
     assert len(read(path)) > 90
     assert read(path, RUNS[3]) == first
     assert len(remembered_verdicts(path, "next", begin=True)) == len(read(path))
-    assert list(known_runs(path)) == [*known, "next"], "in the order in which they began"
+    assert [run.id for run in runs_of(path)] == [*known, "next"], "in the order in which they began"
 
 
 @pytest.mark.parametrize(

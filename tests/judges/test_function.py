@@ -12,10 +12,15 @@ from support.endings import ends
 from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.judges.function import PluginJudge, answer_from, load_plugin
+from judgeloop.judges.base import JudgeOptions
+from judgeloop.judges.function import PluginJudge, answer_from, make_judge
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
 RATING = Call(CALL.item, ("large",), ("four",))
+
+
+def load_plugin(spec, *, allowed):
+    return make_judge(spec, JudgeOptions(template=None, allow_plugins=allowed))
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_reader_makes_no_ledger_and_writes_none(tmp_path):
     with open_reader(path) as reader:
         assert [run.id for run in reader.runs()] == ["run"]
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
-            reader._connection.execute("DELETE FROM runs")  # type: ignore[attr-defined]
+            reader._connection.execute("DELETE FROM runs")
 
 
 def test_two_ledgers_in_one_folder_do_not_lock_each_others_runs(tmp_path):

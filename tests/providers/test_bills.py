@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.attempts import FIRST_ITEMS
 from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.catalogue import ChatOptions, chat_class
 from judgeloop.providers.ending import ending
 from judgeloop.providers.endpoint import endpoint_for
 from judgeloop.providers.prices import price_from_text, published_price
@@ -95,7 +95,7 @@ def test_a_refusal_is_free_only_where_the_host_is_known_not_to_bill_it(url, stat
     said = SimpleNamespace(headers={}, content=b"")
     refusal = SimpleNamespace(status_code=status, body={"error": {"code": code}}, response=said)
     provider = chat_class("anthropic" if url == ANTHROPIC_URL else "openai").provider
-    endpoint = endpoint_for(provider, {}, base_url=url, timeout_s=5.0, offline=True)
+    endpoint = endpoint_for(provider, ChatOptions(base_url=url, offline=True))
     how = ending(refusal, endpoint)
     assert (how.kind, how.billed) == (ErrorKind.ITEM, not free)
 
@@ -345,9 +345,7 @@ def test_an_item_that_a_firewall_refuses_is_an_abstention(chat_server, tmp_path,
 @pytest.mark.parametrize(("url", "free"), [(OPENAI_URL, True), (AZURE_URL, False)])
 def test_the_page_of_a_firewall_is_free_only_at_a_providers_own_host(url, free):
     said = SimpleNamespace(headers={}, content=PAGE)
-    endpoint = endpoint_for(
-        chat_class("openai").provider, {}, base_url=url, timeout_s=5.0, offline=True
-    )
+    endpoint = endpoint_for(chat_class("openai").provider, ChatOptions(base_url=url, offline=True))
     how = ending(SimpleNamespace(status_code=403, body=None, response=said), endpoint)
     assert (how.kind, how.billed) == (ErrorKind.BLOCKED, not free)
 

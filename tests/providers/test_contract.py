@@ -51,8 +51,6 @@ def wire(request: pytest.FixtureRequest, chat_server: ChatServer) -> Wire:
     """Each provider; the server gives a verdict."""
     found = WIRES[request.param]
     chat_server.pages = {
-        "/health": Response(),
-        "/version": Response(body=b'{"version": "0.12.1"}'),
         "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
     }
     answer_with(chat_server, found.says('{"reason": "because", "winner": "A"}'))

@@ -49,8 +49,6 @@ def respond(request, number):
 def serve(server, prefix=""):
     server.respond = respond
     server.pages = {
-        f"{prefix}/health": Response(),
-        f"{prefix}/version": Response(body=b'{"version": "0.12.1"}'),
         f"{prefix}/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
     }
 

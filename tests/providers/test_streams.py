@@ -54,8 +54,6 @@ def stream(events, **more):
 @pytest.fixture(params=list(EVENTS))
 def kind(request, chat_server):
     chat_server.pages = {
-        "/health": Response(),
-        "/version": Response(body=b'{"version": "0.12.1"}'),
         "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
     }
     return request.param

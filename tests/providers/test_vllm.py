@@ -20,7 +20,7 @@ from judgeloop.judges.prompt import shipped_template
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 RATING = Call(CALL.item, ("b",), ("an answer",))
 TURNED = Call(CALL.item, CALL.systems[::-1], CALL.outputs[::-1])
-LOOKS = ["/health", "/v1/models", "/version"]
+LOOKS = ["/v1/models"]
 
 
 def page(value):
@@ -40,8 +40,6 @@ def obedient(request, number):
 @pytest.fixture
 def vllm(chat_server):
     chat_server.pages = {
-        "/health": Response(),
-        "/version": page({"version": "0.12.1"}),
         "/v1/models": page({"data": [{"id": "org/other"}, {"id": "org/judge"}]}),
     }
     chat_server.respond = obedient
@@ -145,11 +143,10 @@ def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing
             Response(body=b"<html>hello</html>"),
             "/v1/models does not answer with a JSON object; is this a vLLM server?",
         ),
-        ("/version", Response(404), "/version answers HTTP 404"),
         (
-            "/version",
+            "/v1/models",
             page([]),
-            "/version does not answer with a JSON object; is this a vLLM server?",
+            "/v1/models does not answer with a JSON object; is this a vLLM server?",
         ),
     ],
 )
@@ -167,8 +164,8 @@ def test_a_server_that_refuses_the_probe_is_refused(vllm):
 
 
 def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
-    vllm.pages["/health"] = Response(503)
-    with ends(ErrorKind.RETRY, match=r"says that it is not healthy \(HTTP 503\)") as caught:
+    vllm.pages["/v1/models"] = Response(503)
+    with ends(ErrorKind.RETRY, match=r"/v1/models answers HTTP 503$") as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
     assert not vllm.requests
@@ -184,10 +181,10 @@ def test_a_server_that_is_not_there_may_be_asked_again(vllm):
 def test_a_look_that_failed_is_taken_again(vllm):
     async def story():
         judge = make("vllm/org/judge", {}, base_url=vllm.url)
-        healthy, vllm.pages["/health"] = vllm.pages["/health"], Response(503)
+        healthy, vllm.pages["/v1/models"] = vllm.pages["/v1/models"], Response(503)
         with ends(ErrorKind.RETRY):
             await judge.judge(CALL)
-        vllm.pages["/health"] = healthy
+        vllm.pages["/v1/models"] = healthy
         reply = await judge.judge(CALL)
         await judge.aclose()
         return reply.answer

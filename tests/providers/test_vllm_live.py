@@ -43,7 +43,7 @@ def ask(by, *, model=MODEL, url=URL):
             by=by, max_output_tokens=LABEL_TOKENS[by],
         )  # fmt: skip
         try:
-            return await judge.judge(CALL), await judge.chat.look()
+            return await judge.judge(CALL)
         finally:
             await judge.aclose()
 
@@ -52,12 +52,11 @@ def ask(by, *, model=MODEL, url=URL):
 
 @pytest.mark.parametrize("by", ["choice", "logprob"])
 def test_a_real_server_gives_a_verdict_in_form_with_its_usage(by):
-    reply, version = ask(by)
+    reply = ask(by)
     assert isinstance(reply.answer, Verdict)
     assert reply.usage.input_tokens > 100
     assert 1 <= reply.usage.output_tokens <= 8
     assert (reply.model, reply.cost_p) == (MODEL, 0)
-    assert version[0].isdigit()
     if by == "choice":
         assert reply.answer.score in {0.0, 0.5, 1.0}
     else:

@@ -26,7 +26,7 @@ from simulation.history import History
 from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.ledger import Balance, Clearance, End, Ledger, Reservation, Ticket
+from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
 from judgeloop.ledger import opening, postgres, rows, sqlite
@@ -36,6 +36,7 @@ from judgeloop.ledger.periods import MIDNIGHT
 from judgeloop.ledger.postgres import PostgresConnection
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.sqlite import SqliteConnection
+from judgeloop.ledger.stored import Ledger
 from judgeloop.ledger.writer import Job, Wants, Writer
 
 UNKNOWN_P = 10**9  # more than any run can be charged

@@ -36,7 +36,7 @@ def among_alike(systems, rng):
     telling = rng.random(ITEMS) ** 3
     skills = rng.normal(0, 0.6, size=(systems, 1))
     scores = np.round(2 * telling * (skills + rng.normal(size=(systems, ITEMS))))
-    return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0, every=True)
+    return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
 
 
 def fared(everything, new, risk, rng, *, weighted):
