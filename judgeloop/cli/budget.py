@@ -11,7 +11,8 @@ from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
 
 if TYPE_CHECKING:
-    from judgeloop.core.ledger import Balance, LedgerReader
+    from judgeloop.core.ledger import Balance
+    from judgeloop.ledger.reader import LedgerReader
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
 

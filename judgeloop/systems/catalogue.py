@@ -6,6 +6,7 @@ a system. It imports nothing heavy: a system's module is imported when it is mad
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -66,6 +67,12 @@ SYSTEMS = (
     DESCRIBED,
 )
 FORMS = ", ".join(row.form for row in SYSTEMS)
+# What other programs write, and what to write in its place.
+_ELSEWHERE = (
+    (r"exec:(?P<rest>.+)", "command:{rest}"),
+    (r"(file://)?(?P<path>[\w./-]+)\.py:(?P<rest>\w+)", "python:{module}:{rest}"),
+    (r"file://(?P<rest>.+)", "{rest}"),
+)
 
 
 def system_row(name: str) -> SystemRow | None:
@@ -91,6 +98,8 @@ def source(value: Any) -> Any:
         return name if described(name) else str(value.absolute())
     if not isinstance(value, str):
         return value
+    if meant := _meant(value):
+        raise ValueError(f"expected a file or {FORMS} (did you mean {meant}?)")
     row = system_row(value)
     if row is not None and value == row.prefix:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
@@ -105,6 +114,16 @@ def files_of(sources: Iterable[object]) -> list[Path]:
     """Return the files among sources: those of outputs, and descriptions."""
     named = (Path(one) if isinstance(one, str) and described(one) else one for one in sources)
     return [one for one in named if isinstance(one, Path)]
+
+
+def _meant(value: str) -> str:
+    """Return the name that was probably meant; empty if nothing tells."""
+    for pattern, name in _ELSEWHERE:
+        if found := re.fullmatch(pattern, value):
+            parts = {"path": "", **found.groupdict()}
+            module = parts["path"].removeprefix("./").strip("/").replace("/", ".")
+            return name.format(**parts, module=module)
+    return ""
 
 
 def sources(value: object) -> object:

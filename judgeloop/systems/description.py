@@ -22,7 +22,7 @@ from judgeloop.engine.generating import THOUGHTS_END
 from judgeloop.formats.own_files import outside
 from judgeloop.formats.tables import read_bytes
 from judgeloop.providers.catalogue import PROVIDERS
-from judgeloop.systems.options import KEYS
+from judgeloop.systems.options import KEYS, LEFT_OUT
 
 MOST_BYTES = 1 << 16  # of the file, and of each text
 PLAIN = "{{prompt}}"
@@ -219,6 +219,8 @@ def _said(first: Any) -> str:
     if first["type"] == "extra_forbidden":
         if key in KEYS:
             return f"{key!r}: only the caller may say this of a system: `system=NAME.{key}=VALUE`"
+        if key in LEFT_OUT:
+            return f"there is no key {key!r}: {LEFT_OUT[key]}"
         near = did_you_mean(key, KEYS_OF_FILE)
         return f"there is no key {key!r}{near}; expected {', '.join(KEYS_OF_FILE)}"
     expected = {"model": f"one of {MODELS}", "name": "a name without ="}.get(

@@ -111,6 +111,20 @@ KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "concurrency": ("concurrency", _number),
     "outputs-since": ("outputs_since", _day),
 }
+# What other tools have, and why it is not here.
+_ONE = "a system gives one output for an item; another item tells more than another output"
+_TOOLS = "no tools are run; `command:` or `python:` may run them, and what they print or return is judged"
+_LATER = "a batch's outputs come after hours, and which item is next depends on those before"
+_TIER = "the standard tier is asked for; a slower one at a lower price may refuse, or come too late"
+_FRESH = "a command is started for each item, and knows of no other item; a server may stay"
+LEFT_OUT = {
+    **dict.fromkeys(("samples", "n", "repeats"), _ONE),
+    **dict.fromkeys(("tools", "tool-choice"), _TOOLS),
+    **dict.fromkeys(("tier", "service-tier", "service_tier"), _TIER),
+    "batch": _LATER,
+    **dict.fromkeys(("keep", "stay"), _FRESH),
+    "api": "OpenAI's models are asked through Chat Completions; `python:` may ask another API",
+}
 
 
 def options_of(
@@ -158,6 +172,8 @@ def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
         key, mark, value = rest.partition("=")
         if rest == entry or not mark:
             continue
+        if key in LEFT_OUT:
+            raise InputError(f"`system={name}.{key}`: {LEFT_OUT[key]}")
         if key not in KEYS:
             raise InputError(
                 f"`system={name}.{key}`: there is no such setting{did_you_mean(key, KEYS)}; expected "

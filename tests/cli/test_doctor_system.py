@@ -93,6 +93,7 @@ def test_code_and_a_description_are_checked(server):
     ("name", "more", "said"),
     [
         ("old.jsonl", [], "expected a system that answers live"),
+        ("exec:./x", [], "did you mean command:./x?"),
         ("command:true", [], "runs your own code"),
         (LIVE, ["--system", f"{LIVE}.price=much"], "expected dollars per million tokens"),
         (LIVE, ["--budget", "0.000001"], "more than --budget"),

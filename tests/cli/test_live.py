@@ -23,6 +23,7 @@ from support.live import (
 )
 
 import judgeloop as judgeloop_api
+from judgeloop.core.errors import InputError
 from judgeloop.engine import retrying
 
 LIVE = "openai/better"
@@ -358,6 +359,8 @@ def test_python_takes_a_system_by_its_name_and_a_path_as_a_path(server):
     for place in (Path("openai/better"), "./openai/better"):
         found = judgeloop_api.compare("old.jsonl", place, **given, judge_price="1,10")
         assert found.counts.generated == ()
+    with pytest.raises(InputError, match=r"did you mean command:./run\?"):
+        judgeloop_api.compare("old.jsonl", "exec:./run", **given, judge_price="1,10")
 
 
 OF_VLLM = "max_tokens=4096 cannot be greater than max_model_len=64."  # what vLLM 0.32 says

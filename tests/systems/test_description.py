@@ -121,7 +121,7 @@ WRONG = [
     ('model = "openai/m"\nprompt = { file = "latin.md" }', "is not UTF-8"),
     ('model = "openai/m"\nprompt = { path = "x" }', "'prompt': expected"),
     ('model = "openai/m"\nbase-url = "http://x"', "only the caller may say this of a system"),
-    ('model = "openai/m"\ntools = ["search"]', "there is no key 'tools'"),
+    ('model = "openai/m"\ntools = ["search"]', "no tools are run; `command:` or `python:` may run them"),
     ("model = [", "this is no TOML"),
     ("a" * 70_000, "this file has more than 64 KiB"),
     (None, "candidate.toml: there is no such file"),
