@@ -15,7 +15,7 @@ from judgeloop.core.protocols import Estimator, Selector
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
+from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.methods.stats.mean_intervals import Interval
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
@@ -230,7 +230,7 @@ class _Trial:
         rule, strata = Precise(self.config.risk, items), strata_of(selector, items)
         forecast = self._forecast() if self.config.history_systems and selector.draws else None
         if forecast is not None:
-            return ForecastMean(strata, forecast), rule
+            return MeanScore(strata, forecast), rule
         by_proxy = self.config.proxy == BY_CONFIDENCE and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 
