@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 FIRST = 30  # items drawn at random before the first group
@@ -126,9 +125,3 @@ class CrossEntropy(Ordered):
             hit = self._intervals[begin : begin + ROWS_AT_A_TIME] + offsets
             counts += np.bincount(hit.ravel(), minlength=len(counts))
         return np.log(counts / len(self._intervals), out=np.zeros_like(counts), where=counts > 0)
-
-
-def for_one(given: ForOne) -> CrossEntropy:
-    """Make the selector that rates one system."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return CrossEntropy(given.vectors)

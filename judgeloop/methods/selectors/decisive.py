@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Abstention, Choice, Label, Step
-from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.decision_model import DecisionModel, weights_after
 from judgeloop.methods.stats.decisiveness import Floats, Prospects
@@ -202,8 +201,3 @@ def decisive(known: Prospects | None) -> Decisive | Random:
         return Random(name="decisive")
     nothing = np.empty(0, dtype=np.int64)
     return Decisive(weights_after(known, nothing, nothing.astype(np.bool_)), known)
-
-
-def for_two(given: ForTwo) -> Decisive | Random:
-    """Make the selector that compares two systems."""
-    return decisive(given.prospects)

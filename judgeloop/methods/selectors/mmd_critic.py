@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 # `DIMENSIONS`, `SMALLEST_SHARE`, `DENSE` and `OUTLIERS` are those of the authors' program for
@@ -208,12 +207,6 @@ class MMDCritic(Ordered):
         for members in self._split[0]:
             likeness[members] = mean_likeness(self._points[members])
         return likeness
-
-
-def for_one(given: ForOne) -> MMDCritic:
-    """Make the selector that rates one system."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return MMDCritic(given.vectors)
 
 
 def outlier_scores(children: Positions, heights: Floats, smallest: int) -> Floats:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
-from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo
+from judgeloop.core.records import Choice, Label, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +59,3 @@ class Random:
         `decided`, shape (items,), is not read, as the draws do not depend on the verdicts.
         """
         return np.array([rng.permutation(len(decided))[:most] for _ in range(runs)])
-
-
-def for_two(given: ForTwo) -> Random:
-    """Make the selector that compares two systems."""
-    del given
-    return Random()
-
-
-def for_many(given: ForMany) -> Random:
-    """Make the selector that compares every system with the baseline, on the same items."""
-    others = (system for system in range(given.systems) if system != given.baseline)
-    return Random(tuple((system, given.baseline) for system in others))
-
-
-def for_one(given: ForOne) -> Random:
-    """Make the selector that rates one system."""
-    del given
-    return Random((ONE_SYSTEM,))

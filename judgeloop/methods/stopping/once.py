@@ -9,7 +9,6 @@ from typing import final
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.proportions import p_value
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, show_risk, show_risk_under
 from judgeloop.methods.stopping.rule import Rule
 
@@ -68,8 +67,3 @@ class Once(Rule):
 
 def _all_judged(tally: Tally) -> bool:
     return tally.judged + tally.abstentions == tally.items
-
-
-def made_of(given: Ingredients) -> Once:
-    """Make the rule for one run."""
-    return Once(given.risk)

@@ -14,7 +14,6 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
@@ -193,11 +192,6 @@ class Sequential(Rule):
     def _spent_at(self, risks: NDArray[np.float64]) -> Spending:
         # A level is the probability of crossing to either side, so it is twice the risk.
         return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, 2 * risks))
-
-
-def made_of(given: Ingredients) -> Sequential:
-    """Make the rule for one run."""
-    return Sequential(given.risk, given.items, given.limit)
 
 
 def _drawn(tally: Tally) -> int:

@@ -171,7 +171,7 @@ def test_bradley_terry_counts_outcomes_and_no_abstention():
     (step,), state = steps_of(selector, selector.init(3, rng), 1, rng)
     labels = [Label(step.choices[0], Verdict(1.0)), Label(step.choices[1], Abstention("no reply"))]
     # Rows: losses, ties, wins. The baseline ties with itself.
-    assert selector.tell(state, labels).counts.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert selector.tell(state, labels).known.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]
 
 
 # The first system is the baseline and does not count. Draws 0, 2, 3, 1; the frequencies of the
@@ -191,7 +191,7 @@ COUNTED = np.array(
     ],
 )
 def test_fixed_orders_as_worked_by_hand_and_level_queries_in_random_order(name, orders):
-    selector = OutcomeOrder(COUNTED, 0, name)
+    selector = OutcomeOrder(COUNTED[None], 0, name)
     found = set()
     for seed in range(20):
         rng = np.random.default_rng(seed)
