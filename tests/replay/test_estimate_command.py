@@ -45,21 +45,6 @@ def test_every_selector_is_measured_by_share(data, tmp_path):
     assert json.loads(printed)["area"] == json.loads((out / "area.json").read_text())
 
 
-def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    flags = [*QUICK, "--selectors", "random,diffuse,stratified,actracer-8,actracer-proportional"]
-    assert replay(*data, *flags, "-o", whole).exit_code == 0
-    parts.mkdir()
-    kept = (whole / "runs.jsonl").read_text().splitlines(keepends=True)[:3]
-    (parts / "runs.jsonl").write_text("".join(kept))
-    assert replay(*data, *flags, "-o", parts, "--resume").exit_code == 0
-    assert (whole / "accuracy.csv").read_text() == (parts / "accuracy.csv").read_text()
-    assert (
-        "other settings (shares)"
-        in replay(*data, *flags, "--shares", 5, "-o", parts, "--resume").stderr
-    )
-
-
 def test_without_confidences_the_rest_is_run_and_said_so(data, tmp_path):
     result = replay(*data, *QUICK, "--confidence", "certainty", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
