@@ -8,10 +8,10 @@ comes with the extras `judgeloop[cache]` and `judgeloop[embed]`; without it noth
 import functools
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import install
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
-
-
+F = TypeVar("F", bound=np.floating)
+S = TypeVar("S")
 Store = Any  # an open `diskcache.Cache`, which has no types
 
 
@@ -97,40 +97,53 @@ def raw_disk() -> type:
 
 
 def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
-    """Return `embed` with a cache in `folder`, keyed by `model` and text; vectors are float32.
-
-    If the cache cannot be used, all vectors are computed, and the folder is left as it is.
-    """
+    """Return `embed` with a cache in `folder`, keyed by `model` and text; vectors are float32."""
 
     def embed_new(texts: Sequence[str]) -> NDArray[np.floating]:
-        try:
-            with opened(folder) as cache:
-                return _embedded(texts, embed, [_key(model, text) for text in texts], cache)
-        except UnusableError:
-            return np.asarray(embed(texts), dtype=np.float32)
+        keys = [
+            hashlib.sha256(f"{model}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+            for text in texts
+        ]
+        found = kept(dict(zip(keys, texts, strict=True)), _as_float32(embed), _read, folder)
+        return np.stack([found[key] for key in keys])
 
     return embed_new
 
 
-def _embedded(
-    texts: Sequence[str], embed: Embed, keys: Sequence[str], cache: Store
-) -> NDArray[np.float32]:
-    """Return the vectors of `texts`, from `cache` or computed and stored there."""
-    found = {key: vector for key in keys if (vector := _read(cache, key)) is not None}
-    missing = {k: t for k, t in zip(keys, texts, strict=True) if k not in found}
-    if missing:
-        vectors = np.asarray(embed(list(missing.values())), dtype=np.float32)
-        with cache.transact():
-            for key, vector in zip(missing, vectors, strict=True):
-                cache.set(key, vector.tobytes())
-                found[key] = vector
-    return np.stack([found[key] for key in keys])
+def _as_float32(embed: Embed) -> Embed:
+    return lambda texts: np.asarray(embed(texts), dtype=np.float32)
 
 
-def _key(model: str, text: str) -> str:
-    return hashlib.sha256(f"{model}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _read(cache: Store, key: str) -> NDArray[np.float32] | None:
-    data = cache.get(key)
+def _read(data: bytes | None, text: str) -> NDArray[np.float32] | None:
+    del text
     return np.frombuffer(data, dtype=np.float32) if data else None
+
+
+def kept(
+    sources: Mapping[str, S],
+    compute: Callable[[Sequence[S]], Iterable[NDArray[F]]],
+    read: Callable[[bytes | None, S], NDArray[F] | None],
+    folder: Path,
+) -> dict[str, NDArray[F]]:
+    """Return an array for each source by its key: from the cache, or computed and stored there.
+
+    `read` makes an array of what is stored for a source; None of what cannot be one. If the cache in
+    `folder` cannot be used, all are computed, and the folder is left as it is.
+    """
+
+    def computed(missing: Mapping[str, S]) -> dict[str, NDArray[F]]:
+        return dict(zip(missing, compute(list(missing.values())), strict=True))
+
+    try:
+        with opened(folder) as cache:
+            with cache.transact():
+                stored = {key: read(cache.get(key), of) for key, of in sources.items()}
+            found = {key: array for key, array in stored.items() if array is not None}
+            missing = {key: of for key, of in sources.items() if key not in found}
+            new = computed(missing) if missing else {}
+            with cache.transact():
+                for key, array in new.items():
+                    cache.set(key, array.tobytes())
+            return found | new
+    except UnusableError:
+        return computed(sources)
