@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.outcomes import StopKind, StopReason, every_one
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Label, Verdict
-from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
+from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
 from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
 from judgeloop.methods.stats.strata import (
     Counts,
@@ -139,9 +139,7 @@ class MeanScore:
     def exhausted(self, tally: Ratings) -> StopReason:
         """Return why a run ends when no further item is to be asked about."""
         if tally.asked < tally.items:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
-            )
+            return NOTHING_FURTHER
         if tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
@@ -149,7 +147,4 @@ class MeanScore:
             )
         if self.sampled:
             return SAMPLE_JUDGED
-        return StopReason(
-            StopKind.ALL_JUDGED,
-            f"{every_one(tally.items)} is judged, so nothing is left to chance",
-        )
+        return whole(tally.items)

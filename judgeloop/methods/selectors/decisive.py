@@ -59,15 +59,6 @@ class Decisive:
     name: str = "decisive"
     draws: Draws = field(default=Draws.KNOWN, init=False)
 
-    def __post_init__(self) -> None:
-        """Refuse weights that make an item impossible to draw.
-
-        Raises:
-            ValueError: a weight is not positive and finite.
-        """
-        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
-            raise ValueError("expected positive weights, so that every item can be drawn")
-
     def init(self, items: int, rng: np.random.Generator) -> DecisiveState:
         """Draw the order up to the first look.
 

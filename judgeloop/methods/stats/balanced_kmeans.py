@@ -206,15 +206,8 @@ def balanced_kmeans(
     cluster there, which is the same for plain k-means. Here an item may have had to leave its
     nearest cluster to other items, so the inertia is no less than the printed one. (The paper also
     predicts with the nearest centre, so its final clusters are of nearly, not exactly, one size.)
-
-    Raises:
-        ValueError: `clusters` is less than 1 or more than the number of items.
     """
     items = len(vectors)
-    if not 1 <= clusters <= items:
-        raise ValueError(
-            f"expected between 1 and {items} clusters for {items} items, found {clusters}"
-        )
     if clusters == 1:
         return _measured(vectors, np.zeros(items, dtype=np.int64))
     if clusters == items:

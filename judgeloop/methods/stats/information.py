@@ -169,15 +169,8 @@ def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) ->
     At most 50 queries are tried, even for a larger `limit`, and at most half of a pool. Later
     queries cost the most time and tell the pairs apart the least, and once all queries are asked
     every pair identifies the best system.
-
-    Raises:
-        ValueError: there is no query, or `limit` is less than 1.
     """
     queries = opinions.shape[1]
-    if limit < 1 or queries < 1:
-        raise ValueError(
-            f"expected at least one query and one judgment, found {queries} and {limit}"
-        )
     outcomes = ensemble(opinions)
     grid = [(lost, tied) for lost, tied in product(GRID, GRID) if lost + tied < 1 - LEVEL]
     factors = np.stack([log_factors(pair) for pair in grid], axis=1)

@@ -176,9 +176,3 @@ def test_epsilons_that_are_level_are_the_least():
 @pytest.mark.parametrize("queries", [1, 2, 3])
 def test_the_smallest_pools_have_epsilons(queries):
     assert len(choose_epsilons(some_opinions(2, queries, 3), 30, np.random.default_rng(0))) == 2
-
-
-@pytest.mark.parametrize(("queries", "budget"), [(0, 3), (5, 0)])
-def test_nothing_to_choose_by_is_refused(queries, budget):
-    with pytest.raises(ValueError, match="expected at least one query and one judgment"):
-        choose_epsilons(np.zeros((2, queries, 3), dtype=np.int8), budget, np.random.default_rng(0))
