@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Abstention, Choice, Label, Step
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decision_model import DecisionModel, weights_after
+from judgeloop.methods.stats.decision_model import DecisionModel
 from judgeloop.methods.stats.decisiveness import Floats, Prospects
 
 # Number of draws before the weights are first learned from the answers, and then at each doubling.
@@ -191,4 +191,4 @@ def decisive(known: Prospects | None) -> Decisive | Random:
     if known is None:
         return Random(name="decisive")
     nothing = np.empty(0, dtype=np.int64)
-    return Decisive(weights_after(known, nothing, nothing.astype(np.bool_)), known)
+    return Decisive(DecisionModel(known).weights_after(nothing, nothing.astype(np.bool_)), known)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Step
-from judgeloop.methods.selectors.llm_selector import check_shape, query_step
+from judgeloop.methods.selectors.llm_selector import check_queries, query_step
 from judgeloop.methods.selectors.ordered import Ordered, Picks
 from judgeloop.methods.stats.information import OUTCOMES
 from judgeloop.methods.stats.weak_opinions import ensemble
@@ -57,7 +57,7 @@ class OutcomeOrder(Ordered):
 
     def positions(self, items: int, rng: np.random.Generator) -> Picks:
         """Sort the queries; only the order of queries with equal rank is random."""
-        check_shape(self.opinions.shape, self.baseline, items)
+        check_queries(self.opinions, items)
         others = np.delete(ensemble(self.opinions), self.baseline, axis=1)
         counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
         shuffled = rng.permutation(items)

@@ -40,22 +40,14 @@ def query_step(position: int, systems: int, baseline: int) -> Step:
     return Step(tuple(Choice(position, None, (system, baseline)) for system in others))
 
 
-def check_shape(shape: tuple[int, ...], baseline: int, items: int) -> None:
-    """Check that the opinions are about `items` queries and at least two systems.
-
-    `shape` ends with (queries, systems).
+def check_queries(opinions: NDArray[np.int8], items: int) -> None:
+    """Check that the opinions, shape (weak judges, queries, systems), are about `items` queries.
 
     Raises:
-        ValueError: the number of queries is not `items`, there are fewer than two systems, or
-            `baseline` is not the number of a system.
+        ValueError: they are not.
     """
-    queries, systems = shape[-2:]
-    if queries != items:
-        raise ValueError(f"opinions on {queries} queries for {items} items")
-    if systems <= 1:
-        raise ValueError(f"expected at least two systems to compare, found {systems}")
-    if not 0 <= baseline < systems:
-        raise ValueError(f"the baseline is system {baseline} of {systems}")
+    if opinions.shape[1] != items:
+        raise ValueError(f"opinions on {opinions.shape[1]} queries for {items} items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +153,7 @@ class Informed(ABC):
 
     def init(self, items: int, rng: np.random.Generator) -> InformedState:
         """Return the state before the first query."""
-        check_shape(self.opinions.shape, self.baseline, items)
+        check_queries(self.opinions, items)
         return InformedState(self.nothing(self._systems), Asked.nothing(items, rng))
 
     def ask(

@@ -1,6 +1,5 @@
 """Uniform random draws without replacement: the baseline for every other selector."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -8,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import Choice, Label, Step
+from judgeloop.core.records import Choice, Step
+from judgeloop.methods.selectors.ordered import Unmoved
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class RandomState:
 
 @final
 @dataclass(frozen=True)
-class Random:
+class Random(Unmoved):
     """Draws every remaining item with equal probability.
 
     `queries` holds the systems to judge on the item: for each query one system to rate, or two to
@@ -45,11 +45,6 @@ class Random:
         position = int(state.order[state.drawn])
         choices = tuple(Choice(position, 1.0 / left, systems) for systems in self.queries)
         return Step(choices), RandomState(state.order, state.drawn + 1)
-
-    def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
-        """Return the state unchanged: the draws do not depend on answers."""
-        del labels
-        return state
 
     def orders(
         self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator

@@ -199,8 +199,7 @@ def balanced_kmeans(
     most `MOST_ROUNDS`. The result is the round with the least inertia.
 
     The assignment is equation 3 of Huang et al. (2024). Its equal sizes are kept exactly, its
-    optimum nearly: see `methods/stats/balanced_kmeans.py` (Gururangan et al. 2023 run an auction
-    there).
+    optimum nearly (`fair_prices`; Gururangan et al. 2023 run an auction there).
 
     The inertia is that of equation 4 with every item's own cluster. The paper prints the nearest
     cluster there, which is the same for plain k-means. Here an item may have had to leave its

@@ -3,7 +3,7 @@
 Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", sections 2.2 and 2.3,
 appendices C and D. Takes opinions of weak judges and outcomes against a baseline: 1 for a win over
 the baseline, 0 for a tie, -1 for a loss. The baseline is one of the systems and always ties. The
-opinions are made in `weak.py`; no judge is asked here.
+opinions are made in `weak_opinions.py`; no judge is asked here.
 """
 
 from dataclasses import dataclass

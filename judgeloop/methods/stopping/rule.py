@@ -135,7 +135,12 @@ class Rule(ABC):
 
 def in_order(tally: Tally) -> bool:
     """Whether the order of the verdicts is known, and not only their counts."""
-    return len(tally.preferences) == tally.judged + tally.abstentions
+    return len(tally.preferences) == asked(tally)
+
+
+def asked(tally: Tally) -> int:
+    """Return the number of items asked about."""
+    return tally.judged + tally.abstentions
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:

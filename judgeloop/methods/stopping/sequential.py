@@ -15,7 +15,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending
 from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
+from judgeloop.methods.stopping.rule import Rule, asked, in_order, scores_for
 
 
 @dataclass(slots=True)
@@ -91,14 +91,14 @@ class Sequential(Rule):
 
     def is_met(self, tally: Tally) -> bool:
         """Whether the lead of `tally` crossed the boundary first on the leader's side."""
-        if tally.leader is None or _drawn(tally) > self._spending.limit:
+        if tally.leader is None or asked(tally) > self._spending.limit:
             return False
         crossing, _ = self._chances(tally, tally.leader)
         return crossing is not None and crossing < 1
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        drawn = _drawn(tally)
+        drawn = asked(tally)
         if tally.leader is None or drawn > self._spending.limit:
             return 1.0
         crossing, beyond = self._chances(tally, tally.leader)
@@ -109,7 +109,7 @@ class Sequential(Rule):
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """As `Rule.items_to_decide`, by the boundary at the limit in standard deviations."""
-        if tally.leader is None or _drawn(tally) != self._spending.limit:
+        if tally.leader is None or asked(tally) != self._spending.limit:
             return None
         scores = scores_for(tally, tally.leader)
         barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
@@ -187,7 +187,3 @@ class Sequential(Rule):
     def _spent_at(self, risks: NDArray[np.float64]) -> Spending:
         # A level is the probability of crossing to either side, so it is twice the risk.
         return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, 2 * risks))
-
-
-def _drawn(tally: Tally) -> int:
-    return tally.judged + tally.abstentions
