@@ -101,13 +101,10 @@ def test_vectors_may_be_given(data, tmp_path):
     ("more", "message"),
     [
         (["--pool", "9"], "--pool: --job estimate has no such choice"),
-        (["--tie-margin", "0.1"], "--tie-margin: --job estimate has no such choice"),
-        (["--iterative"], "--iterative: --job estimate has no such choice"),
         (["--selectors", "race"], "--selectors"),
         (["--shares", "0:50:5"], "--shares"),
         (["--proxy", "metric:exact"], "--proxy"),
         (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
-        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
         (["--leave-out", "a,b"], "expected scores of at least 1 of the systems, found none"),
         (
             ["--represent", "minilm", "--vectors", "v.npz"],

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 import pytest
-from support.selectors import PICKERS, make_picker, order_of, steps_of
+from support.selectors import make_picker, order_of, steps_of
 from support.walking import all_steps
 
 from judgeloop.core.records import Abstention, Label, Verdict
@@ -58,14 +58,6 @@ def test_no_step_is_given_while_answers_are_out(name):
         state = selector.tell(state, part)
         assert steps_of(selector, state, 5, rng)[0] == []
     assert len(steps_of(selector, selector.tell(state, labels[2:]), 5, rng)[0]) == 1
-
-
-@pytest.mark.parametrize("name", PICKERS)
-@pytest.mark.parametrize(("systems", "baseline"), [(1, 0), (3, 3), (3, -1)])
-def test_too_few_systems_or_no_baseline_are_refused(name, systems, baseline):
-    selector = make_picker(name, OPINIONS[:, :, :systems], baseline, EPSILONS)
-    with pytest.raises(ValueError, match=r"two systems|the baseline is system"):
-        selector.init(7, np.random.default_rng(0))
 
 
 def plain_llm_selector(opinions, truth, steps):
