@@ -13,8 +13,8 @@ For every pair and repetition, a history of other systems is drawn as by `judgel
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,9 @@ from score_tables import ADVERSARIES, score_table
 from sklearn.cluster import KMeans
 
 from judgeloop.formats.rows import read_items
-from judgeloop.history.past import Past
+from judgeloop.history.past import Past, past_of_scores
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.replay.compare import Contest, Earlier, Recordings, run_pair
+from judgeloop.replay.compare import Contest, Recordings, run_pair
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import output_lengths, read_texts
 from judgeloop.replay.tables import by_rule
@@ -63,6 +63,58 @@ NEAR_THE_GOAL = np.geomspace(0.05, 0.4, 20)  # thresholds at which about 5 % are
 GIVEN_UP_COLUMNS = ("data", "H", "draws", "statistic", "given up under", "judgments at 5 % wrong", "undecided %",
                     "beside never")  # fmt: skip
 CLUSTERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Systems with earlier scores, by the same or another judge; histories are drawn among them.
+
+    `scores` has the shape (systems, items), on the items of the recordings, NaN where a score is
+    missing. Scores that differ by at most `tie_margin` tie. `always` names systems that are in
+    every history.
+    """
+
+    systems: tuple[str, ...]
+    scores: Floats
+    tie_margin: float = 0.0
+    always: tuple[str, ...] = ()
+
+    def past(
+        self,
+        count: int,
+        but: Collection[str],
+        positions: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Past:
+        """Return every comparison among `count` systems drawn at random, on items at `positions`.
+
+        Systems in `but` are not drawn. With the same seed, the systems for a larger `count` contain
+        those for a smaller `count`.
+
+        Raises:
+            ValueError: there are fewer than `count` systems to draw from.
+        """
+        free = [row for row, name in enumerate(self.systems) if name not in but]
+        first = [row for row in free if self.systems[row] in self.always]
+        others = [free[at] for at in rng.permutation(len(free)) if free[at] not in first]
+        drawn = [*first, *others][:count]
+        if len(drawn) < count:
+            raise ValueError(f"a history of {count} systems among {len(free)}")
+        names = [self.systems[row] for row in drawn]
+        return past_of_scores(names, self.scores[np.ix_(drawn, positions)], self.tie_margin)
+
+
+@dataclass(frozen=True, slots=True)
+class WithEarlier(Recordings):
+    """Recordings whose histories are drawn from the scores of `earlier`."""
+
+    earlier: Earlier | None = None
+
+    def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
+        """Return earlier comparisons of `count` other systems on the contest's items."""
+        assert self.earlier is not None
+        compared = [self.systems[system] for system in contest.pair]
+        return self.earlier.past(count, compared, contest.positions, rng)
 
 
 @dataclass(frozen=True)
@@ -254,9 +306,9 @@ def with_history(
     recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()
 ) -> Recordings:
     """Return `recordings` with histories drawn from `others`; `always` are in every history."""
-    return replace(
-        recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always)
-    )
+    own = {field.name: getattr(recordings, field.name) for field in fields(recordings)}
+    earlier = Earlier(others.systems, others.scores, others.tie_margin, always)
+    return WithEarlier(**own, earlier=earlier)
 
 
 def tables(data: Path) -> dict[str, list[Setting]]:

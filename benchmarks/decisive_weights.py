@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import Verdict
 from judgeloop.history.past import Past, prospects_of
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
@@ -248,7 +247,5 @@ def drawn(make: Make | str, world: World, most: int, seed: Sequence[int]) -> NDA
     if isinstance(make, str):
         assert make == "largest first"
         return np.lexsort((rng.random(items), -laplace(1.0)(world)))[:most]
-    labels = walk(
-        make(world), items, most, lambda choice: Verdict(world.contest.score(choice.position)), rng
-    )
+    labels = walk(make(world), items, most, world.contest.verdict, rng)
     return np.array([label.choice.position for label in labels])

@@ -87,7 +87,7 @@ def run(way: str, verdicts: Signs, limit: int, rng: np.random.Generator) -> Run:
     }[way]
     most = min(limit, items)
     rule = Sequential(RISK, items=UNLIMITED if way == "one" else items, limit=most)
-    met = rule.met_along(preferences[:most], rule.items, np.array([RISK]))[0]
+    met = rule.met_along_each(preferences[None, :most], rule.items, np.array([RISK]))[0, 0]
     met[: LEAST - 1] = False
     whole = way != "one" and most == items
     at = int(met.argmax()) + 1 if met.any() else most

@@ -38,26 +38,11 @@ from judgeloop.methods.stats.risk_control import Bounds, bounds_of, critical_val
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 REPETITIONS = 10
+# Judgments, and shares of wrong and undecided runs, of each comparison: shape (3, comparisons).
+Ends = Floats
 # Number of pasts from which `decisive` learns in the replays; each takes as long as ten replays. The
 # past of a replay leaves out the replayed comparison, and of more comparisons a few others with it.
 MOST_PASTS = 30
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Judgments and shares of wrong and undecided runs of each comparison: shape (comparisons,)."""
-
-    judged: Floats
-    wrong: Floats
-    undecided: Floats
-
-    def where(self, these: Flags, other: Ends) -> Ends:
-        """Return these ends where `these` is True, and the ends of `other` elsewhere."""
-        return Ends(
-            np.where(these, self.judged, other.judged),
-            np.where(these, self.wrong, other.wrong),
-            np.where(these, self.undecided, other.undecided),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +149,7 @@ class Study:
             enough = np.array([value is not None for value in found])
             thresholds = np.array([-np.inf if value is None else value for value in found])
             stops = seen.statistics < np.repeat(thresholds, REPETITIONS)[:, None]
-            ends = _ends(seen, stops).where(enough, instead) if enough.any() else None
+            ends = np.where(enough, _ends(seen, stops), instead) if enough.any() else None
             share = float(1 - enough.mean())
             strategies.append(_strategy(risk, selector, row.name, ends, share))
         return strategies
@@ -178,7 +163,8 @@ def bounds_each(seen: Walks, like: Sequence[NDArray[np.int64]]) -> list[Bounds]:
 
 def _ends(seen: Walks, stops: Flags) -> Ends:
     """Return how comparisons end whose runs stop at the first of `stops`."""
-    return Ends(*(values.reshape(-1, REPETITIONS).mean(axis=1) for values in seen.ended(stops)))
+    ends = [values.reshape(-1, REPETITIONS).mean(axis=1) for values in seen.ended(stops)]
+    return np.stack(ends)
 
 
 def _suits(rule: RuleRow, selector: SelectorRow) -> bool:
@@ -197,7 +183,7 @@ def _strategy(
 ) -> Strategy:
     if ends is None:
         return Strategy(risk, selector, rule, instead=1.0)
-    judgments, wrong, undecided = map(_figure, (ends.judged, ends.wrong, ends.undecided))
+    judgments, wrong, undecided = map(_figure, ends)
     return Strategy(risk, selector, rule, judgments, wrong, undecided, instead)
 
 

@@ -37,7 +37,11 @@ def render_calibration(figures: result.CalibrationFigures) -> str:
     table = "\n".join(
         [
             _columns(rows),
-            *(_too_few(figures, risk) for risk in risks if _has_too_few(figures, risk)),
+            *(
+                _too_few(figures, risk)
+                for risk in risks
+                if any(strategy.instead for strategy in figures.at(risk))
+            ),
         ]
     )
     return f"{advice}\n\n{lines(_headline(figures), tuple(_details(figures)))}\n\n{table}\n\n{_rests_on(figures)}"
@@ -139,10 +143,6 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     )
 
 
-def _has_too_few(figures: result.CalibrationFigures, risk: float) -> bool:
-    return any(strategy.risk == risk and strategy.instead for strategy in figures.strategies)
-
-
 def _too_few(figures: result.CalibrationFigures, risk: float) -> str:
     needed, has = fewest_comparisons(risk), figures.most_with_one
     said = (
@@ -176,8 +176,8 @@ def _advice(figures: result.CalibrationFigures, risk: float) -> str:
 def _why_none(figures: result.CalibrationFigures, risk: float) -> str:
     named = [
         strategy
-        for strategy in figures.strategies
-        if strategy.risk == risk and strategy.undecided and strategy.undecided.mean < 1
+        for strategy in figures.at(risk)
+        if strategy.undecided and strategy.undecided.mean < 1
     ]
     return (
         "none that named a winner was wrong seldom enough to be advised"

@@ -5,7 +5,7 @@ sessions and rules are those of live runs. The scores, and the vectors and lengt
 selector uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -53,48 +53,9 @@ class Contest:
         """The gap ("win distance" in the papers) on the whole pool, winner minus loser; 0 for level systems."""
         return float(self.preferences.mean())
 
-    def score(self, position: int) -> float:
-        """Return the verdict's score at `position` of the pool: 1 for the winner on the pool."""
-        return float(TIE + self.preferences[position] / 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """Systems with earlier scores, by the same or another judge; histories are drawn among them.
-
-    `scores` has the shape (systems, items), on the items of the recordings, NaN where a score is
-    missing. Scores that differ by at most `tie_margin` tie. `always` names systems that are in
-    every history.
-    """
-
-    systems: tuple[str, ...]
-    scores: NDArray[np.float64]
-    tie_margin: float = 0.0
-    always: tuple[str, ...] = ()
-
-    def past(
-        self,
-        count: int,
-        but: Collection[str],
-        positions: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> Past:
-        """Return every comparison among `count` systems drawn at random, on items at `positions`.
-
-        Systems in `but` are not drawn. With the same seed, the systems for a larger `count` contain
-        those for a smaller `count`.
-
-        Raises:
-            ValueError: there are fewer than `count` systems to draw from.
-        """
-        free = [row for row, name in enumerate(self.systems) if name not in but]
-        first = [row for row in free if self.systems[row] in self.always]
-        others = [free[at] for at in rng.permutation(len(free)) if free[at] not in first]
-        drawn = [*first, *others][:count]
-        if len(drawn) < count:
-            raise ValueError(f"a history of {count} systems among {len(free)}")
-        names = [self.systems[row] for row in drawn]
-        return past_of_scores(names, self.scores[np.ix_(drawn, positions)], self.tie_margin)
+    def verdict(self, choice: Choice) -> Verdict:
+        """Return the verdict on an item: a score of 1 for the winner on the pool."""
+        return Verdict(float(TIE + self.preferences[choice.position] / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +65,7 @@ class Recordings:
     `scores` has the shape (systems, items), NaN where a score is missing. `outputs` has the shape
     (systems, items, dimensions): vectors of the outputs. `inputs` has the shape (items,
     dimensions): vectors of the prompts. `lengths` has the shape (systems, items): lengths of the
-    outputs in characters. Scores that differ by at most `tie_margin` tie. Histories are drawn from
-    `earlier`, or from the recorded systems if that is None.
+    outputs in characters. Scores that differ by at most `tie_margin` tie.
     """
 
     systems: tuple[str, ...]
@@ -114,7 +74,6 @@ class Recordings:
     inputs: NDArray[np.floating] | None = None
     lengths: NDArray[np.float64] | None = None
     tie_margin: float = 0.0
-    earlier: Earlier | None = None
 
     def pairs(self, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         """Draw at most `most` pairs of systems with common items, without replacement."""
@@ -134,14 +93,16 @@ class Recordings:
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
-        """Return earlier comparisons of `count` other systems on the contest's items.
+        """Return every comparison among `count` other systems, on the contest's items.
 
-        Raises:
-            ValueError: there are fewer than `count` other systems.
+        The systems are drawn at random. With the same seed, those for a larger `count` contain those
+        for a smaller `count`.
         """
-        earlier = self.earlier or Earlier(self.systems, self.scores, self.tie_margin)
-        compared = [self.systems[system] for system in contest.pair]
-        return earlier.past(count, compared, contest.positions, rng)
+        others = [row for row in range(len(self.systems)) if row not in contest.pair]
+        drawn = [others[at] for at in rng.permutation(len(others))[:count]]
+        names = [self.systems[row] for row in drawn]
+        scores = self.scores[np.ix_(drawn, contest.positions)]
+        return past_of_scores(names, scores, self.tie_margin)
 
     def distances(self, contest: Contest) -> NDArray[np.float64] | None:
         """Return the distances of the two outputs' lengths, shape (items of the contest,).
@@ -229,27 +190,36 @@ def variant_of(config: ReplayConfig) -> Variant:
 def _at_sizes(
     selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]
 ) -> Iterator[Row]:
-    """Yield a row for each number of judged items, from one walk through the selector's steps.
+    """Yield a row for each number of judged items, from one walk through the selector's steps."""
+    items, rng = len(contest.preferences), np.random.default_rng(seed)
+    labels = walked(selector, items, config.sizes, rng, contest.verdict)
+    for size, active in zip(config.sizes, labels, strict=True):
+        yield {"judgments": size, "estimate": float(contest.preferences[list(active)].mean())}
+
+
+def walked(
+    selector: Selector[Any],
+    items: int,
+    sizes: Sequence[int],
+    rng: np.random.Generator,
+    verdict: Callable[[Choice], Verdict],
+) -> Iterator[Mapping[int, Label]]:
+    """Yield the labels in the decision by position, for each number of judged items, ascending.
 
     One walk is enough: the clusters for a larger number are splits of those for a smaller number.
     """
-    rng = np.random.default_rng(seed)
-    items = len(contest.preferences)
     state = selector.init(items, rng)
-    active: set[int] = set()
-    for size in config.sizes:
+    active: dict[int, Label] = {}
+    for size in sizes:
         while len(active) < min(size, items):
             step, state = selector.ask(state, rng)
             assert step is not None, "the pool has more items"
-            state = selector.tell(state, [_label(contest, choice) for choice in step.choices])
-            active.difference_update(step.leave)
-            active.update(choice.position for choice in step.choices)
-        judged = np.fromiter(active, dtype=np.int64, count=len(active))
-        yield {"judgments": size, "estimate": float(contest.preferences[judged].mean())}
-
-
-def _label(contest: Contest, choice: Choice) -> Label:
-    return Label(choice, Verdict(contest.score(choice.position)))
+            labels = [Label(choice, verdict(choice)) for choice in step.choices]
+            state = selector.tell(state, labels)
+            for position in step.leave:
+                del active[position]
+            active |= {label.choice.position: label for label in labels}
+        yield active
 
 
 def _until_met(
@@ -268,7 +238,7 @@ def _until_met(
                 limits=Limits(config.min_judgments, limit),
                 rng=np.random.default_rng(seed),
             )
-            outcome = replay(session, lambda choice: Verdict(contest.score(choice.position)))
+            outcome = replay(session, contest.verdict)
             named = {None: 0, 0: 1, 1: -1}[outcome.winner]
             yield {"rule": name, "risk": risk, "asked": outcome.asked, "named": named}
 

@@ -3,6 +3,7 @@
 `ReplaySettings` has what all replays share: the recorded data, the output folder and the seed.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -48,15 +49,20 @@ from judgeloop.settings.written import listed, numbers
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
 
 
+def _file(help_: str, panel: str = DATA, **more: Any) -> Setting:
+    """Return the setting of a file or folder to read, which the caller alone names."""
+    return Setting(help_, panel, Part.CONTENT, Caller, **more)
+
+
+def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any) -> Setting:
+    """Return the setting of one or some of `names`, which end its help."""
+    return run_setting(f"{help_}: {', '.join(names)}.", panel, **more)
+
+
 # Settings of several questions.
 VectorsFile = Annotated[
     Path | None,
-    Setting(
-        "File of output vectors: .npz with the arrays models and embeddings.",
-        SELECTION,
-        Part.CONTENT,
-        Caller,
-    ),
+    _file("File of output vectors: .npz with the arrays models and embeddings.", SELECTION),
 ]
 TieMargin = Annotated[
     float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)
@@ -84,21 +90,10 @@ class ReplaySettings(Configuration):
     """Settings of every replay."""
 
     outputs: Annotated[
-        Path,
-        Setting(
-            "Folder of output files, one per system.",
-            DATA,
-            Part.CONTENT,
-            Caller,
-            argument="OUTPUTS_DIR",
-        ),
+        Path, _file("Folder of output files, one per system.", argument="OUTPUTS_DIR")
     ]
-    items: Annotated[
-        Path, Setting("File of prompts, joined by id or prompt.", DATA, Part.CONTENT, Caller)
-    ]
-    verdicts: Annotated[
-        Path, Setting("File of recorded scores: item_id, model, score.", DATA, Part.CONTENT, Caller)
-    ]
+    items: Annotated[Path, _file("File of prompts, joined by id or prompt.")]
+    verdicts: Annotated[Path, _file("File of recorded scores: item_id, model, score.")]
     leave_out: Annotated[
         tuple[str, ...],
         Parse(listed),
@@ -106,13 +101,7 @@ class ReplaySettings(Configuration):
     ] = ()
     output: Annotated[
         Path,
-        Setting(
-            "Folder for the tables and the journal.",
-            OUTPUT,
-            Part.PLACE,
-            Caller,
-            short="-o",
-        ),
+        Setting("Folder for the tables and the journal.", OUTPUT, Part.PLACE, Caller, short="-o"),
     ]
     jobs: Annotated[
         int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
@@ -181,23 +170,17 @@ class ReplayConfig(ReplaySettings):
     combine: Annotated[
         str,
         one_of(catalogue.COMBINATIONS),
-        run_setting(
-            f"Vectors to cluster, made from the two outputs: {', '.join(catalogue.COMBINATIONS)}.",
-            SELECTION,
-        ),
+        _among("Vectors to cluster, made from the two outputs", catalogue.COMBINATIONS),
     ] = catalogue.COMBINATIONS[0]
     clustering: Annotated[
         str,
         one_of(catalogue.CLUSTERINGS),
-        run_setting(f"Clustering method: {', '.join(catalogue.CLUSTERINGS)}.", SELECTION),
+        _among("Clustering method", catalogue.CLUSTERINGS),
     ] = catalogue.CLUSTERINGS[0]
     representative: Annotated[
         str,
         one_of(catalogue.REPRESENTATIVES),
-        run_setting(
-            f"How the judged item of a cluster is chosen: {', '.join(catalogue.REPRESENTATIVES)}.",
-            SELECTION,
-        ),
+        _among("How the judged item of a cluster is chosen", catalogue.REPRESENTATIVES),
     ] = catalogue.REPRESENTATIVES[0]
     history_systems: Annotated[
         int,
@@ -226,11 +209,7 @@ class ReplayConfig(ReplaySettings):
         tuple[str, ...],
         some_of(REPLAYED_RULES),
         MinLen(1),
-        run_setting(
-            f"Stopping rules of iterative runs: {', '.join(REPLAYED_RULES)}.",
-            PROTOCOL,
-            metavar="NAME,...",
-        ),
+        _among("Stopping rules of iterative runs", REPLAYED_RULES, PROTOCOL, metavar="NAME,..."),
     ] = REPLAYED_RULES
     risk: Annotated[
         tuple[Annotated[float, Gt(0), Le(1)], ...],
@@ -280,9 +259,7 @@ class ReplaySelectConfig(ReplaySettings):
         tuple[str, ...],
         some_of(catalogue.names_of("select")),
         MinLen(1),
-        run_setting(
-            f"Selectors: {', '.join(catalogue.names_of('select'))}.", SELECTION, metavar="NAME,..."
-        ),
+        _among("Selectors", catalogue.names_of("select"), metavar="NAME,..."),
     ] = catalogue.names_of("select")
     pool: Annotated[
         int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
@@ -310,11 +287,7 @@ class ReplayEstimateConfig(ReplaySettings):
     selectors: Annotated[
         tuple[str, ...],
         some_of(catalogue.names_of("estimate", ablations=True)),
-        run_setting(
-            f"Selectors: {', '.join(catalogue.names_of('estimate', ablations=True))}.",
-            SELECTION,
-            metavar="NAME,...",
-        ),
+        _among("Selectors", catalogue.names_of("estimate", ablations=True), metavar="NAME,..."),
     ] = ()
     represent: Annotated[
         RepresentOne,

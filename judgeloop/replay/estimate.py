@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.protocols import Estimator, Selector
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
+from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.methods.stats.mean_intervals import Interval
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
@@ -31,7 +31,7 @@ from judgeloop.questions.estimate.selector import (
     most_clusters,
     strata_of,
 )
-from judgeloop.replay.compare import Row
+from judgeloop.replay.compare import Row, walked
 from judgeloop.replay.config import ReplayEstimateConfig
 
 QUESTION = "estimate"
@@ -180,19 +180,10 @@ class _Trial:
         Takes the steps that a session would take. No session is needed, because the steps do not
         depend on the answers.
         """
-        rng, items = self.rng(), len(self.subject.scores)
-        state = selector.init(items, rng)
-        active: dict[int, Choice] = {}
-        while len(active) < self._size:
-            step, state = selector.ask(state, rng)
-            assert step is not None, "the pool has more items"
-            for position in step.leave:
-                del active[position]
-            active |= {choice.position: choice for choice in step.choices}
+        items = len(self.subject.scores)
+        active = next(walked(selector, items, [self._size], self.rng(), self._answer))
         estimator, rule = self._parts(selector)
-        tally = estimator.tally(
-            [Label(choice, self._answer(choice)) for choice in active.values()], items
-        )
+        tally = estimator.tally([*active.values()], items)
         return self._row(selector, tally, rule.interval(tally))
 
     def session(self, selector: Selector[Any]) -> Row:
@@ -230,7 +221,7 @@ class _Trial:
         rule, strata = Precise(self.config.risk, items), strata_of(selector, items)
         forecast = self._forecast() if self.config.history_systems and selector.draws else None
         if forecast is not None:
-            return ForecastMean(strata, forecast), rule
+            return MeanScore(strata, forecast), rule
         by_proxy = self.config.proxy == BY_CONFIDENCE and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 

@@ -7,12 +7,10 @@ Runs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.strata import Floats
@@ -26,8 +24,8 @@ CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # indices of the figures in a step
 ROUNDING = 1e-9
 RESAMPLES = 400
 SHOWN = (10, 30)  # shares in per cent of the items whose errors are printed
+ERRORS, COVERED, HALF_WIDTHS = range(3)  # the figures of a run
 RUNS = (-2, -1)  # the axes of systems and repetitions
-Places = NDArray[np.intp]
 
 
 def by_size(rows: Sequence[Row]) -> list[Row]:
@@ -217,27 +215,6 @@ def _reached(steps: Floats, goal: str | float) -> Floats:
     return np.asarray(steps[:, GAP] <= float(goal) + ROUNDING, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """All runs, as arrays of the shape (selectors, shares, systems, repetitions).
-
-    `errors` are relative. `covered` and `half_widths` are NaN where there is no interval.
-    """
-
-    errors: Floats
-    covered: Floats
-    half_widths: Floats
-
-    def take(self, systems: Places, repetitions: Places) -> _Runs:
-        """Return the runs of some systems and repetitions."""
-        return _Runs(
-            *(
-                values[:, :, systems][..., repetitions]
-                for values in (self.errors, self.covered, self.half_widths)
-            )
-        )
-
-
 def by_share(rows: Sequence[Row]) -> list[Row]:
     """Return a row for each selector and share: relative errors, and coverage of the intervals.
 
@@ -251,11 +228,11 @@ def by_share(rows: Sequence[Row]) -> list[Row]:
     for name, statistic in (("error", _median), ("coverage", _coverage)):
         columns[name] = statistic(runs)
         columns[f"{name}_se"] = np.std([statistic(sample) for sample in resampled], axis=0)
-    columns["rms"] = np.sqrt((runs.errors**2).mean(axis=RUNS))
-    columns["half_width"] = _mean_of_known(runs.half_widths)
+    columns["rms"] = np.sqrt((runs[ERRORS] ** 2).mean(axis=RUNS))
+    columns["half_width"] = _mean_of_known(runs[HALF_WIDTHS])
     selectors, shares = _values(rows, "selector"), _values(rows, "share")
     judged = {(row["selector"], row["share"]): row["judged"] for row in rows}
-    count = runs.errors.shape[-2] * runs.errors.shape[-1]
+    count = runs.shape[-2] * runs.shape[-1]
     order = ("error", "error_se", "rms", "coverage", "coverage_se", "half_width")
     table: list[Row] = []
     for place in np.ndindex(len(selectors), len(shares)):
@@ -306,17 +283,23 @@ def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
     return lines
 
 
-def _runs(rows: Sequence[Row]) -> _Runs:
+def _runs(rows: Sequence[Row]) -> Floats:
+    """Return relative errors, coverage and half widths of all runs.
+
+    The shape is (3, selectors, shares, systems, repetitions). The last two are NaN where there is no
+    interval.
+    """
     axes = {name: _values(rows, name) for name in ("selector", "share", "system", "repetition")}
     shape = [len(values) for values in axes.values()]
-    errors, covered, half_widths = (np.full(shape, np.nan) for _ in range(3))
+    runs = np.full((3, *shape), np.nan)
     for row in rows:
         place = tuple(values.index(row[name]) for name, values in axes.items())
-        errors[place] = abs(row["estimate"] - row["truth"]) / row["truth"]
+        runs[ERRORS, *place] = abs(row["estimate"] - row["truth"]) / row["truth"]
         if row["low"] is not None:
-            covered[place] = row["low"] - ROUNDING <= row["truth"] <= row["high"] + ROUNDING
-            half_widths[place] = (row["high"] - row["low"]) / 2
-    return _Runs(errors, covered, half_widths)
+            covers = row["low"] - ROUNDING <= row["truth"] <= row["high"] + ROUNDING
+            runs[COVERED, *place] = covers
+            runs[HALF_WIDTHS, *place] = (row["high"] - row["low"]) / 2
+    return runs
 
 
 def _values(rows: Sequence[Row], name: str) -> list[Any]:
@@ -324,23 +307,21 @@ def _values(rows: Sequence[Row], name: str) -> list[Any]:
     return list(dict.fromkeys(row[name] for row in rows))
 
 
-def _resampled(runs: _Runs) -> Iterator[_Runs]:
+def _resampled(runs: Floats) -> Iterator[Floats]:
     rng = np.random.default_rng(0)
-    systems, repetitions = runs.errors.shape[2:]
+    systems, repetitions = runs.shape[-2:]
+    axis, size = (-2, systems) if systems > 1 else (-1, repetitions)
     for _ in range(RESAMPLES):
-        if systems > 1:
-            yield runs.take(np.asarray(rng.choice(systems, systems)), np.arange(repetitions))
-        else:
-            yield runs.take(np.arange(1), np.asarray(rng.choice(repetitions, repetitions)))
+        yield runs.take(np.asarray(rng.choice(size, size)), axis=axis)
 
 
-def _median(runs: _Runs) -> Floats:
-    found: Floats = np.median(runs.errors, axis=RUNS)
+def _median(runs: Floats) -> Floats:
+    found: Floats = np.median(runs[ERRORS], axis=RUNS)
     return found
 
 
-def _coverage(runs: _Runs) -> Floats:
-    return _mean_of_known(runs.covered)
+def _coverage(runs: Floats) -> Floats:
+    return _mean_of_known(runs[COVERED])
 
 
 def _mean_of_known(values: Floats) -> Floats:

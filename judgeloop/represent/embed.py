@@ -129,16 +129,11 @@ def reduced(
     (Halko, Martinsson & Tropp 2011).
 
     Raises:
-        ValueError: `vectors` is not a matrix, is empty or holds a value that is not finite, or
-            `dimensions` is below 1.
+        ValueError: `vectors` holds a value that is not finite.
     """
     from sklearn.decomposition import PCA
 
     exact = np.asarray(vectors, dtype=np.float64)
-    if exact.ndim != 2 or not exact.size:  # noqa: PLR2004 - a matrix
-        raise ValueError(f"expected vectors of shape (items, hidden), found {exact.shape}")
-    if dimensions < 1:
-        raise ValueError(f"expected at least 1 dimension, found {dimensions}")
     if bad := int((~np.isfinite(exact).all(axis=1)).sum()):
         raise ValueError(f"{bad} of {len(exact)} vectors hold a value that is not finite")
     kept = min(dimensions, *exact.shape)

@@ -1,7 +1,7 @@
 """Computes the hidden state of a causal language model at the last token of each prompt.
 
 This is AcTracer's representation (Huang et al. 2024, section 3.1.1) before its reduction to few
-dimensions (`reducing.py`). Prompts are used as they are, without a chat template. Needs the extra
+dimensions (`reduced` in `embed.py`). Prompts are used as they are, without a chat template. Needs the extra
 `judgeloop[embed]`; torch is imported on first use.
 """
 

@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 import pytest
 from support.pools import differences, known_beforehand
-from support.selectors import PICKERS, steps_of
+from support.selectors import PICKERS, answered, steps_of
+from support.walking import all_steps as all_steps_told
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.core.records import Abstention, Verdict
 from judgeloop.methods.selectors.catalogue import (
     CLUSTERINGS,
     COMBINATIONS,
@@ -109,23 +110,7 @@ def answer(choice):
     return Abstention("no") if number % 19 == 0 else Verdict(number % 5 / 4)
 
 
-def told(steps, answer=answer):
-    return [Label(choice, answer(choice)) for step in steps for choice in step.choices]
-
-
-def all_steps(selector, items, *, at_a_time=1, seed=1, answer=answer):
-    """Ask until nothing is left; answers are told whenever the selector waits for them."""
-    rng = np.random.default_rng(seed)
-    state, steps, waiting = selector.init(items, rng), [], []
-    while True:
-        more, state = steps_of(selector, state, at_a_time, rng)
-        assert len(more) <= at_a_time
-        if not more and not waiting:
-            return steps
-        steps += more
-        waiting += more
-        if not more:
-            state, waiting = selector.tell(state, told(waiting, answer)), []
+all_steps = partial(all_steps_told, answer=answer)
 
 
 @pytest.fixture(params=EVERY)
@@ -199,10 +184,10 @@ def test_asking_and_telling_leave_the_state_they_were_given_alone(make):
     state = selector.init(53, np.random.default_rng(0))
     for most in (5, 32, 11):
         steps, asked = steps_from(state, most)
-        after = selector.tell(asked, told(steps))
+        after = selector.tell(asked, answered(steps, answer))
         later = steps_from(after, 3)[0]
         assert steps_from(state, most)[0] == steps
-        assert steps_from(selector.tell(asked, told(steps)), 3)[0] == later
+        assert steps_from(selector.tell(asked, answered(steps, answer)), 3)[0] == later
         state = after
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import Choice
 from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
 from judgeloop.replay.compare import Recordings, run_pair, suiting
 from judgeloop.replay.config import ReplayConfig
@@ -37,7 +38,7 @@ def test_a_contest_has_the_items_with_both_scores_from_the_view_of_the_winner():
     raw = np.sign((data.scores[0, 3:] - data.scores[3, 3:]).round(6))
     assert one.preferences.tolist() == (np.sign(raw.sum()) * raw).tolist()
     assert one.gap == abs(raw.mean())
-    assert {one.score(position) for position in range(57)} <= {0.0, 0.5, 1.0}
+    assert {one.verdict(Choice(position, None)).score for position in range(57)} <= {0.0, 0.5, 1.0}
 
 
 def test_a_contest_on_a_subset_takes_that_share_and_another_one_for_another_seed():

@@ -45,21 +45,6 @@ def test_every_selector_is_measured_by_share(data, tmp_path):
     assert json.loads(printed)["area"] == json.loads((out / "area.json").read_text())
 
 
-def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    flags = [*QUICK, "--selectors", "random,diffuse,stratified,actracer-8,actracer-proportional"]
-    assert replay(*data, *flags, "-o", whole).exit_code == 0
-    parts.mkdir()
-    kept = (whole / "runs.jsonl").read_text().splitlines(keepends=True)[:3]
-    (parts / "runs.jsonl").write_text("".join(kept))
-    assert replay(*data, *flags, "-o", parts, "--resume").exit_code == 0
-    assert (whole / "accuracy.csv").read_text() == (parts / "accuracy.csv").read_text()
-    assert (
-        "other settings (shares)"
-        in replay(*data, *flags, "--shares", 5, "-o", parts, "--resume").stderr
-    )
-
-
 def test_without_confidences_the_rest_is_run_and_said_so(data, tmp_path):
     result = replay(*data, *QUICK, "--confidence", "certainty", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -116,13 +101,10 @@ def test_vectors_may_be_given(data, tmp_path):
     ("more", "message"),
     [
         (["--pool", "9"], "--pool: --job estimate has no such choice"),
-        (["--tie-margin", "0.1"], "--tie-margin: --job estimate has no such choice"),
-        (["--iterative"], "--iterative: --job estimate has no such choice"),
         (["--selectors", "race"], "--selectors"),
         (["--shares", "0:50:5"], "--shares"),
         (["--proxy", "metric:exact"], "--proxy"),
         (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
-        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
         (["--leave-out", "a,b"], "expected scores of at least 1 of the systems, found none"),
         (
             ["--represent", "minilm", "--vectors", "v.npz"],

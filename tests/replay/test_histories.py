@@ -13,7 +13,7 @@ from support.replaying import replay, verdicts
 from support.tables import write
 
 from judgeloop.history.past import prospects_of
-from judgeloop.replay.compare import Earlier, Recordings, prospects_for, run_pair
+from judgeloop.replay.compare import Recordings, prospects_for, run_pair
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.tables import by_rule
 
@@ -67,21 +67,6 @@ def test_a_history_is_on_the_contests_items_and_ties_within_the_margin():
     past = data.past(contest, 2, np.random.default_rng(0))
     (first, _), sign = past.pairs[0], np.array([1, 0, 1, 0])[contest.positions]
     assert past.preferences[0].tolist() == (sign if first == "c" else -sign).tolist()
-
-
-def test_a_history_of_more_systems_than_there_are_is_an_error():
-    with pytest.raises(ValueError, match="a history of 11 systems among 10"):
-        past_of(mostly_ties(items=20), (0, 1), 11)
-
-
-def test_another_table_may_be_the_history_with_some_systems_always_in_it():
-    others = Earlier(
-        ("s0", "s1", "x", "y", "z"), np.random.default_rng(0).random((5, 20)), always=("x", "s0")
-    )
-    data = mostly_ties(items=20)
-    data = Recordings(data.systems, data.scores, earlier=others)
-    found = [past_of(data, (0, 1), 2, seed).systems for seed in range(20)]
-    assert {frozenset({"x", "y"}), frozenset({"x", "z"})} == set(found)
 
 
 def known_of(recordings, contest, seed, run):

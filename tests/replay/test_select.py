@@ -77,9 +77,7 @@ def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
     ("more", "message"),
     [
         (["--iterative"], "--iterative: --job select has no such choice"),
-        (["--pairs", "4"], "--pairs: --job select has no such choice"),
         (["--selectors", "diffuse"], "--selectors: "),
-        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
     ],
 )
 def test_what_the_job_does_not_take_is_refused(data, tmp_path, more, message):

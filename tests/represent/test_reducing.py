@@ -65,14 +65,6 @@ def test_what_is_not_finite_is_refused(rng, bad):
         reduced(vectors)
 
 
-@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (4,), (2, 2, 2)])
-def test_what_is_no_table_is_refused(shape):
-    with pytest.raises(ValueError, match="at least 1 dimension"):
-        reduced(np.zeros((2, 2)), 0)
-    with pytest.raises(ValueError, match="expected vectors of shape"):
-        reduced(np.zeros(shape))
-
-
 def test_large_tables_are_reduced_at_random_from_the_seed_and_close_to_exactly(rng, monkeypatch):
     spread = np.geomspace(100, 0.01, 60)
     vectors = (rng.normal(size=(90, 60)) * spread) @ np.linalg.qr(rng.normal(size=(60, 60)))[0]

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore
+from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.score_forecast import forecast_scores
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
@@ -40,7 +40,7 @@ def test_helped_by_a_history_it_covers_as_often_as_it_says(judged, history, shar
         rng = np.random.default_rng([seed, judged, history])
         own, *others = systems(history + 1, rng, right_or_wrong=right_or_wrong)
         earlier = np.where(rng.random((history, ITEMS)) < share, others, np.nan)
-        estimator = ForecastMean(WHOLE, forecast_scores(earlier))
+        estimator = MeanScore(WHOLE, forecast_scores(earlier))
         _, (low, high) = interval(estimator, own, rng.permutation(ITEMS)[:judged])
         covered += low <= own.mean() <= high
     # 24 settings are looked at, so that the bound is that of the least of so many.
@@ -56,7 +56,7 @@ def test_a_history_narrows_where_systems_are_alike_and_else_does_no_harm(
         rng = np.random.default_rng([seed, history])
         own, *others = systems(history + 1, rng, alike=alike)
         drawn = rng.permutation(ITEMS)[:40]
-        for estimator in (MeanScore(WHOLE), ForecastMean(WHOLE, forecast_scores(np.array(others)))):
+        for estimator in (MeanScore(WHOLE), MeanScore(WHOLE, forecast_scores(np.array(others)))):
             mean, (low, high) = interval(estimator, own, drawn)
             errors.append(mean - own.mean())
             widths.append(high - low)
@@ -76,6 +76,6 @@ def test_a_history_of_the_drawn_items_is_what_the_simulation_sees():
         drawn = rng.permutation(ITEMS)[:60]
         earlier = np.full((16, ITEMS), np.nan)
         earlier[:, drawn] = np.array(others)[:, drawn]
-        _, (low, high) = interval(ForecastMean(WHOLE, forecast_scores(earlier)), own, drawn)
+        _, (low, high) = interval(MeanScore(WHOLE, forecast_scores(earlier)), own, drawn)
         covered += low <= own.mean() <= high
     assert covered / 400 < 0.87

@@ -55,11 +55,3 @@ def test_between_level_pairs_a_system_is_named_with_at_most_the_risk(kind, named
     named = named_by(walks, min(200, sum(LEVEL[kind].values())))
     for count, risk in zip(named, RISKS, strict=True):
         check_risk(f"{named_by.__name__}, {kind}, named", count, RUNS, risk, capsys)
-
-
-def test_what_single_calls_prefer_can_be_the_other_system_than_both_orders_prefer():
-    """10 % (A, A), 12 % (B, B) and 10 % (A, tie): another question."""
-    verdicts = {(1, 1): 100, (-1, -1): 120, (1, 0): 100, (0, 0): 680}
-    pairs = sum(count * sum(pair) for pair, count in verdicts.items())
-    agreed = sum(count * pair[0] for pair, count in verdicts.items() if pair[0] == pair[1])
-    assert pairs > 0 > agreed

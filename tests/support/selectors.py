@@ -38,6 +38,13 @@ def steps_of(selector, state, most, rng) -> tuple[list[Step], Any]:
     return steps, state
 
 
+def order_of(selector, items, seed=0) -> list[int]:
+    """The positions of all steps, in the order asked, of a selector that reads no answers."""
+    rng = np.random.default_rng(seed)
+    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
+    return [step.choices[0].position for step in steps]
+
+
 def oracle(scores):
     """Answers from a table, shape (systems, items); NaN for an abstention."""
 

@@ -9,28 +9,27 @@ import numpy as np
 
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Answer, Choice, Label, Verdict
-from support.selectors import steps_of
+from support.selectors import answered, steps_of
 
 
-def all_steps(selector, items, *, at_a_time=1, seed=1):
-    """Ask until there is nothing more."""
+def by_position(choice):
+    """An answer to all that was asked."""
+    return Verdict(choice.position % 5 / 4)
+
+
+def all_steps(selector, items, *, at_a_time=1, seed=1, answer=by_position):
+    """Ask until nothing is left; answers are told whenever the selector waits for them."""
     rng = np.random.default_rng(seed)
-    state = selector.init(items, rng)
-    steps = []
+    state, steps, waiting = selector.init(items, rng), [], []
     while True:
         more, state = steps_of(selector, state, at_a_time, rng)
-        if not more:
-            return steps
         assert len(more) <= at_a_time
+        if not more and not waiting:
+            return steps
         steps += more
-        state = selector.tell(state, heard(more))
-
-
-def heard(steps):
-    """Answers to all that was asked."""
-    return [
-        Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices
-    ]
+        waiting += more
+        if not more:
+            state, waiting = selector.tell(state, answered(waiting, answer)), []
 
 
 def walk(

@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.outcomes import StopKind, StopReason, every_one
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Label, Verdict
-from judgeloop.methods.estimators.preferences import SAMPLE_JUDGED
+from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
 from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
 from judgeloop.methods.stats.strata import (
     Counts,
@@ -32,15 +32,15 @@ class Ratings:
     """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
 
     `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
-    is a cheap guess at the score of every item, or None. With `sampled`, the mean is that of the
-    population of which the items, in one stratum, are a sample.
+    is a cheap guess at the score of every item, or a forecast from earlier systems' scores, or None.
+    With `sampled`, the mean is that of the population of which the items, in one stratum, are a sample.
     """
 
     strata: Strata
     positions: Counts
     scores: Floats
     drawn: bool = True
-    proxy: Floats | None = None
+    proxy: Floats | Forecast | None = None
     sampled: bool = False
 
     @property
@@ -91,20 +91,22 @@ class Ratings:
             return of_sample(scores)
         if self.proxy is None:
             return stratified(self.strata, positions, scores)
+        if isinstance(self.proxy, Forecast):
+            return with_forecast(self.strata, positions, scores, self.proxy)
         return with_proxy(self.strata, positions, scores, self.proxy)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MeanScore:
-    """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
+    """Scores by stratum, with the help of a `proxy`, shape (items,), or of a forecast, if there is one.
 
     `methods/stats/strata.py` estimates the mean from them. With `sampled`, it is the mean of the
     population of which the items are a sample (`Ratings`).
     """
 
     strata: Strata
-    proxy: Floats | None = None
+    proxy: Floats | Forecast | None = None
     sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:
@@ -137,9 +139,7 @@ class MeanScore:
     def exhausted(self, tally: Ratings) -> StopReason:
         """Return why a run ends when no further item is to be asked about."""
         if tally.asked < tally.items:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
-            )
+            return NOTHING_FURTHER
         if tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
@@ -147,56 +147,4 @@ class MeanScore:
             )
         if self.sampled:
             return SAMPLE_JUDGED
-        return StopReason(
-            StopKind.ALL_JUDGED,
-            f"{every_one(tally.items)} is judged, so nothing is left to chance",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ForecastRatings(Ratings):
-    """Ratings whose `proxy` is a forecast of the scores themselves.
-
-    `spread` is the standard deviation of the earlier systems' scores.
-    """
-
-    spread: float = 1.0
-
-    def _estimated(self, positions: Counts, scores: Floats) -> Moments:
-        assert self.proxy is not None, "the estimator makes these ratings with a proxy"
-        return with_forecast(self.strata, positions, scores, Forecast(self.proxy, self.spread))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ForecastMean:
-    """Scores by stratum, with a forecast from earlier systems' scores."""
-
-    strata: Strata
-    forecast: Forecast
-
-    def tally(self, labels: Sequence[Label], items: int) -> Ratings:
-        """Collect `labels` over a pool of `items`.
-
-        Raises:
-            ValueError: the forecast is for another number of items.
-        """
-        scores, spread = self.forecast
-        if items != len(scores):
-            raise ValueError(f"expected a forecast of {items} items, found one of {len(scores)}")
-        none = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return self.extended(
-            ForecastRatings(self.strata, *none, proxy=scores, spread=spread), labels
-        )
-
-    def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
-        """Add further labels to `tally`."""
-        return self._plain.extended(tally, labels)
-
-    def exhausted(self, tally: Ratings) -> StopReason:
-        """Return why a run ends when no further item is to be asked about."""
-        return self._plain.exhausted(tally)
-
-    @property
-    def _plain(self) -> MeanScore:
-        return MeanScore(self.strata, self.forecast.scores)
+        return whole(tally.items)

@@ -24,6 +24,9 @@ from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 LEAST_FREEDOM = 3.0
 # Approximate probability that an interval from weighted draws misses the gap.
 MISSES = 0.1
+NOTHING_FURTHER = StopReason(
+    StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
+)
 SAMPLE_JUDGED = StopReason(
     StopKind.POOL_EXHAUSTED,
     "every item was asked about, and for items like these the verdicts may still be chance",
@@ -71,16 +74,11 @@ class Preferences:
         """Return why a run ends when no further item is to be asked about."""
         margin = abs(tally.wins[0] - tally.wins[1])
         if tally.judged + tally.abstentions < tally.items:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
-            )
+            return NOTHING_FURTHER
         if self.sampled:
             return SAMPLE_JUDGED
         if margin > tally.abstentions:
-            return StopReason(
-                StopKind.ALL_JUDGED,
-                f"{every_one(tally.items)} is judged, so nothing is left to chance",
-            )
+            return whole(tally.items)
         if margin == 0 and tally.abstentions == 0:
             return StopReason(
                 StopKind.NO_DIFFERENCE,
@@ -90,6 +88,13 @@ class Preferences:
             StopKind.POOL_EXHAUSTED,
             f"every item was asked about, but {tally.abstentions:,} abstentions outweigh a lead of {margin}",
         )
+
+
+def whole(items: int) -> StopReason:
+    """Return the reason that all of a pool is judged."""
+    return StopReason(
+        StopKind.ALL_JUDGED, f"{every_one(items)} is judged, so nothing is left to chance"
+    )
 
 
 class WeightedGap(NamedTuple):

@@ -1,12 +1,12 @@
 """The catalogue of selectors: for each question and name, what makes it and what it needs.
 
 A new selector takes its own file and one row here. Settings, live runs, replays and calibration
-read this table. It imports nothing heavy: a row names the function that makes the selector as text,
-and the function's module is imported when a selector is made.
+read this table. It imports nothing heavy: a row names what makes the selector as text, and that
+module is imported when a selector is made.
 """
 
 import enum
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -21,6 +21,8 @@ REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
 ALLOCATIONS = ("mc-ucb", "proportional")
 
 _STATES = ("represent", "layer")
+_STRATIFIED = ("strata", "limit", "allocation")
+_RESEMBLING = (*_STRATIFIED, "confidence", "distance")
 
 
 class Need(enum.Enum):
@@ -46,10 +48,10 @@ VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES,
 class SelectorRow:
     """One selector of one question.
 
-    `makes` is `module:function` in `judgeloop.methods.selectors`; the function takes the question's record
-    from `ingredients.py`. `draws` says whether the selector draws at random or picks. `takes` names
-    the settings that this selector reads, beside those that every selector reads. `help` completes
-    "NAME: ".
+    `makes` is `module:name` in `judgeloop.methods.selectors`: a class or function, which is called with
+    the fields `of` the question's record from `ingredients.py`, or with the record if there are none.
+    `draws` says whether the selector draws at random or picks. `takes` names the settings that this
+    selector reads, beside those that every selector reads. `help` completes "NAME: ".
 
     For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
     (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
@@ -63,6 +65,7 @@ class SelectorRow:
     makes: str
     draws: Draws
     help: str
+    of: Sequence[str] = ()
     needs: frozenset[Need] = frozenset()
     takes: frozenset[str] = frozenset()
     clusters: str | int | None = None
@@ -77,11 +80,10 @@ class SelectorRow:
 
     def make(self, ingredients: Any) -> Any:
         """Make the selector from the question's ingredients."""
-        module, _, function = self.makes.partition(":")
-        maker: Callable[[Any], Any] = getattr(
-            import_module(f"judgeloop.methods.selectors.{module}"), function
-        )
-        return replace(maker(ingredients), name=self.name)
+        module, _, name = self.makes.partition(":")
+        maker = getattr(import_module(f"judgeloop.methods.selectors.{module}"), name)
+        given = [getattr(ingredients, field) for field in self.of] or [ingredients]
+        return replace(maker(*given), name=self.name)
 
 
 def _row(
@@ -92,11 +94,11 @@ def _row(
 
 
 SELECTORS: tuple[SelectorRow, ...] = (
-    _row("compare", "random", "random:for_two", Draws.EVEN, "uniform random draws"),
+    _row("compare", "random", "random:Random", Draws.EVEN, "uniform random draws", of=["queries"]),
     _row(
-        "compare", "decisive", "decisive:for_two", Draws.KNOWN,
+        "compare", "decisive", "decisive:decisive", Draws.KNOWN,
         "random draws that prefer items which had decisive verdicts before",
-        needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
+        of=["prospects"], needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
     ),
     _row(
         "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
@@ -104,8 +106,8 @@ SELECTORS: tuple[SelectorRow, ...] = (
         needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
-        "compare", "max-norm", "max_norm:for_two", Draws.PICKED, "largest output difference first",
-        needs=[Need.OUTPUT_VECTORS], takes=["represent"],
+        "compare", "max-norm", "max_norm:MaxNorm", Draws.PICKED, "largest output difference first",
+        of=["vectors"], needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
         "compare", "input-cluster", "diffuse:for_two", Draws.PICKED,
@@ -117,20 +119,25 @@ SELECTORS: tuple[SelectorRow, ...] = (
         "random draws, for the systems that may still be the best",
         needs=[Need.RISK],
     ),
-    _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
     _row(
-        "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
+        "select", "random", "random:Random", Draws.EVEN, "random draws for all systems",
+        of=["queries"],
+    ),
+    _row(
+        "select", "llm-selector", "llm_selector:LLMSelector", Draws.PICKED,
         "the query with the largest expected information about which system is best",
+        of=["opinions", "baseline", "epsilons"],
         needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],
     ),
     _row(
-        "select", "bradley-terry", "bradley_terry:for_many", Draws.PICKED,
-        "llm-selector by Bradley-Terry coefficients", needs=[Need.OPINIONS], takes=["weak_judges"],
+        "select", "bradley-terry", "bradley_terry:BradleyTerry", Draws.PICKED,
+        "llm-selector by Bradley-Terry coefficients",
+        of=["opinions", "baseline"], needs=[Need.OPINIONS], takes=["weak_judges"],
     ),
     *(
         _row(
-            "select", name, f"fixed_order_baselines:{name.replace('-', '_')}", Draws.PICKED, help_,
-            needs=[Need.OPINIONS], takes=["weak_judges"],
+            "select", name, "fixed_order_baselines:OutcomeOrder", Draws.PICKED, help_,
+            of=["opinions", "baseline"], needs=[Need.OPINIONS], takes=["weak_judges"],
         )
         for name, help_ in (
             ("most-draws", "queries with the most expected ties first"),
@@ -138,39 +145,43 @@ SELECTORS: tuple[SelectorRow, ...] = (
             ("uncertainty", "queries with the highest entropy of expected outcomes first"),
         )
     ),
-    _row("estimate", "random", "random:for_one", Draws.EVEN, "uniform random draws", walks=True),
     _row(
-        "estimate", "stratified", "stratified:drawing", Draws.KNOWN,
-        "random draws within balanced clusters",
+        "estimate", "random", "random:Random", Draws.EVEN, "uniform random draws",
+        of=["queries"], walks=True,
+    ),
+    _row(
+        "estimate", "stratified", "stratified:Stratified", Draws.KNOWN,
+        "random draws within balanced clusters", of=_STRATIFIED,
         needs=[Need.CLUSTERS], takes=[*_STATES, "clusters", "allocation"], clusters="paying",
     ),
     _row(
-        "estimate", "actracer", "stratified:resembling", Draws.PICKED,
+        "estimate", "actracer", "stratified:Stratified", Draws.PICKED,
         "AcTracer: clusters; in each, a sample with the cluster's distribution of confidence",
+        of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE],
         takes=[*_STATES, "clusters", "allocation", "confidence", "confidence_by"],
         clusters="searched",
     ),
     _row(
-        "estimate", "stratified-confidence", "stratified:by_sections", Draws.KNOWN,
-        "random draws within sections by confidence",
+        "estimate", "stratified-confidence", "stratified:Stratified", Draws.KNOWN,
+        "random draws within sections by confidence", of=_STRATIFIED, allocation="proportional",
         needs=[Need.SECTIONS, Need.CONFIDENCE], takes=["clusters", "confidence", "confidence_by"],
         walks=True,
     ),
     _row(
-        "estimate", "confidence-systematic", "confidence_systematic:for_one", Draws.PICKED,
-        "a sample spread evenly over the confidence",
+        "estimate", "confidence-systematic", "confidence_systematic:ConfidenceSystematic", Draws.PICKED,
+        "a sample spread evenly over the confidence", of=["confidence"],
         needs=[Need.CONFIDENCE], takes=["confidence", "confidence_by"], walks=True,
     ),
     _row(
-        "estimate", "cross-entropy", "cross_entropy:for_one", Draws.PICKED,
+        "estimate", "cross-entropy", "cross_entropy:CrossEntropy", Draws.PICKED,
         "a sample with the pool's distribution of neuron activations",
-        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+        of=["vectors"], needs=[Need.LAST_STATES], takes=["represent"], walks=True,
     ),
     _row(
-        "estimate", "mmd-critic", "mmd_critic:for_one", Draws.PICKED,
+        "estimate", "mmd-critic", "mmd_critic:MMDCritic", Draws.PICKED,
         "PACE: prototypes of clusters, and outliers",
-        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+        of=["vectors"], needs=[Need.LAST_STATES], takes=["represent"], walks=True,
     ),
     _row(
         "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
@@ -179,19 +190,19 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     # AcTracer without one of its parts (Huang et al. 2024, table 2).
     _row(
-        "estimate", "actracer-8", "stratified:resembling", Draws.PICKED,
-        "AcTracer without CluSearch: 8 clusters",
+        "estimate", "actracer-8", "stratified:Stratified", Draws.PICKED,
+        "AcTracer without CluSearch: 8 clusters", of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters=8, ablation=True,
     ),
     _row(
-        "estimate", "actracer-proportional", "stratified:resembling", Draws.PICKED,
-        "AcTracer without MC-UCB",
+        "estimate", "actracer-proportional", "stratified:Stratified", Draws.PICKED,
+        "AcTracer without MC-UCB", of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters="searched", allocation="proportional",
         ablation=True,
     ),
     _row(
-        "estimate", "actracer-random", "stratified:drawing", Draws.KNOWN,
-        "AcTracer without the picks by confidence",
+        "estimate", "actracer-random", "stratified:Stratified", Draws.KNOWN,
+        "AcTracer without the picks by confidence", of=_STRATIFIED,
         needs=[Need.CLUSTERS], clusters="searched", ablation=True,
     ),
 )  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks
 
 
@@ -61,9 +60,3 @@ class ConfidenceSystematic(Ordered):
         shuffled = rng.permutation(items)
         ascending = shuffled[np.argsort(self.confidence[shuffled], kind="stable")]
         return ascending[spread_ranks(items, rng)]
-
-
-def for_one(given: ForOne) -> ConfidenceSystematic:
-    """Make the selector that rates one system."""
-    assert given.confidence is not None, "the catalogue asks for confidences"
-    return ConfidenceSystematic(given.confidence)

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 FIRST = 30  # items drawn at random before the first group
 GROUP = 5  # items in a group
 TRIED = 30  # groups compared; the best enters the sample
-SECTIONS = 29  # intervals that each dimension is cut into, by 30 equidistant bounds
-MOST_SECTIONS = 256  # an interval's number is stored in a byte
+# Intervals that each dimension is cut into, by 30 equidistant bounds; the number is stored in a byte.
+SECTIONS = 29
 ROWS_AT_A_TIME = 4096
 
 
@@ -44,17 +43,6 @@ class CrossEntropy(Ordered):
     tried: int = TRIED
     name: str = "cross-entropy"
     draws: Draws = Draws.PICKED
-
-    def __post_init__(self) -> None:
-        """Refuse settings that make no histogram or no choice.
-
-        Raises:
-            ValueError: `sections` is not between 1 and 256, or `tried` is less than 1.
-        """
-        if not 1 <= self.sections <= MOST_SECTIONS:
-            raise ValueError(f"expected from 1 to {MOST_SECTIONS} sections, found {self.sections}")
-        if self.tried < 1:
-            raise ValueError(f"expected `tried` to be at least 1, found {self.tried}")
 
     def positions(self, items: int, rng: np.random.Generator) -> Picks:
         """Draw the first items and the seed for the groups; groups are added as they are needed."""
@@ -126,9 +114,3 @@ class CrossEntropy(Ordered):
             hit = self._intervals[begin : begin + ROWS_AT_A_TIME] + offsets
             counts += np.bincount(hit.ravel(), minlength=len(counts))
         return np.log(counts / len(self._intervals), out=np.zeros_like(counts), where=counts > 0)
-
-
-def for_one(given: ForOne) -> CrossEntropy:
-    """Make the selector that rates one system."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return CrossEntropy(given.vectors)

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Abstention, Choice, Label, Step
-from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decision_model import DecisionModel, weights_after
+from judgeloop.methods.stats.decision_model import DecisionModel
 from judgeloop.methods.stats.decisiveness import Floats, Prospects
 
 # Number of draws before the weights are first learned from the answers, and then at each doubling.
@@ -59,15 +58,6 @@ class Decisive:
     known: Prospects | None = None
     name: str = "decisive"
     draws: Draws = field(default=Draws.KNOWN, init=False)
-
-    def __post_init__(self) -> None:
-        """Refuse weights that make an item impossible to draw.
-
-        Raises:
-            ValueError: a weight is not positive and finite.
-        """
-        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
-            raise ValueError("expected positive weights, so that every item can be drawn")
 
     def init(self, items: int, rng: np.random.Generator) -> DecisiveState:
         """Draw the order up to the first look.
@@ -201,9 +191,4 @@ def decisive(known: Prospects | None) -> Decisive | Random:
     if known is None:
         return Random(name="decisive")
     nothing = np.empty(0, dtype=np.int64)
-    return Decisive(weights_after(known, nothing, nothing.astype(np.bool_)), known)
-
-
-def for_two(given: ForTwo) -> Decisive | Random:
-    """Make the selector that compares two systems."""
-    return decisive(given.prospects)
+    return Decisive(DecisionModel(known).weights_after(nothing, nothing.astype(np.bool_)), known)

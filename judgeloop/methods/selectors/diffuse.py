@@ -9,7 +9,6 @@ other items (section 6.1); the report tells the user so. scikit-learn is importe
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
@@ -18,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Step
 from judgeloop.methods.selectors.ingredients import ForOne, ForTwo
-from judgeloop.methods.selectors.ordered import check_vectors
+from judgeloop.methods.selectors.ordered import Unmoved, check_vectors
 from judgeloop.methods.stats.dendrogram import HIERARCHIES, Dendrogram
 from judgeloop.methods.stats.diffuse_variants import representative
 
@@ -40,7 +39,7 @@ class DiffUseState:
 
 @final
 @dataclass(frozen=True, eq=False)
-class DiffUse:
+class DiffUse(Unmoved):
     """Hierarchical clusters of difference vectors, each judged by its representative.
 
     `differences` has the shape (items, dimensions): the embedding of the first system's output
@@ -84,11 +83,6 @@ class DiffUse:
             return None, state
         return self._cut(state) if state.clusters == 0 else self._split(state)
 
-    def tell(self, state: DiffUseState, labels: Sequence[Label]) -> DiffUseState:
-        """Return the state unchanged: the dendrogram does not depend on answers."""
-        del labels
-        return state
-
     def _cut(self, state: DiffUseState) -> tuple[Step, DiffUseState]:
         clusters = min(self.start, len(state.tree.leaves))
         chosen = sorted(self._representative(state, node) for node in state.tree.cut(clusters))
@@ -114,16 +108,13 @@ class DiffUse:
     def _representative(self, state: DiffUseState, node: int) -> int:
         if node < len(state.tree.leaves):
             return node
-        if self.representative == "random":  # differs between runs, so it is not kept
-            return representative(
-                "random", self.differences, state.tree.members(node), state.priority
-            )
-        if node not in self._known:
+        known = {} if self.representative == "random" else self._known  # it differs between runs
+        if node not in known:
             members = state.tree.members(node)
-            self._known[node] = representative(
+            known[node] = representative(
                 self.representative, self.differences, members, state.priority
             )
-        return self._known[node]
+        return known[node]
 
     @cached_property
     def _known(self) -> dict[int, int]:
@@ -158,7 +149,7 @@ class KMeansState:
 
 @final
 @dataclass(frozen=True, eq=False)
-class KMeansDiffUse:
+class KMeansDiffUse(Unmoved):
     """K-means clusters of difference vectors (Ashury-Tahan et al. 2024, appendix A.4).
 
     The clusters are initialized by greedy k-means++. `differences` has the shape (items,
@@ -193,11 +184,6 @@ class KMeansDiffUse:
         leaving = tuple(position for position in before if position not in chosen)
         step = Step(tuple(Choice(position, None) for position in entering), leaving)
         return step, replace(state, representatives=chosen)
-
-    def tell(self, state: KMeansState, labels: Sequence[Label]) -> KMeansState:
-        """Return the state unchanged: the clusters do not depend on answers."""
-        del labels
-        return state
 
     def _representatives(self, clusters: int, state: KMeansState) -> tuple[int, ...]:
         """Return the positions of `clusters` items, one for each cluster, ascending.

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Step
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.selectors.llm_selector import check_shape, query_step
+from judgeloop.methods.selectors.llm_selector import check_queries, query_step
 from judgeloop.methods.selectors.ordered import Ordered, Picks
 from judgeloop.methods.stats.information import OUTCOMES
 from judgeloop.methods.stats.weak_opinions import ensemble
@@ -47,23 +46,19 @@ RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {
 class OutcomeOrder(Ordered):
     """A fixed order: most ties first, or lowest ("confidence") or highest ("uncertainty") entropy.
 
-    `outcomes` has the shape (queries, systems); the baseline's are not counted. Queries of equal
-    rank come in random order.
+    `opinions` has the shape (weak judges, queries, systems); those of the baseline are not counted.
+    Queries of equal rank come in random order. The `name` says which order it is.
     """
 
-    outcomes: NDArray[np.int8]
+    opinions: NDArray[np.int8]
     baseline: int
-    name: str
+    name: str = "most-draws"
     draws: Draws = Draws.PICKED
-
-    def __post_init__(self) -> None:
-        if self.name not in RANKS:
-            raise ValueError(f"expected one of {', '.join(RANKS)}, found {self.name!r}")
 
     def positions(self, items: int, rng: np.random.Generator) -> Picks:
         """Sort the queries; only the order of queries with equal rank is random."""
-        check_shape(self.outcomes.shape, self.baseline, items)
-        others = np.delete(self.outcomes, self.baseline, axis=1)
+        check_queries(self.opinions, items)
+        others = np.delete(ensemble(self.opinions), self.baseline, axis=1)
         counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
         shuffled = rng.permutation(items)
         ranks = RANKS[self.name](counts)[shuffled]
@@ -71,24 +66,4 @@ class OutcomeOrder(Ordered):
 
     def step(self, position: int) -> Step:
         """Return the step that compares every system with the baseline on a query."""
-        return query_step(position, self.outcomes.shape[1], self.baseline)
-
-
-def most_draws(given: ForMany) -> OutcomeOrder:
-    """Make the selector that asks the queries with the most expected ties first."""
-    return _ordered("most-draws", given)
-
-
-def confidence(given: ForMany) -> OutcomeOrder:
-    """Make the selector that asks queries with the lowest entropy of outcomes first."""
-    return _ordered("confidence", given)
-
-
-def uncertainty(given: ForMany) -> OutcomeOrder:
-    """Make the selector that asks queries with the highest entropy of outcomes first."""
-    return _ordered("uncertainty", given)
-
-
-def _ordered(name: str, given: ForMany) -> OutcomeOrder:
-    assert given.opinions is not None, "the catalogue asks for opinions"
-    return OutcomeOrder(ensemble(given.opinions), given.baseline, name)
+        return query_step(position, self.opinions.shape[2], self.baseline)

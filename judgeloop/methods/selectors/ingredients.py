@@ -1,14 +1,16 @@
 """What selectors are made of: one record per question, filled by live runs and replays alike.
 
-A field that the selector's catalogue row does not ask for may be None. Nothing is read or computed
-here.
+A field that the selector's catalogue row does not ask for may be None. `queries` holds the systems
+to judge on an item. Nothing is read here.
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.information import Epsilons
 from judgeloop.methods.stats.strata import Floats, Strata
@@ -40,6 +42,7 @@ class ForTwo:
     variant: Variant = field(default_factory=Variant)
     vectors: NDArray[np.floating] | None = None
     prospects: Prospects | None = None
+    queries: ClassVar = (TWO_SYSTEMS,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +66,12 @@ class ForMany:
     gap: float = 0.0
     choosing: bool = False
 
+    @property
+    def queries(self) -> tuple[tuple[int, int], ...]:
+        """The systems to judge on an item: every other one with the baseline."""
+        others = (system for system in range(self.systems) if system != self.baseline)
+        return tuple((system, self.baseline) for system in others)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForOne:
@@ -82,3 +91,4 @@ class ForOne:
     confidence: Floats | None = None
     allocation: str = "mc-ucb"
     distance: str = "wasserstein"
+    queries: ClassVar = (ONE_SYSTEM,)

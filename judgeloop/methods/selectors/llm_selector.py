@@ -13,9 +13,10 @@ are asked in random order. The paper does not say how ties between queries are b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from judgeloop.core.choices import Draws
 from judgeloop.core.outcomes import Belief
 from judgeloop.core.records import Choice, Label, Step, Verdict
-from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import (
     Epsilons,
     all_level,
@@ -40,22 +40,14 @@ def query_step(position: int, systems: int, baseline: int) -> Step:
     return Step(tuple(Choice(position, None, (system, baseline)) for system in others))
 
 
-def check_shape(shape: tuple[int, ...], baseline: int, items: int) -> None:
-    """Check that the opinions are about `items` queries and at least two systems.
-
-    `shape` ends with (queries, systems).
+def check_queries(opinions: NDArray[np.int8], items: int) -> None:
+    """Check that the opinions, shape (weak judges, queries, systems), are about `items` queries.
 
     Raises:
-        ValueError: the number of queries is not `items`, there are fewer than two systems, or
-            `baseline` is not the number of a system.
+        ValueError: they are not.
     """
-    queries, systems = shape[-2:]
-    if queries != items:
-        raise ValueError(f"opinions on {queries} queries for {items} items")
-    if systems <= 1:
-        raise ValueError(f"expected at least two systems to compare, found {systems}")
-    if not 0 <= baseline < systems:
-        raise ValueError(f"the baseline is system {baseline} of {systems}")
+    if opinions.shape[1] != items:
+        raise ValueError(f"opinions on {opinions.shape[1]} queries for {items} items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,68 +118,100 @@ def _outcomes(labels: Sequence[Label], systems: int, baseline: int) -> Outcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class LLMSelectorState:
-    """The posterior probability of each system being the best, and the queries asked so far.
+class InformedState:
+    """What is known of the systems, and the queries asked so far.
 
     `level_since` is the number of queries asked when the others became level (`Belief`).
     """
 
-    posterior: NDArray[np.float64]  # logarithms of probabilities, shape (systems,)
+    known: NDArray[Any]  # shape (..., systems)
     asked: Asked
     level_since: int | None = None
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class LLMSelector:
-    """Picks the query that minimizes the expected entropy of the posterior over the best system.
+class Informed(ABC):
+    """Picks the query after which the least entropy is expected; of several, a random one.
 
-    `opinions` has the shape (weak judges, queries, systems). `epsilons` are the probabilities that
-    the best system loses to and ties with the baseline. The prior is uniform over all systems, the
-    baseline included. Of queries with equal entropy, a random one is picked.
+    `opinions` has the shape (weak judges, queries, systems).
     """
 
     opinions: NDArray[np.int8]
     baseline: int
-    epsilons: Epsilons
-    name: str = "llm-selector"
-    draws: Draws = Draws.PICKED
 
-    def init(self, items: int, rng: np.random.Generator) -> LLMSelectorState:
-        """Return the state before the first query: a uniform posterior."""
-        check_shape(self.opinions.shape, self.baseline, items)
-        return LLMSelectorState(uniform(self.opinions.shape[2]), Asked.nothing(items, rng))
+    @abstractmethod
+    def nothing(self, systems: int) -> NDArray[Any]:
+        """Return what is known of the systems before the first query."""
+
+    @abstractmethod
+    def entropies(self, known: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the entropy expected after each query, shape (queries,)."""
+
+    @abstractmethod
+    def learned(self, known: NDArray[Any], outcomes: Outcomes) -> NDArray[Any]:
+        """Return what is known after the outcomes of a query."""
+
+    def init(self, items: int, rng: np.random.Generator) -> InformedState:
+        """Return the state before the first query."""
+        check_queries(self.opinions, items)
+        return InformedState(self.nothing(self._systems), Asked.nothing(items, rng))
 
     def ask(
-        self, state: LLMSelectorState, rng: np.random.Generator
-    ) -> tuple[Step | None, LLMSelectorState]:
+        self, state: InformedState, rng: np.random.Generator
+    ) -> tuple[Step | None, InformedState]:
         """Return the next query; None while answers are out, or once all queries are asked."""
         del rng
         if state.asked.closed:
             return None, state
-        entropies = expected_entropies(state.posterior, self.opinions, self.epsilons)
+        entropies = self.entropies(state.known)
         position = state.asked.lowest(entropies)
-        step = query_step(position, self.opinions.shape[2], self.baseline)
         asked = state.asked.with_query(position)
+        step = query_step(position, self._systems, self.baseline)
         return step, replace(state, asked=asked, level_since=_level_since(state, entropies))
 
-    def tell(self, state: LLMSelectorState, labels: Sequence[Label]) -> LLMSelectorState:
-        """Update the posterior once a query is whole.
+    def tell(self, state: InformedState, labels: Sequence[Label]) -> InformedState:
+        """Learn from the outcomes of a query once it is whole."""
+        asked, outcomes = state.asked.with_labels(labels, self._systems, self.baseline)
+        known = state.known if outcomes is None else self.learned(state.known, outcomes)
+        return replace(state, known=known, asked=asked)
 
-        An abstention counts as the mean of the factors of the judged systems.
-        """
-        asked, outcomes = state.asked.with_labels(labels, self.opinions.shape[2], self.baseline)
-        if outcomes is None:
-            return replace(state, asked=asked)
-        posterior = updated(state.posterior, outcomes.values, self.epsilons, outcomes.judged)
-        return replace(state, posterior=posterior, asked=asked)
+    @property
+    def _systems(self) -> int:
+        return int(self.opinions.shape[2])
 
-    def belief(self, state: LLMSelectorState) -> Belief:
+
+@final
+@dataclass(frozen=True, eq=False)
+class LLMSelector(Informed):
+    """Picks the query that minimizes the expected entropy of the posterior over the best system.
+
+    The posterior, shape (systems,), holds logarithms of probabilities. `epsilons` are the
+    probabilities that the best system loses to and ties with the baseline. The prior is uniform over
+    all systems, the baseline included.
+    """
+
+    epsilons: Epsilons
+    name: str = "llm-selector"
+    draws: Draws = Draws.PICKED
+
+    def nothing(self, systems: int) -> NDArray[np.float64]:
+        """Return the uniform prior."""
+        return uniform(systems)
+
+    def entropies(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As `Informed.entropies`, of the posterior."""
+        return expected_entropies(known, self.opinions, self.epsilons)
+
+    def learned(self, known: NDArray[np.float64], outcomes: Outcomes) -> NDArray[np.float64]:
+        """Return the posterior; an abstention counts as the mean of the judged systems' factors."""
+        return updated(known, outcomes.values, self.epsilons, outcomes.judged)
+
+    def belief(self, state: InformedState) -> Belief:
         """Return the probability that each system is the best, by the two-parameter model."""
-        return Belief(tuple(np.exp(state.posterior).tolist()), state.level_since)
+        return Belief(tuple(np.exp(state.known).tolist()), state.level_since)
 
 
-def _level_since(state: LLMSelectorState, entropies: NDArray[np.float64]) -> int | None:
+def _level_since(state: InformedState, entropies: NDArray[np.float64]) -> int | None:
     """Return the number of queries asked when the others became level; None if they are not.
 
     The last query of all has no other to be compared with and changes nothing.
@@ -197,10 +221,3 @@ def _level_since(state: LLMSelectorState, entropies: NDArray[np.float64]) -> int
     if all_level(entropies, queries):
         return number if state.level_since is None else state.level_since
     return state.level_since if number == len(queries) - 1 else None
-
-
-def for_many(given: ForMany) -> LLMSelector:
-    """Make the selector that looks for the best of many systems."""
-    assert given.opinions is not None, "the catalogue asks for opinions"
-    assert given.epsilons is not None, "the catalogue asks for epsilons"
-    return LLMSelector(given.opinions, given.baseline, given.epsilons)

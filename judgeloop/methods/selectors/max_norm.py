@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import Choice, Step
-from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
 
 
@@ -37,9 +36,3 @@ class MaxNorm(Ordered):
     def step(self, position: int) -> Step:
         """Return the step that compares both systems on an item."""
         return Step((Choice(position, None),))
-
-
-def for_two(given: ForTwo) -> MaxNorm:
-    """Make the selector that compares two systems."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return MaxNorm(given.vectors)

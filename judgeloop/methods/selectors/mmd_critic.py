@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.ordered import Ordered, Picks, check_vectors
+from judgeloop.methods.stats.dendrogram import sizes_of
 
 # `DIMENSIONS`, `SMALLEST_SHARE`, `DENSE` and `OUTLIERS` are those of the authors' program for
 # 10,000 items: `dec_dim` 8, `min_cluster_size` 80, `min_samples` 4, `a_unoise` 0.8.
@@ -210,12 +210,6 @@ class MMDCritic(Ordered):
         return likeness
 
 
-def for_one(given: ForOne) -> MMDCritic:
-    """Make the selector that rates one system."""
-    assert given.vectors is not None, "the catalogue asks for vectors"
-    return MMDCritic(given.vectors)
-
-
 def outlier_scores(children: Positions, heights: Floats, smallest: int) -> Floats:
     """Return the GLOSH score of each of n items, shape (n,): 0 for a core, towards 1 for outliers.
 
@@ -248,7 +242,7 @@ class _Condensed:
 def _condensed(children: Positions, heights: Floats, smallest: int) -> _Condensed:
     """Walk the merges from the last to the first, and note where clusters split or lose items."""
     items = len(heights) + 1
-    sizes = _sizes(children)
+    sizes = sizes_of(children)
     cluster = np.zeros(2 * items - 1, dtype=np.int64)
     left = np.full(2 * items - 1, np.nan)  # not a number: still in its cluster
     least, parents = [np.inf], [-1]
@@ -268,12 +262,3 @@ def _condensed(children: Positions, heights: Floats, smallest: int) -> _Condense
     for child in range(len(least) - 1, 0, -1):
         least[parents[child]] = min(least[parents[child]], least[child])
     return _Condensed(cluster[:items], left[:items], least)
-
-
-def _sizes(children: Positions) -> Positions:
-    """Return the number of items under each node, shape (2n - 1,)."""
-    items = len(children) + 1
-    sizes = np.ones(2 * items - 1, dtype=np.int64)
-    for merge, (one, other) in enumerate(children):
-        sizes[items + merge] = sizes[one] + sizes[other]
-    return sizes

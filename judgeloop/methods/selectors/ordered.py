@@ -7,12 +7,14 @@ as it is asked for.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
 
+S = TypeVar("S")
 Picks = Iterable[int] | NDArray[np.int64]  # positions in the order picked
 
 
@@ -42,7 +44,16 @@ class OrderState:
     picked: int = 0
 
 
-class Ordered(ABC):
+class Unmoved:
+    """A selector whose choices do not depend on the answers."""
+
+    def tell(self, state: S, labels: Sequence[Label]) -> S:
+        """Return the state unchanged."""
+        del labels
+        return state
+
+
+class Ordered(Unmoved, ABC):
     """Picks the items in the order of `positions`."""
 
     @abstractmethod
@@ -68,11 +79,6 @@ class Ordered(ABC):
         if position is None:
             return None, state
         return self.step(position), replace(state, picked=state.picked + 1)
-
-    def tell(self, state: OrderState, labels: Sequence[Label]) -> OrderState:
-        """Return the state unchanged: the picks do not depend on answers."""
-        del labels
-        return state
 
 
 def check_vectors(vectors: NDArray[np.floating], items: int) -> None:

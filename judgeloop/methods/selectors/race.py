@@ -59,15 +59,6 @@ class Racing:
     name: str = "race"
     draws: Draws = Draws.EVEN
 
-    def __post_init__(self) -> None:
-        """Refuse a risk at which no system would have to be judged.
-
-        Raises:
-            ValueError: the risk is not between 0 and 1.
-        """
-        if not 0 < self.risk < 1:
-            raise ValueError(f"expected a risk between 0 and 1, found {self.risk}")
-
     def init(self, items: int, rng: np.random.Generator) -> RaceState:
         """Shuffle the pool once: the draws are then independent of the answers."""
         order = rng.permutation(items)

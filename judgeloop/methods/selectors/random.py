@@ -1,6 +1,5 @@
 """Uniform random draws without replacement: the baseline for every other selector."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -8,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
-from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step
-from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo
+from judgeloop.core.records import Choice, Step
+from judgeloop.methods.selectors.ordered import Unmoved
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class RandomState:
 
 @final
 @dataclass(frozen=True)
-class Random:
+class Random(Unmoved):
     """Draws every remaining item with equal probability.
 
     `queries` holds the systems to judge on the item: for each query one system to rate, or two to
@@ -47,11 +46,6 @@ class Random:
         choices = tuple(Choice(position, 1.0 / left, systems) for systems in self.queries)
         return Step(choices), RandomState(state.order, state.drawn + 1)
 
-    def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
-        """Return the state unchanged: the draws do not depend on answers."""
-        del labels
-        return state
-
     def orders(
         self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -60,21 +54,3 @@ class Random:
         `decided`, shape (items,), is not read, as the draws do not depend on the verdicts.
         """
         return np.array([rng.permutation(len(decided))[:most] for _ in range(runs)])
-
-
-def for_two(given: ForTwo) -> Random:
-    """Make the selector that compares two systems."""
-    del given
-    return Random()
-
-
-def for_many(given: ForMany) -> Random:
-    """Make the selector that compares every system with the baseline, on the same items."""
-    others = (system for system in range(given.systems) if system != given.baseline)
-    return Random(tuple((system, given.baseline) for system in others))
-
-
-def for_one(given: ForOne) -> Random:
-    """Make the selector that rates one system."""
-    del given
-    return Random((ONE_SYSTEM,))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from judgeloop.core.choices import Draws
 from judgeloop.core.records import ONE_SYSTEM, Choice, Label, Step, Verdict
-from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.stats.strata import (
     FIRST_DRAWS,
     Counts,
@@ -253,19 +252,3 @@ class Stratified:
         key = np.arange(len(self.strata.labels)) if self.confidence is None else self.confidence
         order = np.lexsort((key, self.strata.labels))
         return np.split(order, np.cumsum(self.strata.sizes)[:-1])
-
-
-def drawing(given: ForOne) -> Stratified:
-    """Make the selector that draws at random within the strata."""
-    return Stratified(given.strata, given.limit, given.allocation)
-
-
-def resembling(given: ForOne) -> Stratified:
-    """Make AcTracer's selector: the sample's confidences resemble the stratum's."""
-    assert given.confidence is not None, "the catalogue asks for confidences"
-    return Stratified(given.strata, given.limit, given.allocation, given.confidence, given.distance)
-
-
-def by_sections(given: ForOne) -> Stratified:
-    """Make the selector that draws at random within sections by confidence, proportionally."""
-    return Stratified(given.strata, given.limit, "proportional")

@@ -199,22 +199,14 @@ def balanced_kmeans(
     most `MOST_ROUNDS`. The result is the round with the least inertia.
 
     The assignment is equation 3 of Huang et al. (2024). Its equal sizes are kept exactly, its
-    optimum nearly: see `methods/stats/balanced_kmeans.py` (Gururangan et al. 2023 run an auction
-    there).
+    optimum nearly (`fair_prices`; Gururangan et al. 2023 run an auction there).
 
     The inertia is that of equation 4 with every item's own cluster. The paper prints the nearest
     cluster there, which is the same for plain k-means. Here an item may have had to leave its
     nearest cluster to other items, so the inertia is no less than the printed one. (The paper also
     predicts with the nearest centre, so its final clusters are of nearly, not exactly, one size.)
-
-    Raises:
-        ValueError: `clusters` is less than 1 or more than the number of items.
     """
     items = len(vectors)
-    if not 1 <= clusters <= items:
-        raise ValueError(
-            f"expected between 1 and {items} clusters for {items} items, found {clusters}"
-        )
     if clusters == 1:
         return _measured(vectors, np.zeros(items, dtype=np.int64))
     if clusters == items:

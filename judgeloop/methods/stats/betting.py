@@ -91,12 +91,22 @@ def log_wealth_path(
     gain = np.divide(
         scores - remaining_mean, largest_loss, out=np.zeros(len(scores)), where=largest_loss > 0
     )
-    paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
-    top = paths.max(axis=1)
-    mixed = top + np.log(np.exp(paths - top[:, None]) @ stakes)
+    mixed = mixed_wealth(np.cumsum(np.log1p(gain[:, None] * BETS), axis=0), stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
+
+
+def mixed_wealth(
+    paths: NDArray[np.float64], stakes: NDArray[np.float64] = STAKES
+) -> NDArray[np.float64]:
+    """Compute the logarithm of the wealth whose first unit is spread over the bets by `stakes`.
+
+    `paths`, shape (..., bets), are the logarithms of the wealth of each bet.
+    """
+    top = paths.max(axis=-1)
+    mixed: NDArray[np.float64] = top + np.log(np.exp(paths - top[..., None]) @ stakes)
+    return mixed
 
 
 @final
@@ -118,8 +128,7 @@ class Bettor:
         largest_loss = 1 + remaining_mean
         gain = (score - remaining_mean) / largest_loss if largest_loss > 0 else 0.0
         paths = self.paths + np.log1p(gain * BETS)
-        top = paths.max()
-        mixed = float(top + np.log(np.exp(paths - top) @ STAKES))
+        mixed = float(mixed_wealth(paths))
         sure = self.sure or largest_loss < 0 or (largest_loss == 0 and score > -1)
         drawn, total = self.drawn + 1, self.total + score
         return Bettor(self.items, self.mean, drawn, total, paths, max(self.peak, mixed), sure)

@@ -37,14 +37,7 @@ def search_clusters(inertia: Callable[[int], float], low: int, high: int, looks:
     twice at the same number of clusters. The first numbers are equally spaced and include both
     ends. Each later number is in the middle of the interval with the largest loss (`next_look`).
     `elbow` then reads the answer from the curve.
-
-    Raises:
-        ValueError: `low` is less than 1 or more than `high`, or `looks` is less than 1.
     """
-    if not 1 <= low <= high:
-        raise ValueError(f"expected bounds with 1 <= low <= high, found {low} and {high}")
-    if looks < 1:
-        raise ValueError(f"expected at least one look, found {looks}")
     spaced = np.linspace(low, high, min(FIRST_LOOKS, looks)).round().astype(int)
     seen = {clusters: inertia(clusters) for clusters in dict.fromkeys(spaced.tolist())}
     while (

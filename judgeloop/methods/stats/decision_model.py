@@ -84,13 +84,6 @@ class DecisionModel:
         return _model(self.known)
 
 
-def weights_after(
-    known: Prospects, positions: NDArray[np.int64], decided: NDArray[np.bool_]
-) -> Floats:
-    """Compute the draw weights of all items once, as `DecisionModel.weights_after` does."""
-    return DecisionModel(known).weights_after(positions, decided)
-
-
 def _model(known: Prospects) -> _Model:
     odds = np.log(known.shares / (1 - known.shares))
     level = float(odds.mean())

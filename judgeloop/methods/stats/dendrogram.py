@@ -123,11 +123,17 @@ def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
 HIERARCHIES = {"ward": ward_by_size, "cosine": average_cosine, "quarter-ward": quarter_ward}
 
 
-def _from_children(children: NDArray[np.int64]) -> Dendrogram:
+def sizes_of(children: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of items under each node, shape (2n - 1,)."""
     items = len(children) + 1
-    size = np.ones(2 * items - 1, dtype=np.int64)
-    for merge, (left, right) in enumerate(children):
-        size[items + merge] = size[left] + size[right]
+    sizes = np.ones(2 * items - 1, dtype=np.int64)
+    for merge, (one, other) in enumerate(children):
+        sizes[items + merge] = sizes[one] + sizes[other]
+    return sizes
+
+
+def _from_children(children: NDArray[np.int64]) -> Dendrogram:
+    items, size = len(children) + 1, sizes_of(children)
     start = np.zeros(2 * items - 1, dtype=np.int64)
     for merge in range(items - 2, -1, -1):  # parents before children
         left, right = children[merge]

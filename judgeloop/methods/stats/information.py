@@ -3,7 +3,7 @@
 Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", sections 2.2 and 2.3,
 appendices C and D. Takes opinions of weak judges and outcomes against a baseline: 1 for a win over
 the baseline, 0 for a tie, -1 for a loss. The baseline is one of the systems and always ties. The
-opinions are made in `weak.py`; no judge is asked here.
+opinions are made in `weak_opinions.py`; no judge is asked here.
 """
 
 from dataclasses import dataclass
@@ -169,15 +169,8 @@ def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) ->
     At most 50 queries are tried, even for a larger `limit`, and at most half of a pool. Later
     queries cost the most time and tell the pairs apart the least, and once all queries are asked
     every pair identifies the best system.
-
-    Raises:
-        ValueError: there is no query, or `limit` is less than 1.
     """
     queries = opinions.shape[1]
-    if limit < 1 or queries < 1:
-        raise ValueError(
-            f"expected at least one query and one judgment, found {queries} and {limit}"
-        )
     outcomes = ensemble(opinions)
     grid = [(lost, tied) for lost, tied in product(GRID, GRID) if lost + tied < 1 - LEVEL]
     factors = np.stack([log_factors(pair) for pair in grid], axis=1)

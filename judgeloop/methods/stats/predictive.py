@@ -147,7 +147,7 @@ def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> N
 
 @lru_cache(maxsize=8)
 def _log_gammas(below: int) -> NDArray[np.float64]:
-    """Return the logarithms of 0!, 1!, … (`below` - 1)!, as `_log_ways` takes them."""
+    """Return the logarithms of 0!, 1!, … (`below` - 1)!"""
     return np.array([math.lgamma(number + 1) for number in range(below)])
 
 
@@ -176,16 +176,6 @@ def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> flo
 def _led_by(wins: int, losses: int, further: int, least_lead: int) -> float:
     """Return the probability that wins exceed losses by at least `least_lead` in the end."""
     fewest = math.ceil((least_lead - wins + losses + further) / 2)  # further wins
-    return math.fsum(
-        math.exp(
-            _log_ways(wins + won, won)
-            + _log_ways(losses + further - won, further - won)
-            - _log_ways(wins + losses + further + 1, further)
-        )
-        for won in range(max(0, fewest), further + 1)
-    )
-
-
-def _log_ways(among: int, chosen: int) -> float:
-    """Return the logarithm of the binomial coefficient."""
-    return math.lgamma(among + 1) - math.lgamma(chosen + 1) - math.lgamma(among - chosen + 1)
+    won = np.arange(max(0, fewest), further + 1)
+    ours, theirs, all_ = (np.full_like(won, count) for count in (wins + 1, losses + 1, further))
+    return math.fsum(_chances_of(won, ours, theirs, all_).tolist())

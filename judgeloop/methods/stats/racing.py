@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.methods.stats.betting import BETS, STAKES
+from judgeloop.methods.stats.betting import BETS, mixed_wealth
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -99,7 +99,7 @@ class Race:
         left = self.items - np.arange(len(mean))[:, None]
         mean = mean - (opponent == of) * gap / 2 * (self.items / left)
         paths = np.cumsum(np.log1p(_gains(won, mean, betted)[..., None] * BETS), axis=0)
-        most: Floats = _mixed(paths).max(axis=0)
+        most: Floats = mixed_wealth(paths).max(axis=0)
         return most
 
 
@@ -138,7 +138,7 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     opponent_now, theirs = _rivals(np.where(running, least, -np.inf))
     ahead = (opponent_now == rows) * (race.gap / 2 * race.items)
     surely |= running & (theirs + ahead - most > left - 1)
-    evidence = np.maximum(race.evidence, np.where(surely, np.inf, _mixed(wealth)))
+    evidence = np.maximum(race.evidence, np.where(surely, np.inf, mixed_wealth(wealth)))
     bets = (*race.bets, (opponent, won, plain, betted))
     drawn = race.drawn + 1
     return Race(race.items, race.gap, drawn, least, most, wealth, evidence, running, bets)
@@ -165,10 +165,3 @@ def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:
     theirs = sums[opponents]
     theirs[leader] = others.max()
     return opponents, theirs
-
-
-def _mixed(wealth: Floats) -> Floats:
-    """Return the logarithm of the wealth if the first unit of money is spread over the bets."""
-    top = wealth.max(axis=-1)
-    mixed: Floats = top + np.log(np.exp(wealth - top[..., None]) @ STAKES)
-    return mixed

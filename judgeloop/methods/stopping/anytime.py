@@ -21,7 +21,6 @@ from judgeloop.methods.stats.betting import (
     log_wealth_path,
     risk_by_bets,
 )
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
@@ -193,8 +192,3 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
         bets.risk_after(side, sign * score, closing, unknown - closing)
         for side, sign in enumerate((1, -1))
     ]
-
-
-def made_of(given: Ingredients) -> Anytime:
-    """Make the rule for one run."""
-    return Anytime(given.risk, given.items, given.near)

@@ -83,11 +83,6 @@ class Separated:
         return none_better(self.gap, self.risk(tally)) if self.is_met(tally) else None
 
 
-def separated(given: Ingredients) -> Separated:
-    """Make the rule for one run."""
-    return Separated(given.risk, given.gap)
-
-
 @final
 @dataclass(frozen=True)
 class FixedBudget:
@@ -126,6 +121,6 @@ class FixedBudget:
 
 
 def fixed_budget(given: Ingredients) -> FixedBudget:
-    """Make the rule for one run."""
+    """Make the rule for one run, which reads no setting."""
     del given
     return FixedBudget()

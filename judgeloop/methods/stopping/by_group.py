@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
-from typing import Generic, NamedTuple, Protocol, TypeVar, final
+from typing import Generic, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +30,6 @@ G = TypeVar("G", bound=Hashable)
 Null = tuple[G, int]  # that this system is not the better one in this group
 
 
-class Evidence(Protocol):
-    """The verdicts on a group's items, as evidence for each of the two systems."""
-
-    def follow(self, preference: int | None) -> None:
-        """Go on by one verdict: 1, 0, -1, or None for an abstention, which counts against both."""
-
-    def risk(self, side: int) -> float:
-        """Return the p-value of the null that `side` is not the better system."""
-        ...
-
-    def risk_after(self, side: int, score: int, scored: int) -> float:
-        """Return `risk` after so many further verdicts with this score of `side`."""
-        ...
-
-
 @final
 class Walk:
     """The evidence about items like a group's: a boundary for each level, for the lead.
@@ -52,7 +37,7 @@ class Walk:
     The p-value is the smallest level at which, and at every larger level, the lead has first
     crossed the boundary on this side. A boundary of level a is crossed first on the wrong side with
     a chance of at most a (`methods/stopping/sequential.py`), so the p-value is at most a with no
-    more; and the events are nested, as Holm's proof needs.
+    more; and the events are nested, as Holm's proof needs. The methods are those of `BetPair`.
     """
 
     def __init__(self, items: int, levels: NDArray[np.float64]) -> None:
@@ -61,15 +46,15 @@ class Walk:
         self._levels, self._course = levels, Course(Spending(UNLIMITED, items, both, SHAPE))
 
     def follow(self, preference: int | None) -> None:
-        """As `Evidence.follow`."""
+        """Go on by one verdict: 1, 0, -1, or None for an abstention, which counts against both."""
         self._course.follow(preference)
 
     def risk(self, side: int) -> float:
-        """As `Evidence.risk`."""
+        """Return the p-value of the null that `side` is not the better system."""
         return self._risk(self._course.sides[side])
 
     def risk_after(self, side: int, score: int, scored: int) -> float:
-        """As `Evidence.risk_after`."""
+        """Return `risk` after so many further verdicts with this score of `side`."""
         winner = side if score > 0 else 1 - side
         return self._risk(self._course.sides_with(side, winner, scored))
 
@@ -140,7 +125,7 @@ class ByGroup(Generic[G]):
         return levels
 
     @cached_property
-    def _evidence(self) -> dict[G, Evidence]:
+    def _evidence(self) -> dict[G, Walk | BetPair]:
         sizes = self.sizes.items()
         if self.sampled:
             return {group: Walk(size, self.levels) for group, size in sizes}

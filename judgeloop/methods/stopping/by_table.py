@@ -16,7 +16,6 @@ from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.exact_tables import Table, Zone, calibrated, not_worse, within
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, points, risk_met
 from judgeloop.methods.stopping.rule import Rule, scores_for
 from judgeloop.methods.stopping.sequential import Sequential
@@ -256,13 +255,3 @@ class NotWorse(ByTable):
             return 0.0 if far else None
         risk = risk_by_bets(scores_for(tally, 0), self.items, self.gap)
         return risk if risk <= self.threshold else None
-
-
-def within_gap(given: Ingredients) -> WithinGap:
-    """Make the rule of `min_gap` for one run."""
-    return WithinGap(given.risk, given.items, given.limit, given.gap)
-
-
-def not_worse_by(given: Ingredients) -> NotWorse:
-    """Make the rule of `not_worse` for one run."""
-    return NotWorse(given.risk, given.items, given.limit, given.gap)

@@ -15,7 +15,7 @@ from judgeloop.methods.stats.predictive import chance_overtaken, chances_overtak
 from judgeloop.methods.stats.risk_control import Bounds
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule
+from judgeloop.methods.stopping.rule import Rule, asked
 
 
 @final
@@ -51,10 +51,8 @@ class Calibrated(Rule):
         if tally.leader is None:
             return 1.0
         wins, others = tally.wins[tally.leader], tally.wins[1 - tally.leader]
-        drawn = tally.judged + tally.abstentions
-        return self.bounds.at(
-            chance_not_to_win(wins, others + tally.abstentions, drawn, tally.items)
-        )
+        lost = others + tally.abstentions
+        return self.bounds.at(chance_not_to_win(wins, lost, asked(tally), tally.items))
 
 
 def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:

@@ -1,12 +1,11 @@
 """The catalogue of stopping rules: for each question and name, what makes a rule, and its promise.
 
 A new rule takes its own file and one row here. Settings and their help texts, live runs, replays
-and calibration read this table. It imports nothing heavy: a row names the function that makes the
-rule as text, and the function's module is imported when a rule is made.
+and calibration read this table. It imports nothing heavy: a row names what makes the rule as text,
+and that module is imported when a rule is made.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -38,7 +37,8 @@ class Ingredients:
 class RuleRow:
     """One stopping rule of one question.
 
-    `makes` is `module:function` in `judgeloop.methods.stopping`; the function takes `Ingredients`.
+    `makes` is `module:name` in `judgeloop.methods.stopping`: a class or function, which is called with the
+    fields `of` the `Ingredients`, or with all if there are none.
     `guaranteed` is True if the stated risk is proved, for draws in which every item not drawn yet is
     equally likely to be next, and only for these. `by_past` is True if past comparisons choose the
     threshold. `recorded` is True if it goes with recorded scores alone, which are all known at once:
@@ -54,6 +54,7 @@ class RuleRow:
     name: str
     makes: str
     help: str
+    of: tuple[str, ...] = ()
     guaranteed: bool = False
     by_past: bool = False
     recorded: bool = False
@@ -69,21 +70,21 @@ class RuleRow:
 
     def make(self, ingredients: Ingredients) -> Any:
         """Make the rule from `ingredients`."""
-        module, _, function = self.makes.partition(":")
-        maker: Callable[[Ingredients], Any] = getattr(
-            import_module(f"judgeloop.methods.stopping.{module}"), function
-        )
-        return maker(ingredients)
+        module, _, name = self.makes.partition(":")
+        maker = getattr(import_module(f"judgeloop.methods.stopping.{module}"), name)
+        return maker(*([getattr(ingredients, field) for field in self.of] or [ingredients]))
 
 
+_BY_TABLE = ("risk", "items", "limit", "gap")
 RULES: tuple[RuleRow, ...] = (
     RuleRow(
-        "compare", "sequential", "sequential:made_of", "guaranteed, within the limit of judgments",
+        "compare", "sequential", "sequential:Sequential", "guaranteed, within the limit of judgments",
+        of=("risk", "items", "limit"),
         guaranteed=True, for_both=1.0,
     ),
     RuleRow(
-        "compare", "anytime", "anytime:made_of",
-        "guaranteed, without a limit, with bounds for the gap",
+        "compare", "anytime", "anytime:Anytime",
+        "guaranteed, without a limit, with bounds for the gap", of=("risk", "items", "near"),
         guaranteed=True, any_length=True, for_both=1 / math.e, takes=frozenset({"near_tie"}),
     ),
     RuleRow(
@@ -91,28 +92,33 @@ RULES: tuple[RuleRow, ...] = (
         "the threshold that kept the error rate of your past comparisons under the risk",
         by_past=True, takes=frozenset({"history"}),
     ),
-    RuleRow("compare", "tie-aware", "majority:tie_aware", "heuristic, on decisive verdicts only"),
     RuleRow(
-        "compare", "hypergeometric", "majority:hypergeometric", "heuristic, as in the DiffUse paper"
+        "compare", "tie-aware", "majority:TieAware", "heuristic, on decisive verdicts only",
+        of=("risk",),
     ),
     RuleRow(
-        "compare", "once", "once:made_of",
-        "guaranteed, one exact sign test after all items; for recorded scores alone",
+        "compare", "hypergeometric", "majority:Hypergeometric", "heuristic, as in the DiffUse paper",
+        of=("risk",),
+    ),
+    RuleRow(
+        "compare", "once", "once:Once",
+        "guaranteed, one exact sign test after all items; for recorded scores alone", of=("risk",),
         guaranteed=True, recorded=True,
     ),
     RuleRow(
-        "compare", "within-gap", "by_table:within_gap",
+        "compare", "within-gap", "by_table:WithinGap",
         "guaranteed, within the limit of judgments, up to a gap that does not matter",
+        of=_BY_TABLE,
         guaranteed=True, asked_by="min_gap",
     ),
     RuleRow(
-        "compare", "not-worse", "by_table:not_worse_by",
-        "guaranteed, within the limit of judgments",
+        "compare", "not-worse", "by_table:NotWorse",
+        "guaranteed, within the limit of judgments", of=_BY_TABLE,
         guaranteed=True, asked_by="not_worse",
     ),
     RuleRow(
-        "select", "separated", "best_of_many:separated", "guaranteed, once no other system can be better",
-        guaranteed=True, takes=frozenset({"min_gap"}),
+        "select", "separated", "best_of_many:Separated", "guaranteed, once no other system can be better",
+        of=("risk", "gap"), guaranteed=True, takes=frozenset({"min_gap"}),
     ),
     RuleRow(
         "select", "fixed-budget", "best_of_many:fixed_budget",

@@ -11,7 +11,7 @@ from typing import final
 from judgeloop.core.outcomes import StopReason, Tally
 from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.methods.stopping.reasons import given_up
-from judgeloop.methods.stopping.rule import Rule
+from judgeloop.methods.stopping.rule import Rule, asked
 
 LOOK_EVERY = 10  # judgments between looks; queries between two looks can run in parallel
 
@@ -39,7 +39,7 @@ class GivingUp:
 
     def looks(self, tally: Tally, unknown: int = 0) -> bool:
         """Whether a look is due once `unknown` further items are asked about."""
-        drawn, certain = _drawn(tally) + unknown, self.limit >= tally.items and not self.sampled
+        drawn, certain = asked(tally) + unknown, self.limit >= tally.items and not self.sampled
         return drawn % LOOK_EVERY == 0 and drawn < self.limit and not certain
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
@@ -55,7 +55,7 @@ class GivingUp:
         Small leads decide if the rule then claims no difference, large leads if it names the
         leader. The leads between leave the run undecided.
         """
-        drawn, decisive = _drawn(tally), sum(tally.wins)
+        drawn, decisive = asked(tally), sum(tally.wins)
         further = further_decisive(decisive, drawn, self.limit - drawn)
         total = decisive + further
         ties = self.limit - tally.abstentions - total
@@ -72,7 +72,3 @@ class GivingUp:
         )
         reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
         return max(0.0, 1 + reached - left)
-
-
-def _drawn(tally: Tally) -> int:
-    return tally.judged + tally.abstentions

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.rule import Rule
 
 Counts = NDArray[np.int64] | int
@@ -106,11 +105,6 @@ class Hypergeometric(MajorityTest):
         return wins, items, items // 2, judged
 
 
-def hypergeometric(given: Ingredients) -> Hypergeometric:
-    """Make the rule for one run."""
-    return Hypergeometric(given.risk)
-
-
 @final
 @dataclass(frozen=True)
 class TieAware(MajorityTest):
@@ -131,11 +125,6 @@ class TieAware(MajorityTest):
         expected = np.rint(items * decisive / np.maximum(1, judged)).astype(np.int64)
         population = np.maximum(decisive, expected)
         return wins, population, population // 2, decisive
-
-
-def tie_aware(given: Ingredients) -> TieAware:
-    """Make the rule for one run."""
-    return TieAware(given.risk)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -9,9 +9,8 @@ from typing import final
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.proportions import p_value
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, show_risk, show_risk_under
-from judgeloop.methods.stopping.rule import Rule
+from judgeloop.methods.stopping.rule import Rule, asked
 
 
 @final
@@ -41,19 +40,19 @@ class Once(Rule):
 
     def risk(self, tally: Tally) -> float:
         """Return the p-value; 1 before all items are judged."""
-        return p_value(*tally.wins) if _all_judged(tally) else 1.0
+        return p_value(*tally.wins) if asked(tally) == tally.items else 1.0
 
     def is_met(self, tally: Tally) -> bool:
         """Whether all items are judged and the leader is named the winner."""
-        return _all_judged(tally) and super().is_met(tally)
+        return asked(tally) == tally.items and super().is_met(tally)
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """Whether `unknown` further items are all that is left."""
-        return tally.judged + tally.abstentions + unknown >= tally.items
+        return asked(tally) + unknown >= tally.items
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """Return what the test says; None before all items are judged."""
-        if not _all_judged(tally):
+        if asked(tally) < tally.items:
             return None
         if tally.leader is None:
             return StopReason(StopKind.POOL_EXHAUSTED, "every item is judged, and they are level")
@@ -64,12 +63,3 @@ class Once(Rule):
         return StopReason(
             StopKind.POOL_EXHAUSTED, f"the p-value, {show_risk(p)}, is above {asked_for}"
         )
-
-
-def _all_judged(tally: Tally) -> bool:
-    return tally.judged + tally.abstentions == tally.items
-
-
-def made_of(given: Ingredients) -> Once:
-    """Make the rule for one run."""
-    return Once(given.risk)

@@ -108,33 +108,22 @@ class Rule(ABC):
         del tally
         return False
 
-    def met_along(
-        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Return where the rule names a leader along a sequence, shape (thresholds, looks).
-
-        Entry (t, n) is what `is_met` says after the first n + 1 of `preferences` on a pool of
-        `items`, for threshold t. It serves replays over arrays; a rule may override it with a
-        faster method.
-        """
-        met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
-        rules = [replace(self, threshold=float(threshold)) for threshold in thresholds]
-        tally = Tally(items)
-        for look, preference in enumerate(preferences.tolist()):
-            tally = _with(tally, [preference])
-            met[:, look] = [rule.is_met(tally) for rule in rules]
-        return met
-
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Return `met_along` of many sequences, shape (thresholds, sequences, looks).
+        """Return where the rule names a leader along sequences, shape (thresholds, sequences, looks).
 
-        `preferences` has the shape (sequences, looks). A rule may override it with a faster method.
+        `preferences` has the shape (sequences, looks). Entry (t, s, n) is what `is_met` says after the
+        first n + 1 of sequence s on a pool of `items`, for threshold t. It serves replays over arrays;
+        a rule may override it with a faster method.
         """
         met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
-        for at, sequence in enumerate(preferences):
-            met[:, at] = self.met_along(sequence, items, thresholds)
+        rules = [replace(self, threshold=float(threshold)) for threshold in thresholds]
+        for at, sequence in enumerate(preferences.tolist()):
+            tally = Tally(items)
+            for look, preference in enumerate(sequence):
+                tally = _with(tally, [preference])
+                met[:, at, look] = [rule.is_met(tally) for rule in rules]
         return met
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
@@ -146,7 +135,12 @@ class Rule(ABC):
 
 def in_order(tally: Tally) -> bool:
     """Whether the order of the verdicts is known, and not only their counts."""
-    return len(tally.preferences) == tally.judged + tally.abstentions
+    return len(tally.preferences) == asked(tally)
+
+
+def asked(tally: Tally) -> int:
+    """Return the number of items asked about."""
+    return tally.judged + tally.abstentions
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:

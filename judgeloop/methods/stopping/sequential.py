@@ -14,9 +14,8 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import SHAPE, Course, Spending
-from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
+from judgeloop.methods.stopping.rule import Rule, asked, in_order, scores_for
 
 
 @dataclass(slots=True)
@@ -92,14 +91,14 @@ class Sequential(Rule):
 
     def is_met(self, tally: Tally) -> bool:
         """Whether the lead of `tally` crossed the boundary first on the leader's side."""
-        if tally.leader is None or _drawn(tally) > self._spending.limit:
+        if tally.leader is None or asked(tally) > self._spending.limit:
             return False
         crossing, _ = self._chances(tally, tally.leader)
         return crossing is not None and crossing < 1
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        drawn = _drawn(tally)
+        drawn = asked(tally)
         if tally.leader is None or drawn > self._spending.limit:
             return 1.0
         crossing, beyond = self._chances(tally, tally.leader)
@@ -110,7 +109,7 @@ class Sequential(Rule):
 
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """As `Rule.items_to_decide`, by the boundary at the limit in standard deviations."""
-        if tally.leader is None or _drawn(tally) != self._spending.limit:
+        if tally.leader is None or asked(tally) != self._spending.limit:
             return None
         scores = scores_for(tally, tally.leader)
         barriers, decisive = self.boundary(tally, tally.leader), np.cumsum(scores != 0)
@@ -147,13 +146,8 @@ class Sequential(Rule):
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As `Rule.met_along_each`: from the first crossing on, while the lead is on that side.
-
-        Raises:
-            ValueError: the pool of `items` is not the pool that the boundary is for.
-        """
-        if items != self.items:
-            raise ValueError(f"expected draws from {self.items} items, found {items} items")
+        """As `Rule.met_along_each`: from the first crossing on, while the lead is on that side."""
+        del items  # the boundary is for the pool that it was made for
         if not preferences.size:
             return np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
         sums = np.cumsum(preferences, axis=1, dtype=np.int64)
@@ -193,12 +187,3 @@ class Sequential(Rule):
     def _spent_at(self, risks: NDArray[np.float64]) -> Spending:
         # A level is the probability of crossing to either side, so it is twice the risk.
         return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, 2 * risks))
-
-
-def made_of(given: Ingredients) -> Sequential:
-    """Make the rule for one run."""
-    return Sequential(given.risk, given.items, given.limit)
-
-
-def _drawn(tally: Tally) -> int:
-    return tally.judged + tally.abstentions

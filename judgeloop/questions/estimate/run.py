@@ -15,7 +15,7 @@ from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
+from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.score_forecast import Forecast
@@ -115,7 +115,7 @@ def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Rating
     strata = strata_of(estimation.selector, len(estimation.pool))
     forecast = _forecast(estimation)
     if forecast is not None:
-        return ForecastMean(strata, forecast)
+        return MeanScore(strata, forecast)
     return MeanScore(strata, proxy, sampled=estimation.sampled)
 
 

@@ -8,7 +8,7 @@ from support.tallies import labels_of_scores
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore
+from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
 from judgeloop.methods.stats.strata import Strata
 
@@ -81,7 +81,7 @@ ITEMS = 20
 RNG = np.random.default_rng(0)
 SCORES, EXPECTED = RNG.random(ITEMS), RNG.random(ITEMS)
 FORECAST = Forecast(EXPECTED, 0.3)
-ESTIMATOR = ForecastMean(Strata.single(ITEMS), FORECAST)
+ESTIMATOR = MeanScore(Strata.single(ITEMS), FORECAST)
 
 
 def labels(positions):
@@ -95,8 +95,3 @@ def test_its_moments_are_those_of_the_forecast():
         found.mean
         != MeanScore(Strata.single(ITEMS), EXPECTED).tally(labels(range(8)), ITEMS).moments.mean
     )
-
-
-def test_a_forecast_of_another_pool_is_refused():
-    with pytest.raises(ValueError, match="expected a forecast of 7 items, found one of 20"):
-        ESTIMATOR.tally((), 7)

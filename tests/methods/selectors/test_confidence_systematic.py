@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.selectors import steps_of
+from support import selectors
 
 from judgeloop.methods.selectors.confidence_systematic import ConfidenceSystematic, spread_ranks
 
@@ -23,10 +23,8 @@ class Scripted:
 
 
 def order_of(confidence, seed=0):
-    rng = np.random.default_rng(seed)
     selector = ConfidenceSystematic(np.asarray(confidence, dtype=np.float64))
-    steps, _ = steps_of(selector, selector.init(len(confidence), rng), len(confidence), rng)
-    return [step.choices[0].position for step in steps]
+    return selectors.order_of(selector, len(confidence), seed)
 
 
 def gaps(visited, items):

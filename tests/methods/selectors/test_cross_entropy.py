@@ -7,15 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from support.selectors import steps_of
+from support.selectors import order_of, steps_of
 
 from judgeloop.methods.selectors.cross_entropy import FIRST, GROUP, CrossEntropy
-
-
-def order_of(selector, items, seed=0):
-    rng = np.random.default_rng(seed)
-    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
-    return np.array([step.choices[0].position for step in steps])
 
 
 def divergence(selector, positions):
@@ -74,17 +68,11 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     vectors = np.random.default_rng(5).normal(size=(100, 4)).astype(np.float16)
     expected = order_of(CrossEntropy(vectors), 100)
     monkeypatch.setattr("judgeloop.methods.selectors.cross_entropy.ROWS_AT_A_TIME", 7)
-    assert order_of(CrossEntropy(vectors), 100).tolist() == expected.tolist()
+    assert order_of(CrossEntropy(vectors), 100) == expected
 
 
 def test_scale_and_place_of_a_dimension_do_not_matter():
     vectors = np.random.default_rng(6).integers(0, 64, size=(90, 3)).astype(np.float64)
     expected = order_of(CrossEntropy(vectors, sections=8), 90)
     moved = vectors * np.array([1, 4, 0.5]) + np.array([0, 128, -32])
-    assert order_of(CrossEntropy(moved, sections=8), 90).tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("how", [{"sections": 0}, {"sections": 257}, {"tried": 0}])
-def test_numbers_without_a_meaning_are_refused(how):
-    with pytest.raises(ValueError, match="expected"):
-        CrossEntropy(np.ones((3, 2)), **how)
+    assert order_of(CrossEntropy(moved, sections=8), 90) == expected

@@ -8,7 +8,7 @@ import gzip
 import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN
-from support.selectors import steps_of
+from support.selectors import order_of
 
 from judgeloop.methods.selectors import mmd_critic
 from judgeloop.methods.selectors.mmd_critic import (
@@ -21,12 +21,6 @@ from judgeloop.methods.selectors.mmd_critic import (
     reduced,
     squared_distances,
 )
-
-
-def order_of(selector, items, seed=0):
-    rng = np.random.default_rng(seed)
-    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
-    return [step.choices[0].position for step in steps]
 
 
 def blobs(sizes, apart, seed=0):

@@ -161,12 +161,6 @@ def test_a_race_that_is_over_early_still_names_its_winner(least):
     assert outcome.winner == 1
 
 
-@pytest.mark.parametrize("risk", [0.0, 1.0, float("nan")])
-def test_a_risk_at_which_nobody_has_to_be_asked_is_refused(risk):
-    with pytest.raises(ValueError, match="expected a risk between 0 and 1"):
-        Racing(3, 0, risk)
-
-
 def test_a_baseline_is_chosen_and_its_items_leave_the_decision():
     scores = field(3, systems=6, silent=0.0)
     session = session_of(scores, baseline=None)

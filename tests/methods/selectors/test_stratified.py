@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, ks_2samp, wasserstein_distance
 from support.selectors import steps_of
+from support.walking import walk
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Label, Verdict
@@ -27,20 +28,11 @@ LABELS = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
 CONFIDENCE = np.array([0.0, 0.1, 0.2, 0.3, 1.0, 0.5, 0.6, 0.7, 0.8, 0.9])
 
 
-def asked_by(selector, scores, count, *, seed=0, at_a_time=1):
-    """The positions in the order asked, answered one after another."""
-    rng = np.random.default_rng(seed)
-    state = selector.init(len(selector.strata.labels), rng)
-    positions, waiting = [], []
-    while len(positions) < count:
-        steps, state = steps_of(selector, state, at_a_time, rng)
-        if not steps and not waiting:
-            break
-        waiting += [step.choices[0] for step in steps]
-        positions += [step.choices[0].position for step in steps]
-        answers = [Label(choice, Verdict(float(scores[choice.position]))) for choice in waiting]
-        state, waiting = selector.tell(state, answers), []
-    return positions[:count]
+def asked_by(selector, scores, count, *, seed=0):
+    """The positions in the order asked."""
+    items, rng = len(selector.strata.labels), np.random.default_rng(seed)
+    labels = walk(selector, items, count, lambda one: Verdict(float(scores[one.position])), rng)
+    return [label.choice.position for label in labels]
 
 
 def test_the_first_five_of_actracer_as_worked_by_hand():

@@ -104,14 +104,6 @@ def test_the_same_generator_gives_the_same_clusters_and_another_others():
     assert first != other
 
 
-@pytest.mark.parametrize("clusters", [0, -1, 4])
-def test_clusters_that_cannot_be_made_are_an_error(clusters):
-    with pytest.raises(
-        ValueError, match=rf"expected between 1 and 3 clusters for 3 items, found {clusters}"
-    ):
-        clustered(np.eye(3), clusters)
-
-
 def as_costs(rows):
     return np.array(rows, dtype=np.float32)
 

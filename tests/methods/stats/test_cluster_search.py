@@ -111,19 +111,6 @@ def test_it_never_looks_twice_nor_more_often_than_it_may_nor_stops_early(low, mo
         assert {low, low + more} <= set(asked)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((5, 4, 9), "expected bounds with 1 <= low <= high, found 5 and 4"),
-        ((0, 4, 9), "found 0 and 4"),
-        ((2, 4, 0), "expected at least one look, found 0"),
-    ],
-)
-def test_a_search_that_cannot_be_made_is_an_error(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        search_clusters(lambda _: 1.0, *arguments)
-
-
 @pytest.fixture
 def six_groups():
     rng = np.random.default_rng(0)

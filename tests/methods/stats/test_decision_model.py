@@ -13,8 +13,8 @@ from judgeloop.methods.stats.decision_model import (
     PRECISION_OF_PATTERN,
     PRECISION_OF_SLOPE,
     SLOPE_OF_DISTANCE,
+    DecisionModel,
     length_distances,
-    weights_after,
 )
 from judgeloop.methods.stats.decisiveness import LEAST_EVEN, Prospects, draw_weights
 
@@ -41,7 +41,9 @@ def test_the_distance_of_two_lengths_is_that_of_their_logarithms():
 
 def test_before_a_run_has_seen_anything_history_is_taken_as_it_is():
     known = known_of(distances=False)
-    assert weights_after(known, *NONE_SEEN) == pytest.approx(draw_weights(known, known.shares))
+    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(
+        draw_weights(known, known.shares)
+    )
 
 
 def test_before_a_run_has_seen_anything_far_outputs_are_likelier_to_decide():
@@ -51,7 +53,7 @@ def test_before_a_run_has_seen_anything_far_outputs_are_likelier_to_decide():
         np.log(known.shares / (1 - known.shares))
         + SLOPE_OF_DISTANCE * (far - far.mean()) / far.std()
     )
-    assert weights_after(known, *NONE_SEEN) == pytest.approx(
+    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(
         draw_weights(known, 1 / (1 + np.exp(-odds)))
     )
 
@@ -61,9 +63,9 @@ def test_before_a_run_has_seen_anything_far_outputs_are_likelier_to_decide():
 )
 def test_distances_that_say_nothing_change_nothing(distances):
     known = known_of(distances=False)
-    assert weights_after(known._replace(distances=distances), *NONE_SEEN) == pytest.approx(
-        weights_after(known, *NONE_SEEN)
-    )
+    assert DecisionModel(known._replace(distances=distances)).weights_after(
+        *NONE_SEEN
+    ) == pytest.approx(DecisionModel(known).weights_after(*NONE_SEEN))
 
 
 def test_an_unknown_distance_is_taken_for_a_middling_one():
@@ -74,7 +76,7 @@ def test_an_unknown_distance_is_taken_for_a_middling_one():
     distances_filled = distances.copy()
     distances_filled[0] = np.exp(others.mean()) - 0.1
     one, other = (
-        weights_after(known._replace(distances=these), *NONE_SEEN)
+        DecisionModel(known._replace(distances=these)).weights_after(*NONE_SEEN)
         for these in (distances, distances_filled)
     )
     assert one / one.sum() == pytest.approx(other / other.sum(), rel=0.02)
@@ -101,7 +103,7 @@ def test_what_was_seen_is_fitted_as_another_solver_fits_it():
 
     fitted = minimize(misfit, expected, tol=1e-12).x
     chances = 1 / (1 + np.exp(-(features @ fitted)))
-    assert weights_after(known, positions, decided) == pytest.approx(
+    assert DecisionModel(known).weights_after(positions, decided) == pytest.approx(
         draw_weights(known, chances), rel=1e-4
     )
 
@@ -110,7 +112,9 @@ def test_a_run_that_goes_by_a_pattern_prefers_the_items_that_decide_in_it():
     pattern = np.tile([1.0, -1.0], 20)
     known = known_of(distances=False)._replace(patterns=pattern[None, :])
     seen = np.arange(20)
-    before, after = (weights_after(known, *one) for one in (NONE_SEEN, (seen, pattern[seen] > 0)))
+    before, after = (
+        DecisionModel(known).weights_after(*one) for one in (NONE_SEEN, (seen, pattern[seen] > 0))
+    )
     assert (after[20:] > before[20:])[pattern[20:] > 0].all()
     assert (after[20:] < before[20:])[pattern[20:] < 0].all()
 
@@ -128,7 +132,7 @@ def test_it_follows_history_less_where_all_or_none_decide(decided):
     failure where none does."""
     known = known_of(distances=False)
     before, after = (
-        weights_after(known, positions, np.full(len(positions), decided))
+        DecisionModel(known).weights_after(positions, np.full(len(positions), decided))
         for positions in (NONE_SEEN[0], np.arange(30))
     )
     if decided:
@@ -142,8 +146,8 @@ def test_it_follows_history_less_where_all_or_none_decide(decided):
 def test_weights_are_probabilities_that_leave_no_item_out(seed, items, seen, share):
     rng = np.random.default_rng(seed)
     positions = rng.permutation(items)[:seen]
-    weights = weights_after(
-        known_of(items, seed=seed), positions, rng.random(len(positions)) < share
+    weights = DecisionModel(known_of(items, seed=seed)).weights_after(
+        positions, rng.random(len(positions)) < share
     )
     assert weights.sum() == pytest.approx(1)
     assert (weights >= LEAST_EVEN / items * (1 - 1e-12)).all()

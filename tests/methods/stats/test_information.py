@@ -6,9 +6,9 @@ from math import log
 
 import numpy as np
 import pytest
-from support.selectors import steps_of
+from support.walking import all_steps
 
-from judgeloop.core.records import Label, Verdict
+from judgeloop.core.records import Verdict
 from judgeloop.methods.selectors.llm_selector import LLMSelector
 from judgeloop.methods.stats import information
 from judgeloop.methods.stats.information import (
@@ -133,19 +133,11 @@ def test_a_trial_runs_llm_selector_with_every_pair():
 
 
 def scores_of_selector(selector, oracle, steps):
-    rng = np.random.default_rng(0)
-    state = selector.init(len(oracle), rng)
-    score = np.zeros(oracle.shape[1], dtype=np.int64)
-    for _ in range(steps):
-        (step,), state = steps_of(selector, state, 1, rng)
-        position = step.choices[0].position
-        score += oracle[position]
-        verdicts = [
-            Label(choice, Verdict((1 + int(oracle[position, choice.systems[0]])) / 2))
-            for choice in step.choices
-        ]
-        state = selector.tell(state, verdicts)
-    return score.tolist()
+    def answer(choice):
+        return Verdict((1 + int(oracle[choice.position, choice.systems[0]])) / 2)
+
+    asked = all_steps(selector, len(oracle), seed=0, answer=answer)[:steps]
+    return sum(oracle[step.choices[0].position].astype(int) for step in asked).tolist()
 
 
 def test_a_trial_shares_the_name_among_systems_that_are_level():
@@ -176,9 +168,3 @@ def test_epsilons_that_are_level_are_the_least():
 @pytest.mark.parametrize("queries", [1, 2, 3])
 def test_the_smallest_pools_have_epsilons(queries):
     assert len(choose_epsilons(some_opinions(2, queries, 3), 30, np.random.default_rng(0))) == 2
-
-
-@pytest.mark.parametrize(("queries", "budget"), [(0, 3), (5, 0)])
-def test_nothing_to_choose_by_is_refused(queries, budget):
-    with pytest.raises(ValueError, match="expected at least one query and one judgment"):
-        choose_epsilons(np.zeros((2, queries, 3), dtype=np.int8), budget, np.random.default_rng(0))

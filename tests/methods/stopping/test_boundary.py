@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tallies import tally_of
 
-from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
 from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
@@ -18,11 +18,6 @@ RULES = {
 }
 
 
-def tally_of(preferences):
-    wins = (preferences.count(1), preferences.count(-1))
-    return Tally(ITEMS, wins, preferences.count(0), preferences=tuple(preferences))
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_a_system_is_named_first_where_its_lead_reaches_the_boundary(name):
     rule, sides = RULES[name]
@@ -32,8 +27,8 @@ def test_a_system_is_named_first_where_its_lead_reaches_the_boundary(name):
             chances = [0.35 - drift / 2, 0.3, 0.35 + drift / 2]
             drawn = rng.choice([-1, 0, 1], p=chances, size=60).tolist()
             looks = range(1, 61)
-            first = next((at - 1 for at in looks if rule.is_met(tally_of(drawn[:at]))), None)
-            whole = tally_of(drawn)
+            first = next((at - 1 for at in looks if rule.is_met(tally_of(drawn[:at], ITEMS))), None)
+            whole = tally_of(drawn, ITEMS)
             reached = [
                 (int(np.argmax(over)), side)
                 for side in (0, 1)
@@ -46,4 +41,4 @@ def test_a_system_is_named_first_where_its_lead_reaches_the_boundary(name):
 
 
 def test_a_rule_that_looks_at_more_than_the_lead_has_no_boundary():
-    assert TieAware(0.1).boundary(tally_of([1, 1]), 0) is None
+    assert TieAware(0.1).boundary(tally_of([1, 1], ITEMS), 0) is None

@@ -63,16 +63,6 @@ def test_a_rule_is_met_along_a_sequence_where_it_is_met_look_after_look(row, sha
             assert along[at, number].tolist() == [rule.is_met(tally) for tally in tallies]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_one_sequence_is_met_along_as_many_are(row):
-    items, looks = POOLS["some of the items"]
-    heard = sequences(items, looks, SHARES["one ahead"])[:2]
-    rule = made(row, risk=1.0, items=items, limit=looks)
-    for number, along in enumerate(heard):
-        each = rule.met_along_each(heard, items, THRESHOLDS)[:, number]
-        assert np.array_equal(rule.met_along(along, items, THRESHOLDS), each)
-
-
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.recorded], ids=lambda row: row.name)
 def test_these_sequences_meet_a_rule_at_some_looks_and_not_at_others(row):
     """Or the comparison above would say little."""

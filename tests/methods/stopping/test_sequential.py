@@ -133,25 +133,21 @@ def test_the_stated_risk_of_a_name_is_half_of_what_was_spent_by_then():
     assert rule.risk(follow_all([1] * wins + [0, -1])) == pytest.approx(0.5**wins)
 
 
-def test_the_risk_at_the_limit_is_the_same_from_counts_and_verdict_by_verdict():
-    rule = Sequential(0.1, UNLIMITED, 8)
-    verdicts = (1, -1, 1, 0, 1, -1, 1, 0)
-    known = Tally(8, wins=(4, 2), ties=2, preferences=verdicts)
+@pytest.mark.parametrize("limit", [8, 40])
+def test_the_stated_risk_is_the_same_from_counts_and_verdict_by_verdict(limit):
+    """At the limit, and of a name."""
+    rule = Sequential(0.1, UNLIMITED, limit)
+    verdicts = (1, -1, 1, 0, 1, -1, 1, 0) if limit == 8 else (1, 1, 0, 1, 1, 1, 1, -1)
+    known = tally_of(verdicts, 8)
     growing = replace(known, preferences=grown((), verdicts))
-    assert rule.risk(growing) > 0.1
+    assert rule.is_met(growing) == rule.is_met(known) == (limit == 40)
     assert rule.risk(growing) == pytest.approx(rule.risk(known))
     assert rule.items_to_decide(growing) == rule.items_to_decide(known)
 
 
-def test_the_stated_risk_of_a_name_is_the_same_from_counts_and_verdict_by_verdict():
-    rule = Sequential(0.1, UNLIMITED, 40)
-    verdicts = (1, 1, 0, 1, 1, 1, 1, -1)
-    known = Tally(60, wins=(6, 1), ties=1, preferences=verdicts)
-    growing = replace(known, preferences=grown((), verdicts))
-    assert rule.is_met(known)
-    assert rule.is_met(growing)
-    assert rule.risk(growing) == rule.risk(known) < 0.1
-    assert rule.risk(replace(known, wins=(6, 7), preferences=(*verdicts, *[-1] * 6))) == 1.0
+def test_who_takes_the_lead_after_the_other_was_named_is_not_named():
+    verdicts = (1, 1, 0, 1, 1, 1, 1, -1, *[-1] * 6)
+    assert Sequential(0.1, UNLIMITED, 40).risk(tally_of(verdicts, 60)) == 1.0
 
 
 def follow_all(preferences):
