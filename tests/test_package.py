@@ -104,10 +104,14 @@ def test_the_licence_is_in_both_and_an_expression_in_the_metadata(wheel, sdist, 
     assert not any(line.startswith("License ::") for line in metadata.get_all("Classifier"))
 
 
-def test_the_base_installation_needs_what_the_project_says(metadata):
+def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
     base = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
     assert len(base) == len(PROJECT["dependencies"])
-    assert "judgeloop[cluster,team]" in PROJECT["optional-dependencies"]["test"]
+    assert not any(line.startswith("diskcache") for line in base)
+    extras = PROJECT["optional-dependencies"]
+    assert [re.split(r"[<>=]", line)[0] for line in extras["cache"]] == ["diskcache"]
+    assert "judgeloop[cache]" in extras["embed"]
+    assert "judgeloop[cache,cluster,team]" in extras["test"]
 
 
 def test_every_package_of_the_base_installation_was_audited():

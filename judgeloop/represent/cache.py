@@ -1,23 +1,99 @@
-"""Keeps arrays on disk, so that nothing is computed twice. The folder is safe to delete.
+"""Caches vectors on disk, so that no text is embedded twice. The folder is safe to delete.
 
-The folder may come from an untrusted source, so only raw bytes are stored and read, and nothing is
-unpickled. All other content counts as absent. If the cache cannot be used, everything is computed.
+The folder may come from an untrusted source, and diskcache unpickles by default (CVE-2025-69872).
+So this cache stores and reads raw bytes only, and treats all other content as absent. diskcache
+comes with the extras `judgeloop[cache]` and `judgeloop[embed]`; without it nothing is cached.
 """
 
+import functools
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-FILE = "cache.sqlite"
+from judgeloop.core.errors import install
+
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 F = TypeVar("F", bound=np.floating)
 S = TypeVar("S")
+Store = Any  # an open `diskcache.Cache`, which has no types
+
+
+class UnusableError(Exception):
+    """The cache cannot be opened, read or written; what it would hold has to be computed."""
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Store]:
+    """Open the cache in `folder`, which is created if missing; entries are never evicted.
+
+    Raises:
+        UnusableError: diskcache is not installed, or the folder cannot be read or written.
+    """
+    try:
+        import diskcache
+    except ModuleNotFoundError as error:
+        raise UnusableError(f"a cache needs {install('cache')}") from error
+    try:
+        _check_database(folder / diskcache.core.DBNAME)
+        with diskcache.Cache(
+            folder, disk=raw_disk(), eviction_policy="none", cull_limit=0
+        ) as cache:
+            yield cache
+    except (sqlite3.DatabaseError, diskcache.Timeout) as error:
+        raise UnusableError(f"the cache in {folder} cannot be used: {error}") from error
+
+
+def _check_database(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the file is no database.
+
+    diskcache finds that out, too, but leaves its connection open then.
+    """
+    if path.exists():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA schema_version")
+
+
+@functools.cache
+def raw_disk() -> type:
+    """Return the class that stores and reads for diskcache, which is imported only here.
+
+    It stores text keys and bytes values in the database; it never unpickles or reads other files.
+    """
+    import diskcache
+    from diskcache.core import MODE_RAW
+
+    class RawDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+        def put(self, key: object) -> tuple[Any, bool]:
+            if not isinstance(key, str):
+                raise TypeError(f"a cache key is text, not {key!r}")
+            return key, True
+
+        def get(self, key: Any, raw: bool) -> Any:  # noqa: FBT001 - diskcache's signature
+            del raw
+            return key
+
+        def store(self, value: object, read: bool, key: Any = None) -> tuple[int, int, None, Any]:  # noqa: FBT001
+            del read, key
+            if not isinstance(value, bytes):
+                raise TypeError(f"a cache value is bytes, not {type(value).__name__}")
+            return 0, MODE_RAW, None, value
+
+        def fetch(self, mode: int, filename: Any, value: Any, read: bool) -> bytes | None:  # noqa: FBT001
+            del read
+            if mode != MODE_RAW or filename is not None or not isinstance(value, bytes):
+                return None
+            return value
+
+        def remove(self, file_path: str) -> None:
+            """Do nothing: this cache stores no values in files."""
+
+    return RawDisk
 
 
 def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
@@ -34,11 +110,11 @@ def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
     return embed_new
 
 
-def _as_float32(embed: Embed) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+def _as_float32(embed: Embed) -> Embed:
     return lambda texts: np.asarray(embed(texts), dtype=np.float32)
 
 
-def _read(data: bytes, text: str) -> NDArray[np.float32] | None:
+def _read(data: bytes | None, text: str) -> NDArray[np.float32] | None:
     del text
     return np.frombuffer(data, dtype=np.float32) if data else None
 
@@ -46,42 +122,28 @@ def _read(data: bytes, text: str) -> NDArray[np.float32] | None:
 def kept(
     sources: Mapping[str, S],
     compute: Callable[[Sequence[S]], Iterable[NDArray[F]]],
-    read: Callable[[bytes, S], NDArray[F] | None],
+    read: Callable[[bytes | None, S], NDArray[F] | None],
     folder: Path,
 ) -> dict[str, NDArray[F]]:
     """Return an array for each source by its key: from the cache, or computed and stored there.
 
-    `read` makes an array of what is stored for a source; None of what cannot be one.
+    `read` makes an array of what is stored for a source; None of what cannot be one. If the cache in
+    `folder` cannot be used, all are computed, and the folder is left as it is.
     """
-    stored = _stored(sources, folder)
-    arrays = {key: read(data, sources[key]) for key, data in stored.items()}
-    found = {key: array for key, array in arrays.items() if array is not None}
-    missing = {key: source for key, source in sources.items() if key not in found}
-    if not missing:
-        return found
-    new = dict(zip(missing, compute(list(missing.values())), strict=True))
-    with suppress(sqlite3.Error, OSError), _opened(folder) as connection:
-        rows = [(key, array.tobytes()) for key, array in new.items()]
-        connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
-    return found | new
 
+    def computed(missing: Mapping[str, S]) -> dict[str, NDArray[F]]:
+        return dict(zip(missing, compute(list(missing.values())), strict=True))
 
-def _stored(keys: Iterable[str], folder: Path) -> dict[str, bytes]:
-    """Return the bytes that are stored under these keys; none if the cache cannot be used."""
-    found: dict[str, bytes] = {}
-    with suppress(sqlite3.Error, OSError), _opened(folder) as connection:
-        for key in keys:
-            row = connection.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
-            if row and isinstance(row[0], bytes):
-                found[key] = row[0]
-    return found
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the cache, which is created if missing, for one transaction."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB)")
-        yield connection
+    try:
+        with opened(folder) as cache:
+            with cache.transact():
+                stored = {key: read(cache.get(key), of) for key, of in sources.items()}
+            found = {key: array for key, array in stored.items() if array is not None}
+            missing = {key: of for key, of in sources.items() if key not in found}
+            new = computed(missing) if missing else {}
+            with cache.transact():
+                for key, array in new.items():
+                    cache.set(key, array.tobytes())
+            return found | new
+    except UnusableError:
+        return computed(sources)

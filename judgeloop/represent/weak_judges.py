@@ -1,7 +1,7 @@
 """Computes the opinions of weak judges on the systems' outputs, with likelihoods cached on disk.
 
-`methods/stats/weak_opinions.py` defines a weak judge, `cache.py` keeps the likelihoods. A lost or
-corrupt folder costs only computing time.
+`methods/stats/weak_opinions.py` defines a weak judge. The folder is opened by `cache.py`. A
+lost or corrupt folder costs only computing time, and so does a missing diskcache.
 """
 
 import hashlib
@@ -68,9 +68,9 @@ def _key(texts: Texts, judges: int) -> str:
     return digest.hexdigest()
 
 
-def _read(data: bytes, shape: tuple[int, int]) -> Likelihoods | None:
+def _read(data: bytes | None, shape: tuple[int, int]) -> Likelihoods | None:
     """Return the likelihoods that are stored; None of what cannot be some of this shape."""
-    if len(data) != math.prod(shape) * np.dtype(np.float64).itemsize:
+    if data is None or len(data) != math.prod(shape) * np.dtype(np.float64).itemsize:
         return None
     likely = np.frombuffer(data, dtype=np.float64).reshape(shape)
     # A likelihood is a mean of probabilities, up to rounding.

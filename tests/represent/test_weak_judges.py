@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.database import opened
+from support.extras import needs_diskcache
 
 from judgeloop.methods.stats.weak_opinions import likelihoods, opinions
 from judgeloop.represent import weak_judges
-from judgeloop.represent.cache import FILE
 from judgeloop.represent.weak_judges import QUERIES_AT_A_TIME, weak_opinions
 
 OUTPUTS = [  # by system, then by query; the first query is worked by hand in tests/methods/stats/test_weak_opinions.py
@@ -46,11 +46,13 @@ def test_an_empty_text_loses_to_every_other(tmp_path):
     assert weak_opinions([["y"], [""], [""]], 0, 2, tmp_path).tolist() == [[[0, -1, -1]]] * 2
 
 
+@needs_diskcache
 def test_queries_with_the_same_texts_are_computed_once(tmp_path, computed):
     weak_opinions([["a", "b", "a"], ["b", "c", "b"]], 0, 2, tmp_path)
     assert computed == [("a", "b"), ("b", "c")]
 
 
+@needs_diskcache
 def test_another_baseline_computes_nothing(tmp_path, computed):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
     found = weak_opinions(OUTPUTS, 0, 3, tmp_path)
@@ -81,6 +83,7 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
 
 
+@needs_diskcache
 @pytest.mark.parametrize(
     "value",
     [
@@ -96,8 +99,8 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
 )
 def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, computed, value):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
-    with opened(tmp_path / FILE) as connection:
-        connection.execute("UPDATE kept SET value = ?", (value,))
+    with opened(tmp_path / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = ?", (value,))
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert len(computed) == 6
