@@ -5,12 +5,11 @@ The SDKs' own retries are off, so that every HTTP request has its own reservatio
 """
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import final
-
-from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 
@@ -50,10 +49,7 @@ class Retries:
         self._began = asyncio.get_running_loop().time()
         self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
-        self._backoff = wait_random_exponential(
-            multiplier=policy.first_wait_s, max=policy.longest_wait_s, min=policy.first_wait_s / 2
-        )
-        self._counted = RetryCallState(AsyncRetrying(), None, (), {})  # what `_backoff` reads
+        self._most_s = policy.first_wait_s  # of the next wait
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
         """Return the seconds to wait before another attempt; None if there is no other.
@@ -62,8 +58,9 @@ class Retries:
         """
         if not error.kind.asks_again:
             return None
-        backoff_s = float(self._backoff(self._counted))
-        self._counted.prepare_for_next_attempt()
+        least_s, longest_s = self._policy.first_wait_s / 2, self._policy.longest_wait_s
+        backoff_s = random.uniform(least_s, max(least_s, min(self._most_s, longest_s)))  # noqa: S311
+        self._most_s = min(2 * self._most_s, longest_s)
         if error.kind is ErrorKind.CHANGED:
             return 0.0  # a judge changes its requests once
         waited_s = asyncio.get_running_loop().time() - self._began
