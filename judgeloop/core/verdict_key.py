@@ -19,6 +19,10 @@ from judgeloop.core.records import Call, Item, JudgeIdentity
 
 KEY_VERSION = 1
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
+
 # The names of the ingredients in the note. They are hashed too: changing a name changes every key,
 # and no recorded verdict would be found again.
 VERSION, PROVIDER, MODEL, PARAMETER = "key version", "provider", "model", "judge's "
@@ -185,6 +189,4 @@ def as_text(value: object) -> str:
 
     Canonical means sorted keys, no spaces, and ASCII (so that lone surrogates are escaped).
     """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return _CANONICAL.encode(value)

@@ -103,7 +103,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
-            before = ingredients.key
+            before = asks[-1].key
     return tuple(asks)
 
 

@@ -210,7 +210,8 @@ class Attempts:
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
         closed = self._state.closed
-        tokens = self._asked.quote(call).tokens
+        # A chat model writes the whole prompt to count them.
+        tokens = self._asked.quote(call).tokens if self._state.terms.tokens_a_minute else 0
         if not closed.is_set() and self._pace.enter_now(tokens):
             return
         turn = asyncio.create_task(self._pace.enter(tokens))

@@ -45,7 +45,8 @@ async def answers(
     """
     # As if all were decisive, so that the batch audits none too many.
     audits = FEWEST_BOTH - oracle.audited
-    asked = [replace(query, audited=number < audits) for number, query in enumerate(queries)]
+    asked = [replace(query, audited=True) for query in queries[: max(0, audits)]]
+    asked += queries[len(asked) :]
     found = await Batch(oracle, asked, counted=counted, before=before).run()
     oracle.audited += sum(isinstance(answer, Verdict) and answer.both for answer in found)
     return found

@@ -164,6 +164,8 @@ class Sources:
 
     def _filled(self, query: Query) -> Query:
         """Return `query` with the outputs that are known."""
+        if not query.missing:
+            return query
         found = {
             place: self._known.get(ask.key)
             for place, ask in zip(query.missing, self.asks(query), strict=True)

@@ -50,10 +50,9 @@ class Retries:
         self._began = asyncio.get_running_loop().time()
         self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
-        self._backoff = wait_random_exponential(
-            multiplier=policy.first_wait_s, max=policy.longest_wait_s, min=policy.first_wait_s / 2
+        self._counted: RetryCallState | None = (
+            None  # what `_backoff_s` reads; made once a call fails
         )
-        self._counted = RetryCallState(AsyncRetrying(), None, (), {})  # what `_backoff` reads
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
         """Return the seconds to wait before another attempt; None if there is no other.
@@ -62,8 +61,7 @@ class Retries:
         """
         if not error.kind.asks_again:
             return None
-        backoff_s = float(self._backoff(self._counted))
-        self._counted.prepare_for_next_attempt()
+        backoff_s = self._backoff_s()
         if error.kind is ErrorKind.CHANGED:
             return 0.0  # a judge changes its requests once
         waited_s = asyncio.get_running_loop().time() - self._began
@@ -83,6 +81,16 @@ class Retries:
             return wait_s if patient or waited_s + wait_s <= self._policy.patience_s else None
         self._failed += 1
         return wait_s if self._failed < self._policy.attempts else None
+
+    def _backoff_s(self) -> float:
+        """Return a random wait, up to twice as long as the last."""
+        if self._counted is None:
+            self._counted = RetryCallState(AsyncRetrying(), None, (), {})
+        else:
+            self._counted.prepare_for_next_attempt()
+        first_s, longest_s = self._policy.first_wait_s, self._policy.longest_wait_s
+        wait = wait_random_exponential(multiplier=first_s, max=longest_s, min=first_s / 2)
+        return float(wait(self._counted))
 
 
 LONGEST_TICK_S = 1.0

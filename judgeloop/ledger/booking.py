@@ -6,10 +6,9 @@ it is changed, so that a damaged row is never sealed again. What runs and budget
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             key=wanted.key,
             item_id=wanted.item_id,
             judge=wanted.judge,
-            note=json.dumps(dict(wanted.note)),
+            note=noted(wanted),
             state="reserved",
             ended=None,
             reserved_p=wanted.cost_p,
@@ -104,6 +103,11 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
         ),
     )
     return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.output, wanted.since)
+
+
+def noted(wanted: Reservation) -> str:
+    """Return the note of a reservation as it is recorded."""
+    return json.dumps(dict(wanted.note))
 
 
 def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
@@ -195,25 +199,22 @@ def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> bytes:
 
     All are `NOTHING` if the note has no ingredients.
     """
-    texts = texts_of(attempt.run, attempt.item_id, json.loads(attempt.note))
+    texts = texts_of(attempt.run, attempt.item_id, attempt.note)
     if not texts:
         return NO_INGREDIENTS
     return np.array(_numbers(connection, texts), NUMBER).tobytes()
 
 
-def texts_of(run: str, item_id: str, note: Mapping[str, Any]) -> list[str]:
+@lru_cache(2**12)  # those of a group of jobs, which are looked up before they are written
+def texts_of(run: str, item_id: str, noted: str) -> list[str]:
     """Return the texts that a verdict names by their numbers; none if the note has no ingredients."""
+    note = json.loads(noted)
     found, systems = KeyIngredients.from_note(note.get("ingredients", {})), note.get("systems", ())
     if found is None or len(found.outputs) != len(systems):
         return []
     none = (None,) * (2 - len(systems))
     values = (run, found.judge, found.place(item_id), *systems, *none, *found.outputs, *none)
-    return list(map(_text, values))
-
-
-@lru_cache(2**12)  # those of a group of jobs, which are looked up before they are written
-def _text(value: object) -> str:
-    return as_text(value)
+    return list(map(as_text, values))
 
 
 def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:

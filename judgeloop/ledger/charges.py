@@ -7,6 +7,7 @@ Which attempts are made and how they end is in `booking.py`.
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from judgeloop.core.ledger import End
 from judgeloop.core.outcomes import Spend
@@ -109,9 +110,10 @@ def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
     found: dict[str, SumRow] = {}
     for attempt in attempts:
         if not attempt.rehearsed:
-            row = found.setdefault(sum_name(attempt), SumRow(0, sum_name(attempt)))
+            name = sum_name(attempt)
+            row = found.get(name) or SumRow(0, name)
             usage = {} if attempt.usage is None else json.loads(attempt.usage)
-            found[row.name] = row._replace(
+            found[name] = row._replace(
                 attempts=row.attempts + 1,
                 charged_p=row.charged_p + attempt.charged_p,
                 input_tokens=row.input_tokens + usage.get("input_tokens", 0),
@@ -122,13 +124,18 @@ def summed(attempts: Iterable[AttemptRow]) -> dict[str, SumRow]:
 
 def sum_name(attempt: AttemptRow) -> str:
     """Return the name of the sum to which an attempt belongs."""
-    return as_text([attempt.began_at[:DAY], attempt.run, attempt.judge, attempt.state])
+    return _sum_name(attempt.began_at[:DAY], attempt.run, attempt.judge, attempt.state)
+
+
+@lru_cache
+def _sum_name(*parts: str) -> str:
+    return as_text(parts)
 
 
 def sum_names(run: str, judge: str) -> set[str]:
     """Return the names of the sums to which attempts that begin now may belong once they end."""
-    states = ("settled", "released", "abandoned")
-    return {as_text([now()[:DAY], run, judge, state]) for state in states}
+    today = now()[:DAY]
+    return {_sum_name(today, run, judge, state) for state in ("settled", "released", "abandoned")}
 
 
 def others_that_hold(connection: LedgerConnection, run: str) -> list[str]:

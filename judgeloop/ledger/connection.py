@@ -39,7 +39,7 @@ class LedgerConnection(Protocol):
         ...
 
     def lookup(self, kind: type[Any], column: str, values: Collection[object]) -> Iterable[Any]:
-        """Return the rows with one of these values in a column, with their seals, by number."""
+        """Return the rows with one of these values in a column, by number; their seals are checked."""
         ...
 
     def write(

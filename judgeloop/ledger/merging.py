@@ -224,11 +224,7 @@ class _Merge:
         keys = [row.key.rpartition(" ")[2] for row in verdicts]
         shelves = [self._shelf(of, key) for of in (self._new, self._old) for key in keys]
         attempts = [self._here[row.attempt] for row in verdicts if row.attempt in self._here]
-        texts = [
-            text
-            for row in attempts
-            for text in texts_of(row.run, row.item_id, json.loads(row.note))
-        ]
+        texts = [text for row in attempts for text in texts_of(row.run, row.item_id, row.note)]
         self._new.lookup(rows.VerdictRow, "key", [*keys, *shelves])
         self._new.lookup(rows.AttemptRow, "id", [row.id for row in attempts])
         self._new.lookup(rows.TextRow, "text", texts)

@@ -245,7 +245,7 @@ class PostgresConnection(Grouping):
             for table in sorted(self.group.numbered)
         ]
         self._doubt = transaction, results
-        self.send([*self.group.to_send(), *numbers, ("COMMIT", ())])
+        self.send([*self.group.to_send(self.sealer), *numbers, ("COMMIT", ())])
         self._doubt = None
         return results
 

@@ -96,7 +96,7 @@ class _Making:
 
     def write(self, kind: type[Any], before: None, after: Sequence[Any]) -> None:
         """Insert a row."""
-        statement, values = statement_of(kind, before, after)
+        statement, values = statement_of(self.sealer, kind, before, after)
         self._raw.execute(translated(statement), values)
 
 

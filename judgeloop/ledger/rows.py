@@ -265,17 +265,17 @@ def by(connection: LedgerConnection, kind: type[Row], column: str, *values: obje
     Raises:
         DamagedLedgerError: a row is not as it was written.
     """
-    return [checked(connection, kind, found) for found in connection.lookup(kind, column, values)]
+    return list(connection.lookup(kind, column, values))
 
 
 def one(connection: LedgerConnection, kind: type[Row], column: str, value: object) -> Row | None:
     """Return the row with this value in a column, the first of several; None if there is none."""
-    return next(iter(by(connection, kind, column, value)), None)
+    return next(iter(connection.lookup(kind, column, [value])), None)
 
 
 def insert(connection: LedgerConnection, row: Row) -> None:
     """Write a new row with its seal."""
-    connection.write(type(row), None, (*row, connection.sealer.seal(TABLES[type(row)], row)))
+    connection.write(type(row), None, row)
 
 
 def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
@@ -285,8 +285,7 @@ def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
 
 def replace(connection: LedgerConnection, row: Row, changed: Row) -> None:
     """Write what is `changed` in a row that was read, and its new seal."""
-    seal = connection.sealer.seal(TABLES[type(row)], changed)
-    connection.write(type(row), row, (*changed, seal))
+    connection.write(type(row), row, changed)
 
 
 def delete(connection: LedgerConnection, row: Row) -> None:
@@ -295,20 +294,21 @@ def delete(connection: LedgerConnection, row: Row) -> None:
 
 
 def statement_of(
-    kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
+    sealer: Sealer, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
 ) -> tuple[str, Sequence[Any]]:
-    """Return the SQL and the values by which a row is written (`LedgerConnection.write`)."""
+    """Return the SQL and the values by which a row is written and sealed (`LedgerConnection.write`)."""
     table, number, names = TABLES[kind], kind._fields[0], (*kind._fields, "seal")
     if after is None:
         assert before is not None, "there is nothing to write"
         return f"DELETE FROM {table} WHERE {number} = ?", (before[0],)  # noqa: S608 - our own names
+    sealed = (*after, sealer.seal(table, after))
     if before is None:
         marks = ", ".join("?" * len(names))
-        return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", after  # noqa: S608 - our own names
-    old = (*before, None)[: len(names)]
-    changed = [place for place, value in enumerate(after) if value != old[place]]
+        return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", sealed  # noqa: S608 - our own names
+    old = (*before, None)
+    changed = [place for place, value in enumerate(sealed) if value != old[place]]
     places = ", ".join(f"{names[place]} = ?" for place in changed)
-    values = (*(after[place] for place in changed), before[0])
+    values = (*(sealed[place] for place in changed), before[0])
     return f"UPDATE {table} SET {places} WHERE {number} = ?", values  # noqa: S608 - our own names
 
 

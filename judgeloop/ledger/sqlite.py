@@ -12,7 +12,8 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,10 @@ class SqliteConnection(Grouping, sqlite3.Connection):
         self.place = str(database)
         self.sealer = Sealer("")
         self._locks: dict[str, tuple[FileLock, int]] = {}  # by run, with the inodes of their files
-        self._sending = False
 
     def execute(self, statement: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Carry out a statement, behind all that was written before."""
-        if self.group is not None and not self._sending:
+        if self.group is not None:
             self.flush()
             if not statement.startswith("SELECT"):
                 self.group.known.clear()
@@ -74,12 +74,8 @@ class SqliteConnection(Grouping, sqlite3.Connection):
 
     def send(self, statements: Sequence[Statement]) -> None:
         """Carry out statements that write."""
-        self._sending = True
-        try:
-            for statement in statements:
-                self.execute(*statement)
-        finally:
-            self._sending = False
+        for statement, some in groupby(statements, itemgetter(0)):
+            self.executemany(statement, [values for _, values in some])
 
     def last_number(self, kind: type[Any]) -> int:
         """Return the last number that was given in a table."""

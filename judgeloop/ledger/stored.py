@@ -376,7 +376,7 @@ class Ledger:
 
 def _named(asked: Iterable[tuple[str, Reservation]]) -> Wanted:
     """Return where the texts are that the verdicts on some reservations will name."""
-    each = (booking.texts_of(run, wanted.item_id, wanted.note) for run, wanted in asked)
+    each = (booking.texts_of(run, wanted.item_id, booking.noted(wanted)) for run, wanted in asked)
     return TextRow, "text", sorted({text for texts in each for text in texts})
 
 
