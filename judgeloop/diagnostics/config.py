@@ -13,9 +13,9 @@ from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS, TOTAL
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
-from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, REPORT_TEXTS, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
 from judgeloop.systems.options import KEYS
@@ -27,14 +27,13 @@ _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
 class DoctorConfig(JudgeSettings):
     """The settings of `doctor`: what it checks, judges or systems or both."""
 
-    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
+    judge: Annotated[tuple[str | Judge, ...], shared.JUDGES] = ()
     system: Annotated[
         tuple[str, ...],
         Setting(
             "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
-            ITEMS,
+            shared.ITEMS,
             Part.KEY,
-            CallerOnly,
             metavar="NAME",
             many=True,
             adds=True,
@@ -58,7 +57,7 @@ class DoctorConfig(JudgeSettings):
 class LedgerConfig(Configuration):
     """The settings of every command that only reads a ledger."""
 
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +66,9 @@ class RunsConfig(LedgerConfig):
 
     since: Annotated[
         str | None,
-        Setting(
+        shared.place_setting(
             "List runs that were worked on since this day, in local time: today, yesterday, a number of "
             "days, or a date such as 2026-01-31.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
             metavar="DAY",
             example="yesterday",
         ),
@@ -85,23 +81,14 @@ class CreateConfig(LedgerConfig):
 
     writer: Annotated[
         str | None,
-        Setting(
+        shared.place_setting(
             "Role of the server that may book in the new ledger, and change no budget.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
             metavar="ROLE",
         ),
     ] = None
     reader: Annotated[
         str | None,
-        Setting(
-            "Role of the server that may read the new ledger.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="ROLE",
-        ),
+        shared.place_setting("Role of the server that may read the new ledger.", metavar="ROLE"),
     ] = None
 
     @property
@@ -115,24 +102,19 @@ class CreateConfig(LedgerConfig):
 class ShowConfig(LedgerConfig):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
-    report_texts: Annotated[str | None, one_of(tuple(Shown)), REPORT_TEXTS] = None
+    report_texts: Annotated[str | None, one_of(tuple(Shown)), shared.REPORT_TEXTS] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SalvageConfig(Configuration):
     """The settings of `ledger salvage`."""
 
-    to: Annotated[Path, Setting("New ledger file to write.", OUTPUT, Part.PLACE, CallerOnly)]
+    to: Annotated[Path, shared.place_setting("New ledger file to write.")]
     sign: Annotated[
         bool,
-        Setting(
-            "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
+        shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."),
     ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,43 +123,28 @@ class MergeConfig(Configuration):
 
     their_key_variable: Annotated[
         str | None,
-        Setting(
+        shared.place_setting(
             "Environment variable with the key that the other ledgers are signed with.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
             metavar="NAME",
         ),
     ] = None
     trust_origin: Annotated[
         tuple[Path, ...],
-        Setting(
-            "Believe this ledger as it is, though nothing shows who wrote it.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            many=True,
+        shared.place_setting(
+            "Believe this ledger as it is, though nothing shows who wrote it.", many=True
         ),
     ] = ()
     own: Annotated[
         bool,
-        Setting(
-            "Count what the other ledgers spent for the runs and budgets of this one.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
+        shared.place_setting(
+            "Count what the other ledgers spent for the runs and budgets of this one."
         ),
     ] = False
     prefer: Annotated[
         Path | None,
-        Setting(
-            "Ledger whose verdict is used where two differ. Default: neither is.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
+        shared.place_setting("Ledger whose verdict is used where two differ. Default: neither is."),
     ] = None
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
     def their_key(self, environment: Mapping[str, str]) -> bytes | None:
         """Return the key of the other ledgers; None if none is named.
@@ -200,11 +167,8 @@ class LoadConfig(LedgerConfig):
 
     own: Annotated[
         bool,
-        Setting(
-            "Count what was spent elsewhere for the runs and budgets of this ledger.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
+        shared.place_setting(
+            "Count what was spent elsewhere for the runs and budgets of this ledger."
         ),
     ] = False
 
@@ -216,14 +180,11 @@ class NamedConfig(Configuration):
     name: Annotated[
         str,
         like(r"[\w.-]*", "letters, digits, dots and hyphens"),
-        Setting(
-            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
+        shared.money_setting(
+            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
         ),
     ] = ""
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,27 +194,21 @@ class BudgetConfig(NamedConfig):
     limit: Annotated[
         Decimal | None,
         Parse(amount, DOLLARS_FORM),
-        Setting("The limit, such as '$20'.", MONEY, Part.MONEY, CallerOnly, argument="DOLLARS"),
+        shared.money_setting("The limit, such as '$20'.", argument="DOLLARS"),
     ]
     per: Annotated[
         str,
         one_of(PERIODS),
-        Setting(
+        shared.money_setting(
             "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
-            "total (never). It holds within one ledger: a copy is a second budget.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
+            "total (never). It holds within one ledger: a copy is a second budget."
         ),
     ] = TOTAL
     day_starts: Annotated[
         str,
         like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00"),
-        Setting(
+        shared.money_setting(
             "When a day begins, and so a week and a month, with the offset from UTC.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
             metavar="HH:MM+HH:MM",
             example="12:00+01:00",
         ),
@@ -279,24 +234,16 @@ class PruneConfig(Configuration):
 
     older_than: Annotated[
         str,
-        Setting(
+        shared.place_setting(
             "Delete what began before: a number of days, or a date such as 2026-01-31.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
             metavar="DAYS|DATE",
         ),
     ]
     verdicts: Annotated[
         bool,
-        Setting(
-            "Also delete verdicts. They are paid for again if they are needed.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
+        shared.place_setting("Also delete verdicts. They are paid for again if they are needed."),
     ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,31 +252,22 @@ class ReconcileConfig(Configuration):
 
     usage: Annotated[
         Path | None,
-        Setting(
+        shared.money_setting(
             "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
-            "model, and cost or tokens. Default: list the calls of unknown cost.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
+            "model, and cost or tokens. Default: list the calls of unknown cost."
         ),
     ] = None
     judge_price: Annotated[
         str | None,
-        Setting(
+        shared.money_setting(
             "Dollars per million input and output tokens, for an export without costs.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
             metavar="IN,OUT",
         ),
     ] = None
     complete: Annotated[
         bool,
-        Setting(
-            "The export lists every request of that time, so calls that are not in it were not billed.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
+        shared.money_setting(
+            "The export lists every request of that time, so calls that are not in it were not billed."
         ),
     ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"

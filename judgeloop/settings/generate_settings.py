@@ -16,13 +16,7 @@ from judgeloop.systems.catalogue import FORMS, source
 Answerer = Annotated[
     Path | str,
     Parse(source),
-    Setting(
-        f"The system that answers: {FORMS}.",
-        shared.ITEMS,
-        Part.KEY,
-        shared.CallerOnly,
-        argument="SYSTEM",
-    ),
+    Setting(f"The system that answers: {FORMS}.", shared.ITEMS, Part.KEY, argument="SYSTEM"),
 ]
 
 
@@ -33,13 +27,8 @@ class GenerateConfig(Configuration):
     outputs: Answerer
     items: Annotated[
         Path,
-        Setting(
-            "File of prompts to answer.",
-            shared.ITEMS,
-            Part.CONTENT,
-            shared.Inside,
-            common=True,
-            example="items.jsonl",
+        shared.items_setting(
+            "File of prompts to answer.", source=shared.Inside, common=True, example="items.jsonl"
         ),
     ]
     system: shared.LiveSystems = ()
@@ -59,11 +48,8 @@ class GenerateConfig(Configuration):
     max_abstentions: shared.MaxAbstentions = 0.05
     export_only: Annotated[
         bool,
-        Setting(
-            "Write the outputs that are in the ledger, and ask for none.",
-            shared.MONEY,
-            Part.REPORT,
-            shared.Found,
+        shared.report_setting(
+            "Write the outputs that are in the ledger, and ask for none.", shared.MONEY
         ),
     ] = False
     budget: shared.Budget = Decimal("5.00")

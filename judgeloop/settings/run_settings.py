@@ -20,47 +20,8 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.settings import shared
 from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
-from judgeloop.settings.shared import (
-    ITEMS,
-    JUDGE,
-    JUDGES,
-    MISSING,
-    MONEY,
-    OUTPUT,
-    REPORT_TEXTS,
-    STOPPING,
-    AllowPlugins,
-    BaseUrl,
-    Budget,
-    CallsAMinute,
-    ChargeTo,
-    ColumnMap,
-    Concurrency,
-    Deadline,
-    Effort,
-    EpochOfRun,
-    Found,
-    Inside,
-    JudgeNames,
-    JudgePrice,
-    Ledger,
-    LedgerMustExist,
-    LenientReplies,
-    LiveSystems,
-    MaxAbstentions,
-    MaxJudgments,
-    MaxTokens,
-    MinJudgments,
-    Missing,
-    Night,
-    Seed,
-    SystemNames,
-    TieMargin,
-    Tier,
-    TokensAMinute,
-    run_setting,
-)
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
 from judgeloop.systems.catalogue import files_of
@@ -74,10 +35,10 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class MoneySettings(Configuration):
     """What may be spent, in dollars, and where it is booked."""
 
-    budget: Budget = Decimal("5.00")
-    charge_to: ChargeTo = ()
-    ledger: Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: LedgerMustExist = False
+    budget: shared.Budget = Decimal("5.00")
+    charge_to: shared.ChargeTo = ()
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
+    ledger_must_exist: shared.LedgerMustExist = False
 
     @property
     def budget_p(self) -> int | None:
@@ -89,51 +50,50 @@ class MoneySettings(Configuration):
 class JudgeSettings(MoneySettings):
     """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
-    judge: Annotated[tuple[str | Judge, ...], MinLen(1), JUDGES]
-    judge_base_url: BaseUrl = None
-    judge_name: JudgeNames = ()
-    judge_price: JudgePrice = None
-    tier: Tier = "standard"
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1), shared.JUDGES]
+    judge_base_url: shared.BaseUrl = None
+    judge_name: shared.JudgeNames = ()
+    judge_price: shared.JudgePrice = None
+    tier: shared.Tier = "standard"
     judge_timeout: Annotated[
         float,
         Gt(0),
-        Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found, file_only=True),
+        Setting(
+            "Seconds until an attempt times out.",
+            shared.JUDGE,
+            Part.PACE,
+            shared.Found,
+            file_only=True,
+        ),
     ] = 120.0
-    judge_max_tokens: MaxTokens = None
-    judge_effort: Effort = None
-    tie_margin: TieMargin = 0.0
+    judge_max_tokens: shared.MaxTokens = None
+    judge_effort: shared.Effort = None
+    tie_margin: shared.TieMargin = 0.0
     verdict: Annotated[
         str,
         one_of(VERDICT_FORMS),
-        Setting(
+        shared.judge_setting(
             "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
-            JUDGE,
-            Part.KEY,
-            Found,
+            source=shared.Found,
         ),
     ] = "schema"
-    lenient_replies: LenientReplies = False
+    lenient_replies: shared.LenientReplies = False
     prompt: Annotated[
         str | None,
-        Setting(
-            "Prompt: your own .md file, or the name of a prompt of judgeloop.",
-            JUDGE,
-            Part.KEY,
-            Inside,
+        shared.judge_setting(
+            "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
         ),
     ] = None
     rubric: Annotated[
         str | None,
-        Setting(
+        shared.judge_setting(
             "Criteria to judge by: text or a file.",
-            JUDGE,
-            Part.KEY,
-            Inside,
+            source=shared.Inside,
             common=True,
             example="Which answer is more helpful?",
         ),
     ] = None
-    allow_plugins: AllowPlugins = False
+    allow_plugins: shared.AllowPlugins = False
 
     @property
     def price_file(self) -> Path | None:
@@ -158,103 +118,94 @@ class RunSettings(JudgeSettings):
 
     items: Annotated[
         Source | None,
-        Setting(
+        shared.items_setting(
             "File of prompts and references, joined with the outputs by id or prompt.",
-            ITEMS,
-            Part.CONTENT,
-            Inside,
+            source=shared.Inside,
             common=True,
             example="items.jsonl",
         ),
     ] = None
-    system: LiveSystems = ()
-    missing: Missing = MISSING[0]
+    system: shared.LiveSystems = ()
+    missing: shared.Missing = shared.MISSING[0]
     allow_partial: Annotated[
         bool,
-        Setting(
-            "Judge only the items that all files have.",
-            ITEMS,
-            Part.CONTENT,
-            Found,
-            gate=Gate.GROUND,
+        shared.items_setting(
+            "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
         ),
     ] = False
-    map: ColumnMap = None
-    names: SystemNames = ()
-    epoch: EpochOfRun = None
+    map: shared.ColumnMap = None
+    names: shared.SystemNames = ()
+    epoch: shared.EpochOfRun = None
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
+        shared.run_setting(
+            "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
+        ),
     ] = 1_000_000
-    seed: Seed = 0
-    night: Night = None
+    seed: shared.Seed = 0
+    night: shared.Night = None
     risk: Annotated[
         float,
         Gt(0),
         Le(1),
-        run_setting(
+        shared.run_setting(
             "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
             "1).",
-            STOPPING,
+            shared.STOPPING,
             common=True,
         ),
     ] = 0.1
     about: Annotated[
         str,
         one_of(tuple(Population)),
-        run_setting(
+        shared.run_setting(
             "What the result is about: items (these alone), or like-these (these are a random sample of "
             "them). like-these takes random draws and a guaranteed rule.",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = Population.THESE_ITEMS.value
-    min_judgments: MinJudgments = 5
-    max_judgments: MaxJudgments = 200
-    max_abstentions: MaxAbstentions = 0.05
+    min_judgments: shared.MinJudgments = 5
+    max_judgments: shared.MaxJudgments = 200
+    max_abstentions: shared.MaxAbstentions = 0.05
     fail_on_warning: Annotated[
         bool,
-        Setting(
+        shared.report_setting(
             "Exit with code 5 in place of 0 if the result has a warning.",
-            STOPPING,
-            Part.REPORT,
-            Found,
+            shared.STOPPING,
             file_only=True,
             gate=Gate.CONDITION,
         ),
     ] = False
-    deadline: Deadline = None
-    concurrency: Concurrency = 8
+    deadline: shared.Deadline = None
+    concurrency: shared.Concurrency = 8
     lookahead: Annotated[
         int,
         Ge(0),
-        Setting(
+        shared.pace_setting(
             "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
-            MONEY,
-            Part.PACE,
-            Found,
             file_only=True,
         ),
     ] = 0
-    rpm: CallsAMinute = None
-    tpm: TokensAMinute = None
+    rpm: shared.CallsAMinute = None
+    tpm: shared.TokensAMinute = None
     controls: Annotated[
         str | None,
         one_of(("on", "off")),
-        Setting(
+        shared.report_setting(
             "Test first whether each judge can tell an answer to the question from an answer to another "
             "question: on or off. "
             "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
-            JUDGE,
-            Part.REPORT,
-            Found,
+            shared.JUDGE,
             gate=Gate.CONDITION,
         ),
     ] = None
-    report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
+    report_texts: Annotated[str, one_of(tuple(Shown)), shared.REPORT_TEXTS] = Shown.ALL.value
     cache_dir: Annotated[
         Path,
-        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
+        shared.place_setting(
+            "Folder for vectors and other caches.", source=shared.Inside, file_only=True
+        ),
     ] = HOME / "cache"
 
     @classmethod
@@ -340,11 +291,9 @@ class ContestSettings(RunSettings):
 
     require_winner: Annotated[
         str | None,
-        Setting(
+        shared.report_setting(
             "Exit with code 5 if another (B: the second) wins.",
-            STOPPING,
-            Part.REPORT,
-            Found,
+            shared.STOPPING,
             metavar="NAME",
             common=True,
             example="new",
@@ -353,16 +302,18 @@ class ContestSettings(RunSettings):
     ] = None
     order: Annotated[
         Order,
-        run_setting(
+        shared.run_setting(
             "Order in which the two outputs are shown: both, random, audited (random, and "
             "the first 20 decisive items in both) or fixed.",
-            JUDGE,
+            shared.JUDGE,
             common=True,
         ),
     ] = Order.BOTH
     vote: Annotated[
         Vote,
-        run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
+        shared.run_setting(
+            "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True
+        ),
     ] = Vote.MAJORITY
 
     def trusted(self, systems: tuple[str, ...]) -> str:

@@ -76,7 +76,7 @@ class Setting:
 
     - `help`: the help text.
     - `panel`: the heading in the help under which it is listed.
-    - `part`, `source`: what it is part of, and where it may be set.
+    - `part`, `source`: what it is part of, and where it may be set: by the caller alone, unless said.
     - `short`: the one-letter flag.
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
@@ -91,7 +91,7 @@ class Setting:
     help: str
     panel: str
     part: Part
-    source: Source
+    source: Source = Source.CALLER
     short: str | None = None
     metavar: str | None = None
     argument: str | None = None

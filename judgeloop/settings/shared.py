@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -45,9 +46,14 @@ CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 
-def run_setting(help_: str, panel: str, **more: Any) -> Setting:
-    """Return the setting of what the outcome depends on, which a settings file may hold."""
-    return Setting(help_, panel, Part.RUN, Found, **more)
+# Settings of one kind; each also takes what else `Setting` does.
+run_setting = partial(Setting, part=Part.RUN, source=Found)  # what the outcome depends on
+report_setting = partial(Setting, part=Part.REPORT, source=Found)
+items_setting = partial(Setting, panel=ITEMS, part=Part.CONTENT)
+judge_setting = partial(Setting, panel=JUDGE, part=Part.KEY)
+money_setting = partial(Setting, panel=MONEY, part=Part.MONEY)
+pace_setting = partial(Setting, panel=MONEY, part=Part.PACE, source=Found)
+place_setting = partial(Setting, panel=OUTPUT, part=Part.PLACE)
 
 
 def _map_text(value: object) -> object:
@@ -60,20 +66,16 @@ def _map_text(value: object) -> object:
 ColumnMap = Annotated[
     str | None,
     Parse(_map_text, matching(".+=.+", 'text such as "prompt=question"')),
-    Setting(
+    items_setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
-        ITEMS,
-        Part.CONTENT,
-        Found,
+        source=Found,
         metavar="FIELD=COLUMN,...",
     ),
 ]
 _EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
-_WHICH_EPOCH = Setting(
+_WHICH_EPOCH = items_setting(
     "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-    ITEMS,
-    Part.CONTENT,
-    Found,
+    source=Found,
     metavar="NUMBER",
 )
 Epoch = Annotated[str | None, _EPOCH, _WHICH_EPOCH]
@@ -81,11 +83,8 @@ EpochOfRun = Annotated[str | None, _EPOCH, replace(_WHICH_EPOCH, file_only=True)
 SystemNames = Annotated[
     tuple[str, ...],
     Parse(listed),
-    Setting(
+    items_setting(
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
-        ITEMS,
-        Part.CONTENT,
-        CallerOnly,
         metavar="NAME,...",
     ),
 ]
@@ -107,7 +106,6 @@ LiveSystems = Annotated[
         f"{', '.join(KEYS)}.",
         ITEMS,
         Part.KEY,
-        CallerOnly,
         metavar="NAME.KEY=VALUE",
         many=True,
         adds=True,
@@ -139,11 +137,9 @@ MinGap = Annotated[
 Budget = Annotated[
     Decimal | None,
     Parse(amount, DOLLARS_FORM),
-    Setting(
+    money_setting(
         "Limit of dollars for this run, repeated commands included, or none.",
-        MONEY,
-        Part.MONEY,
-        Source.LOWER,
+        source=Source.LOWER,
         metavar="DOLLARS",
         common=True,
     ),
@@ -151,40 +147,26 @@ Budget = Annotated[
 ChargeTo = Annotated[
     tuple[str, ...],
     Parse(listed),
-    Setting(
+    money_setting(
         "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
-        MONEY,
-        Part.MONEY,
-        Found,
+        source=Found,
         metavar="NAME",
         many=True,
         adds=True,
         example=("nightly",),
     ),
 ]
-REPORT_TEXTS = Setting(
+REPORT_TEXTS = report_setting(
     "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or "
     "none.",
     OUTPUT,
-    Part.REPORT,
-    Found,
     file_only=True,
 )
 AllowPlugins = Annotated[
-    bool,
-    Setting(
-        "Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE, CallerOnly
-    ),
+    bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE)
 ]
 LedgerMustExist = Annotated[
-    bool,
-    Setting(
-        "Refuse to run without a ledger, in place of making one.",
-        OUTPUT,
-        Part.PLACE,
-        CallerOnly,
-        file_only=True,
-    ),
+    bool, place_setting("Refuse to run without a ledger, in place of making one.", file_only=True)
 ]
 MaxAbstentions = Annotated[
     float,
@@ -200,58 +182,33 @@ Deadline = Annotated[
     float | None,
     Parse(seconds, DURATION_FORM),
     Gt(0),
-    Setting(
+    pace_setting(
         "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
-        MONEY,
-        Part.PACE,
-        Found,
         metavar="DURATION",
     ),
 ]
-Concurrency = Annotated[
-    int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
-]
+Concurrency = Annotated[int, Ge(1), pace_setting("Maximum number of calls in flight.")]
 CallsAMinute = Annotated[
     int | None,
     Ge(1),
-    Setting(
-        "Maximum number of calls a minute for each judge.",
-        MONEY,
-        Part.PACE,
-        Found,
-        file_only=True,
-    ),
+    pace_setting("Maximum number of calls a minute for each judge.", file_only=True),
 ]
 TokensAMinute = Annotated[
     int | None,
     Ge(1),
-    Setting(
-        "Maximum number of tokens a minute for each judge.",
-        MONEY,
-        Part.PACE,
-        Found,
-        file_only=True,
-    ),
+    pace_setting("Maximum number of tokens a minute for each judge.", file_only=True),
 ]
 BaseUrl = Annotated[
     str | None,
-    Setting(
-        "Address of an OpenAI-compatible server.",
-        JUDGE,
-        Part.KEY,
-        CallerOnly,
-        common=True,
-        example="http://localhost:8000/v1",
+    judge_setting(
+        "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
     ),
 ]
 JudgeNames = Annotated[
     tuple[str, ...],
-    Setting(
+    judge_setting(
         "Name that stands for the server's address in the keys of verdicts, so that they are found "
         "again at another address. For one judge of several: JUDGE=NAME.",
-        JUDGE,
-        Part.KEY,
-        CallerOnly,
         metavar="[JUDGE=]NAME",
         many=True,
         file_only=True,
@@ -264,7 +221,6 @@ JudgePrice = Annotated[
         "Dollars per million input and output tokens, or a TOML file of prices.",
         JUDGE,
         Part.MONEY,
-        CallerOnly,
         metavar="IN,OUT|FILE",
         common=True,
         example="2,8",
@@ -272,44 +228,36 @@ JudgePrice = Annotated[
 ]
 LenientReplies = Annotated[
     bool,
-    Setting(
+    judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
         "around it, or its label in another case.",
-        JUDGE,
-        Part.KEY,
-        Found,
+        source=Found,
     ),
 ]
 Tier = Annotated[
     str,
     one_of(TIERS),
-    Setting(
+    money_setting(
         "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
         "(standard while flex has no capacity).",
-        MONEY,
-        Part.MONEY,
-        Found,
+        source=Found,
     ),
 ]
 MaxTokens = Annotated[
     int | None,
     Ge(16),
-    Setting(
+    judge_setting(
         "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
-        JUDGE,
-        Part.KEY,
-        Found,
+        source=Found,
     ),
 ]
 Effort = Annotated[
     str | None,
     like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
-    Setting(
+    judge_setting(
         "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
         "provider offers (anthropic: also a number of tokens).",
-        JUDGE,
-        Part.KEY,
-        Found,
+        source=Found,
     ),
 ]
 TieMargin = Annotated[
@@ -322,7 +270,6 @@ NIGHT = Setting(
     "before it do not count.",
     SELECTION,
     Part.RUN,
-    CallerOnly,
     metavar="DATE",
     file_only=True,
 )
@@ -330,11 +277,9 @@ Night = Annotated[str | None, Parse(night_name), NIGHT]
 NightOfSuite = Annotated[
     str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)
 ]
-JUDGES = Setting(
+JUDGES = judge_setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
-    JUDGE,
-    Part.KEY,
-    OfJudge,
+    source=OfJudge,
     common=True,
     example=("openai/gpt-4.1-mini",),
     many=True,
@@ -352,11 +297,9 @@ def _address(value: object) -> object:
 
 Ledger = Annotated[
     Path | PostgresAddress,
-    Setting(
+    place_setting(
         "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE.",
-        OUTPUT,
-        Part.PLACE,
-        Inside,
+        source=Inside,
         metavar="PATH|ADDRESS",
     ),
     Parse(_address, {"type": "string"}),

@@ -13,12 +13,7 @@ from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
-from judgeloop.methods.selectors.catalogue import (
-    SelectorRow,
-    names_of,
-    selector_row,
-    selectors_of,
-)
+from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -27,21 +22,9 @@ from judgeloop.methods.stopping.catalogue import (
     rules_asked_by,
     rules_of,
 )
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
-from judgeloop.settings.shared import (
-    ITEMS,
-    JUDGES,
-    SELECTION,
-    STOPPING,
-    CallerOnly,
-    Found,
-    Inside,
-    MinGap,
-    Represent,
-    Vectors,
-    run_setting,
-)
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
@@ -58,28 +41,23 @@ class CompareConfig(ContestSettings):
     first: Annotated[
         Source | str,
         Parse(source),
-        Setting(
+        shared.items_setting(
             "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-            ITEMS,
-            Part.CONTENT,
-            CallerOnly,
             argument="A",
         ),
     ]
     second: Annotated[
-        Source | str,
-        Parse(source),
-        Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
+        Source | str, Parse(source), shared.items_setting("The second system.", argument="B")
     ]
     # Not required here: without a judge, the message looks for recorded scores in the files.
-    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
+    judge: Annotated[tuple[str | Judge, ...], shared.JUDGES] = ()
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        run_setting(
+        shared.run_setting(
             f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
             "that does not need uniform draws.",
-            SELECTION,
+            shared.SELECTION,
         ),
     ] = SELECTORS[0]
     history: Annotated[
@@ -88,59 +66,59 @@ class CompareConfig(ContestSettings):
         Setting(
             "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
             "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
-            SELECTION,
+            shared.SELECTION,
             Part.CONTENT,
-            Inside,
+            shared.Inside,
             gate=Gate.GROUND,
         ),
     ] = "auto"
     represent: Annotated[
-        Represent,
+        shared.Represent,
         Setting(
             "How texts become vectors: lexical, minilm or minilm:FOLDER.",
-            SELECTION,
+            shared.SELECTION,
             Part.RUN,
-            Vectors,
+            shared.Vectors,
         ),
     ] = "lexical"
     rule: Annotated[
         str,
         one_of(RULES),
-        run_setting(
+        shared.run_setting(
             f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
             f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = RULES[0]
     about: Annotated[
         str,
         one_of(tuple(Population)),
-        run_setting(
+        shared.run_setting(
             "What the decision is about: like-these (these items are a random sample of them), or items "
             f"(these alone). Default: {Population.ITEMS_LIKE_THESE} for a guaranteed rule with "
             f"selector=random; {Population.THESE_ITEMS} for the others, which prove nothing more.",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = Population.ITEMS_LIKE_THESE.value
     near_tie: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        run_setting(
+        shared.run_setting(
             'With the rule anytime: stop with "no practical difference" once the gap is within '
             "this of zero, at the stated risk. Above 0 and below 1.",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = None
-    min_gap: MinGap = None
+    min_gap: shared.MinGap = None
     not_worse: Annotated[
         float | None,
         Gt(0),
         Lt(1),
-        run_setting(
+        shared.run_setting(
             "Ask whether the second system is not worse than the first by this gap (share won less "
             "share lost). Exit code 0: it is not; 5: it is worse.",
-            STOPPING,
+            shared.STOPPING,
             common=True,
             example=0.1,
             gate=Gate.CONDITION,
@@ -149,11 +127,11 @@ class CompareConfig(ContestSettings):
     by_group: Annotated[
         str | None,
         one_of(tuple(Groups)),
-        run_setting(
+        shared.run_setting(
             "For each group of items: which system is better there. Further judgments, beyond "
             "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
             "is worse in a group.",
-            STOPPING,
+            shared.STOPPING,
             gate=Gate.CONDITION,
         ),
     ] = None
@@ -161,12 +139,10 @@ class CompareConfig(ContestSettings):
         float | None,
         Ge(0),
         Le(1),
-        Setting(
+        shared.report_setting(
             "Exit with code 4 if a larger share of the verdicts in both orders changed with the order "
             "(0 to 1).",
-            STOPPING,
-            Part.REPORT,
-            Found,
+            shared.STOPPING,
             file_only=True,
             gate=Gate.CONDITION,
         ),
@@ -175,10 +151,10 @@ class CompareConfig(ContestSettings):
         float | None,
         Gt(0),
         Lt(1),
-        run_setting(
+        shared.run_setting(
             "Stop undecided once the probability of a decision within the maximum number of judgments "
             "is below this, for example 0.1.",
-            STOPPING,
+            shared.STOPPING,
         ),
     ] = None
 

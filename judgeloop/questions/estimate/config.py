@@ -62,22 +62,17 @@ class EstimateConfig(RunSettings):
     outputs: Annotated[
         Source | str,
         Parse(source),
-        Setting(
+        shared.items_setting(
             "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-            shared.ITEMS,
-            Part.CONTENT,
-            shared.CallerOnly,
             argument="OUTPUTS",
         ),
     ]
     proxy: Annotated[
         str | Judge | None,
-        Setting(
+        shared.judge_setting(
             "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
             "(other systems' ratings).",
-            shared.JUDGE,
-            Part.KEY,
-            shared.OfJudge,
+            source=shared.OfJudge,
         ),
     ] = None
     history: Annotated[
@@ -154,11 +149,9 @@ class EstimateConfig(RunSettings):
         float | None,
         Ge(0),
         Le(1),
-        Setting(
+        shared.report_setting(
             "Exit code 0 if the interval lies above this score, 5 if it lies below.",
             shared.STOPPING,
-            Part.REPORT,
-            shared.Found,
             gate=Gate.CONDITION,
         ),
     ] = None
