@@ -18,33 +18,17 @@ EVERY_RUN = "every run"  # in the place of the name of the budget of all
 
 def budget() -> click.Command:
     """Return the command `budget` with its subcommands."""
-    commands = [
-        settings_command(
-            "budget show",
-            _show,
-            "Show what is spent, held back and left, and when it starts again.",
-        ),
-        settings_command(
-            "budget set",
-            _set,
-            "Set the budget of every run of a ledger, or with --name one for the runs that say "
-            "--charge-to NAME.\n\nA run takes from its own --budget and from each that it is charged "
-            "to; all must have room. To set one again changes the limit; what was spent in its "
-            "period stays counted.",
-        ),
-        settings_command(
-            "budget remove", _remove, "Remove a budget: it limits no run from now on."
-        ),
-    ]
+    callbacks = {"show": _show, "set": _set, "remove": _remove}
     return DefaultGroup(
         "budget",
-        commands=commands,
+        commands=[settings_command(f"budget {name}", one) for name, one in callbacks.items()],
         help="Show, set or remove the budgets that the runs of a ledger share.",
         context_settings=CONTEXT,
     )
 
 
 def _show(*, json: bool, **given: Any) -> None:
+    """Show what is spent, held back and left, and when it starts again."""
     from json import dumps
 
     from judgeloop.ledger.opening import open_reader
@@ -93,6 +77,11 @@ def _values(found: Balance) -> dict[str, Any]:
 
 
 def _set(**given: Any) -> None:
+    """Set the budget of every run of a ledger, or with --name one for the runs that say --charge-to NAME.
+
+    A run takes from its own --budget and from each that it is charged to; all must have room. To set one again
+    changes the limit; what was spent in its period stays counted.
+    """
     from contextlib import closing
 
     from judgeloop.ledger.opening import open_ledger, open_reader
@@ -109,6 +98,7 @@ def _set(**given: Any) -> None:
 
 
 def _remove(**given: Any) -> None:
+    """Remove a budget: it limits no run from now on."""
     from contextlib import closing
 
     from judgeloop.core.errors import InputError

@@ -5,23 +5,15 @@ from typing import Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
 from judgeloop.cli.streams import say_settings
 
 
-def calibrate() -> click.Command:
-    """Return the command `calibrate`."""
-    return settings_command(
-        "calibrate",
-        _calibrate,
-        "Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
-        "errors.\n\nIt replays comparisons whose verdicts are known, each as if it were new. It asks no judge and "
-        "spends nothing.",
-    )
+def calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
+    """Find the selector and rule that would have served past comparisons best, in judgments, dollars and errors.
 
-
-def _calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
+    It replays comparisons whose verdicts are known, each as if it were new. It asks no judge and spends nothing.
+    """
     import os
     from json import dumps
 

@@ -5,22 +5,17 @@ from typing import Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, say_settings
 
 
-def doctor() -> click.Command:
-    """Return the command `doctor`."""
-    return settings_command(
-        "doctor",
-        _examine,
-        "Check whether a judge works: key, server, model, structured output, price; or a system that answers "
-        "live. Makes at most one call for each.\n\nExit codes: 0 all work, 2 usage, 4 a check failed.",
-    )
+def doctor(*, rating: bool, **given: Any) -> None:
+    """Check whether a judge works: key, server, model, structured output, price; or a system that answers live.
 
+    Makes at most one call for each.
 
-def _examine(*, rating: bool, **given: Any) -> None:
+    Exit codes: 0 all work, 2 usage, 4 a check failed.
+    """
     import asyncio
 
     from judgeloop.core.errors import EXIT_JUDGE, InputError

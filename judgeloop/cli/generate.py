@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say, say_settings
 from judgeloop.report.escaping import visible
@@ -17,19 +16,15 @@ if TYPE_CHECKING:
     from judgeloop.run.generate import Gathered, Generation
 
 
-def generate() -> click.Command:
-    """Return the command `generate`."""
-    return settings_command(
-        "generate",
-        _generate,
-        "Let a system that answers live answer items, and write its outputs as JSON lines, which compare, "
-        "select and estimate take. Outputs that are in the ledger cost nothing, and a repeated command "
-        "goes on.\n\nExit codes: 0 all outputs are there, 1 error, 2 usage, 3 some are missing, 4 the "
-        "system failed, 130 interrupted; what was paid for is kept.",
-    )
+def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
+    """Let a system that answers live answer items, and write its outputs as JSON lines.
 
+    The file is one that compare, select and estimate take. Outputs that are in the ledger cost nothing, and a
+    repeated command goes on.
 
-def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
+    Exit codes: 0 all outputs are there, 1 error, 2 usage, 3 some are missing, 4 the system failed, 130 interrupted;
+    what was paid for is kept.
+    """
     import asyncio
 
     from judgeloop.cli.convert import check_rows_file, write_rows

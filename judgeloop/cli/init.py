@@ -31,10 +31,7 @@ An editor that knows TOML schemas completes and checks the file by a second one 
 def init() -> click.Command:
     """Return the command `init`."""
     folder = click.Argument(
-        ["folder"],
-        type=click.Path(path_type=Path),
-        required=False,
-        default=Path(),
+        ["folder"], type=click.Path(path_type=Path), required=False, default=Path()
     )
     schema = click.Option(
         ["--schema", "only_schema"],

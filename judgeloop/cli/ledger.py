@@ -59,83 +59,24 @@ def ledger() -> click.Command:
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
     )
-    commands = [
-        _command(
-            _show,
-            "Show charges and tokens by day, judge, run and state.",
-        ),
-        _command(
-            _export,
-            "Print every request as CSV, to check an invoice.\n\nColumns: time, run, judge, model, request id, item, "
-            "tokens, dollars.",
-        ),
-        _command(
-            _explain,
-            "Explain why a run called a judge for an item, or made no call.\n\nFor each call: the nearest earlier call "
-            "on the item, and what differs between them.",
-            run, item,
-        ),
-        _command(
-            _create,
-            "Make a new ledger, with nothing in it.\n\nOn a server, as who owns the database. A team's runs then take a "
-            "role that may write, and its readers one that may not.",
-            address,
-        ),
-        _command(
-            _verify,
-            "Check whether the ledger is sound.\n\nChecks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is "
-            "set, tables and sums. Changes nothing.\n\nExit codes: 0 the ledger is sound, 1 it is damaged.",
-        ),
-        _command(
-            _salvage,
-            "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
-        ),
-        _command(
-            _merge,
-            "Take the verdicts, outputs and attempts of other ledgers into one.\n\nWhat others spent is shown, and "
-            "counts for no budget here. Merging twice changes nothing.\n\nExit codes: 0 all is merged, 1 verdicts differ "
-            "and are not used, 2 usage.",
-            sources,
-        ),
-        _command(
-            _dump,
-            "Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours.",
-        ),
-        _command(
-            _load,
-            "Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.\n\nLines have no checksums and "
-            "no signatures: what is loaded is believed. Loading twice changes nothing.\n\nExit codes: 0 all is loaded, "
-            "1 verdicts differ and are not used, 2 usage.",
-            lines,
-        ),
-        _command(
-            _prune,
-            "Delete what is old, and shrink the file. What was charged stays counted.\n\nCalls without a verdict are "
-            "summed up by day, run, judge and state. Calls of unknown cost stay, with those of the days around them.",
-        ),
-        _command(
-            _reconcile,
-            "List calls of unknown cost, or settle them.\n\nThey count at their maximum cost until a provider's export "
-            "of requests shows what they cost.",
-        ),
-    ]  # fmt: skip
+    arguments = {_explain: (run, item), _create: (address,), _merge: (sources,), _load: (lines,)}
+    callbacks: tuple[Callable[..., None], ...] = (
+        _show, _export, _explain, _create, _verify, _salvage, _merge, _dump, _load, _prune, _reconcile,
+    )  # fmt: skip
     return click.Group(
         "ledger",
-        commands=commands,
+        commands=[
+            settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ()))
+            for one in callbacks
+        ],
         no_args_is_help=True,
         help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
         context_settings=CONTEXT,
     )
 
 
-def _command(
-    callback: Callable[..., None], help_: str, *arguments: click.Parameter
-) -> click.Command:
-    """Return a subcommand, named as its function."""
-    return settings_command(f"ledger {callback.__name__[1:]}", callback, help_, *arguments)
-
-
 def _show(*, json: bool, **given: Any) -> None:
+    """Show charges and tokens by day, judge, run and state."""
     from json import dumps
 
     from judgeloop.core.money import to_usd
@@ -164,6 +105,10 @@ def _show(*, json: bool, **given: Any) -> None:
 
 
 def _export(**given: Any) -> None:
+    """Print every request as CSV, to check an invoice.
+
+    Columns: time, run, judge, model, request id, item, tokens, dollars.
+    """
     from itertools import chain, islice
 
     from judgeloop.core.ledger import Request
@@ -209,6 +154,10 @@ def _columns(*values: str) -> str:
 
 
 def _explain(*, run: str, item: str, **given: Any) -> None:
+    """Explain why a run called a judge for an item, or made no call.
+
+    For each call: the nearest earlier call on the item, and what differs between them.
+    """
     from judgeloop.diagnostics.explain import explain, render_explanation
 
     with explained():
@@ -216,6 +165,11 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
 
 
 def _create(*, address: str | None, **given: Any) -> None:
+    """Make a new ledger, with nothing in it.
+
+    On a server, as who owns the database. A team's runs then take a role that may write, and its readers one that
+    may not.
+    """
     from judgeloop.ledger.opening import create_ledger
     from judgeloop.report.escaping import visible
 
@@ -226,6 +180,12 @@ def _create(*, address: str | None, **given: Any) -> None:
 
 
 def _verify(**given: Any) -> None:
+    """Check whether the ledger is sound.
+
+    Checks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is set, tables and sums. Changes nothing.
+
+    Exit codes: 0 the ledger is sound, 1 it is damaged.
+    """
     from judgeloop.ledger.inspection import inspect
     from judgeloop.report.escaping import visible
 
@@ -241,6 +201,7 @@ def _verify(**given: Any) -> None:
 
 
 def _salvage(**given: Any) -> None:
+    """Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept."""
     from judgeloop.ledger.inspection import salvage
     from judgeloop.report.escaping import visible
 
@@ -253,6 +214,12 @@ def _salvage(**given: Any) -> None:
 
 
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
+    """Take the verdicts, outputs and attempts of other ledgers into one.
+
+    What others spent is shown, and counts for no budget here. Merging twice changes nothing.
+
+    Exit codes: 0 all is merged, 1 verdicts differ and are not used, 2 usage.
+    """
     from pathlib import Path
 
     from judgeloop.ledger.merging import Believing, merge
@@ -286,6 +253,7 @@ def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
 
 
 def _dump(**given: Any) -> None:
+    """Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours."""
     from judgeloop.ledger.dumping import dump
 
     with explained():
@@ -294,6 +262,12 @@ def _dump(**given: Any) -> None:
 
 
 def _load(*, file: TextIO, **given: Any) -> None:
+    """Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.
+
+    Lines have no checksums and no signatures: what is loaded is believed. Loading twice changes nothing.
+
+    Exit codes: 0 all is loaded, 1 verdicts differ and are not used, 2 usage.
+    """
     from judgeloop.ledger.dumping import load
 
     with explained():
@@ -305,6 +279,11 @@ def _load(*, file: TextIO, **given: Any) -> None:
 
 
 def _prune(**given: Any) -> None:
+    """Delete what is old, and shrink the file. What was charged stays counted.
+
+    Calls without a verdict are summed up by day, run, judge and state. Calls of unknown cost stay, with those of the
+    days around them.
+    """
     from datetime import UTC, datetime
 
     from judgeloop.ledger.pruning import day_before, prune
@@ -323,6 +302,10 @@ def _prune(**given: Any) -> None:
 
 
 def _reconcile(**given: Any) -> None:
+    """List calls of unknown cost, or settle them.
+
+    They count at their maximum cost until a provider's export of requests shows what they cost.
+    """
     from judgeloop.diagnostics.reconcile import reconcile
 
     with explained():

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,8 +22,8 @@ import click
 from judgeloop.cli.commands import FIELDS, LOG_FORMAT, SETTINGS, command_at
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import LOG
-from judgeloop.settings.setting import Declared, Part, Setting, Source, key
-from judgeloop.settings.shared import OUTPUT, PANELS
+from judgeloop.settings import shared
+from judgeloop.settings.setting import Declared, Source, key
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -49,12 +50,9 @@ CONFIG = Declared(
     "config",
     Annotated[
         Path | None,
-        Setting(
+        shared.place_setting(
             "Settings file to trust, in place of a judgeloop.toml found in the working folder or "
-            "above; none to read neither that nor .env.",
-            OUTPUT,
-            Part.PLACE,
-            Source.CALLER,
+            "above; none to read neither that nor .env."
         ),
     ],
     None,
@@ -62,20 +60,20 @@ CONFIG = Declared(
 
 
 def settings_command(
-    path: str,
-    callback: Callable[..., None],
-    text: str,
-    *arguments: click.Parameter,
+    path: str, callback: Callable[..., None], *arguments: click.Parameter, text: str = ""
 ) -> PanelCommand:
     """Return the command at `path`, such as `ledger show`, with its settings as options.
 
-    `callback` takes them by name, None for what is not given, and the `arguments`.
+    `callback` takes them by name, None for what is not given, and the `arguments`. Its docstring is
+    the help, unless there is a `text`.
     """
+    paragraphs = (text or cleandoc(callback.__doc__ or "")).split("\n\n")
+    said = [one if "\b" in one else " ".join(one.split()) for one in paragraphs]
     return PanelCommand(
         tuple(path.split()),
         callback=callback,
         params=list(arguments),
-        help=text,
+        help="\n\n".join(said),
         context_settings=CONTEXT,
     )
 
@@ -221,7 +219,7 @@ class PanelCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
         panels: dict[str, list[tuple[str, str]]] = {
-            name: [] for name in (ARGUMENTS, *PANELS, OTHER)
+            name: [] for name in (ARGUMENTS, *shared.PANELS, OTHER)
         }
         shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
         for parameter in shown:

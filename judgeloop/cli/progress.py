@@ -91,11 +91,7 @@ def watching(
 
 @contextmanager
 def counting(
-    what: str,
-    stream: TextIO | None = None,
-    now: Clock = time.monotonic,
-    *,
-    quiet: bool = False,
+    what: str, stream: TextIO | None = None, now: Clock = time.monotonic, *, quiet: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows the number done and the number of all; nothing if `quiet`."""
     if quiet:

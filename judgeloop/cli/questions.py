@@ -19,15 +19,7 @@ import click
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import (
-    columns,
-    kept_for_the_result,
-    logs_json,
-    paint,
-    say,
-    show,
-    typed,
-)
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
 from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
 
@@ -92,7 +84,7 @@ GATES = {
 
 def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
-    return settings_command(question.name, Asking(question).invoked, _help(question))
+    return settings_command(question.name, Asking(question).invoked, text=_help(question))
 
 
 def _help(question: Question[Any, Any, Any]) -> str:

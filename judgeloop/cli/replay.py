@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
 
@@ -27,20 +24,14 @@ Rows = list[dict[str, Any]]
 Tables = tuple[dict[str, Rows], list[Rows]]
 
 
-def replay() -> click.Command:
-    """Return the command `replay`."""
-    return settings_command(
-        "replay",
-        _replay,
-        "Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
-        "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
-        "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
-        "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
-        "share of items judged. Asks no judge and spends nothing.",
-    )
+def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
+    """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
-
-def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
+    By default: how often the judged items name the better system, by number of judgments. With --iterative:
+    judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is
+    named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by
+    share of items judged. Asks no judge and spends nothing.
+    """
     from judgeloop.replay.config import CONFIGS
     from judgeloop.settings.setting import declared
 
@@ -140,11 +131,10 @@ def _json(tables: dict[str, Rows]) -> str:
 
 
 def _csv(table: Rows) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(table[0]) if table else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return text.getvalue()
+    from judgeloop.report.labels import csv_line
+
+    lines = (csv_line(line) for line in (table[0] if table else {}, *map(dict.values, table)))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _render(table: Rows) -> str:

@@ -36,30 +36,10 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    show = settings_command(
-        "runs show",
-        _show,
-        "Print the result of a run again, or write it to files with -o: the ledger has all of it.",
-        run,
-    )
-    every = settings_command(
-        "runs list",
-        _list,
-        "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another "
-        "ledger.",
-    )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
         for name, help_ in (("x", "A run's id, or its beginning."), ("y", "That of another run."))
     ]
-    diff = settings_command(
-        "runs diff",
-        _diff,
-        "Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts "
-        "that differ.",
-        *two,
-    )
     pair = PanelArgument(
         ["systems"],
         metavar=f"[{' '.join(PAIR)}]",
@@ -67,22 +47,24 @@ def runs() -> click.Command:
         nargs=-1,
         help="The systems of a comparison, as patterns such as 'new-*'; without them, those of the latest.",
     )
-    trend = settings_command(
-        "runs trend",
-        _trend,
-        "Show the gap of a pair of systems over its past runs, and test whether it drifts.\n\nThe test needs "
-        "runs with draws of their own.",
-        pair,
-    )
     return Runs(
         "runs",
-        commands=[every, show, diff, trend],
+        commands=[
+            settings_command("runs list", _list),
+            settings_command("runs show", _show, run),
+            settings_command("runs diff", _diff, *two),
+            settings_command("runs trend", _trend, pair),
+        ],
         help="List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
         context_settings=CONTEXT,
     )
 
 
 def _list(*, json: bool, **given: Any) -> None:
+    """List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, decision.
+
+    A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another ledger.
+    """
     from datetime import datetime
     from json import dumps
 
@@ -101,6 +83,7 @@ def _list(*, json: bool, **given: Any) -> None:
 
 
 def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
+    """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
@@ -116,6 +99,7 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:
+    """Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts that differ."""
     from judgeloop.diagnostics.differences import differences, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
@@ -129,6 +113,10 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
+    """Show the gap of a pair of systems over its past runs, and test whether it drifts.
+
+    The test needs runs with draws of their own.
+    """
     from judgeloop.cli.files import check_output, write_text
     from judgeloop.core.errors import InputError
     from judgeloop.questions.compare.trend import page_of, picture, trend_of

@@ -53,7 +53,7 @@ Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the jud
 
 def suite() -> click.Command:
     """Return the command `suite`."""
-    return settings_command("suite", _suite, HELP)
+    return settings_command("suite", _suite, text=HELP)
 
 
 def _suite(
