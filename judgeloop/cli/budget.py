@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
 from judgeloop.cli.progress import explained
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
+from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.core.ledger import Balance
@@ -29,10 +34,7 @@ def budget() -> click.Command:
 
 def _show(*, json: bool, **given: Any) -> None:
     """Show what is spent, held back and left, and when it starts again."""
-    from json import dumps
-
     from judgeloop.ledger.opening import open_reader
-    from judgeloop.report.escaping import visible
 
     with explained():
         with open_reader(LedgerConfig.of(**given).ledger) as reader:
@@ -47,7 +49,6 @@ def _show(*, json: bool, **given: Any) -> None:
 
 
 def _line(found: Balance) -> str:
-    from judgeloop.core.money import show_usd
 
     by = ", ".join(f"{run} {show_usd(held_p)}" for run, held_p in found.held.items())
     day = f" from {found.day_starts}" if found.until else ""
@@ -60,7 +61,6 @@ def _line(found: Balance) -> str:
 
 
 def _values(found: Balance) -> dict[str, Any]:
-    from judgeloop.core.money import to_usd
 
     return {
         "name": found.name,
@@ -82,10 +82,7 @@ def _set(**given: Any) -> None:
     A run takes from its own --budget and from each that it is charged to; all must have room. To set one again
     changes the limit; what was spent in its period stays counted.
     """
-    from contextlib import closing
-
     from judgeloop.ledger.opening import open_ledger, open_reader
-    from judgeloop.report.escaping import visible
 
     with explained():
         config = BudgetConfig.of(**given)
@@ -99,11 +96,7 @@ def _set(**given: Any) -> None:
 
 def _remove(**given: Any) -> None:
     """Remove a budget: it limits no run from now on."""
-    from contextlib import closing
-
-    from judgeloop.core.errors import InputError
     from judgeloop.ledger.opening import is_ledger, open_ledger
-    from judgeloop.report.escaping import visible
 
     with explained():
         config = NamedConfig.of(**given)

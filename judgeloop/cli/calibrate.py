@@ -1,5 +1,6 @@
 """The command `calibrate`: prints which selector and rule would have served past comparisons best."""
 
+from json import dumps
 from typing import Any
 
 import click
@@ -15,7 +16,6 @@ def calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
     It replays comparisons whose verdicts are known, each as if it were new. It asks no judge and spends nothing.
     """
     import os
-    from json import dumps
 
     # Its products of matrices are small: threads of the library would only wait for each other,
     # which takes processor time. The library reads this variable when it is loaded.

@@ -17,6 +17,9 @@ import click
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, paint, show
+from judgeloop.core.errors import InputError
+from judgeloop.report.page import render, wrapped
+from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Result
@@ -80,7 +83,6 @@ def _decide(*, keep: Path | None) -> None:
     from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
     from judgeloop.formats.own_files import HOME
-    from judgeloop.report.page import render
 
     with explained(), _folder(keep) as folder:
         example = partial(
@@ -113,7 +115,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     """
     from tempfile import TemporaryDirectory
 
-    from judgeloop.core.errors import InputError
     from judgeloop.formats.own_files import shipped
 
     with TemporaryDirectory(prefix="judgeloop-", ignore_cleanup_errors=True) as temporary:
@@ -138,8 +139,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _explained(result: Result, every: Result) -> str:
     """Return what the decision means, compared with the decision by all items."""
-    from judgeloop.report.words import per_cent
-
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
@@ -153,8 +152,6 @@ def _explained(result: Result, every: Result) -> str:
 
 def _fitted(text: str) -> str:
     """Return paragraphs wrapped to the terminal; indented ones, which are commands, stay as is."""
-    from judgeloop.report.page import wrapped
-
     blocks = text.strip("\n").split("\n\n")
     fitted = (block if block.startswith("  ") else wrapped(block, columns()) for block in blocks)
     return "\n\n".join(fitted) + "\n"

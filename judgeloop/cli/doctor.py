@@ -7,6 +7,7 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, say_settings
+from judgeloop.core.errors import EXIT_JUDGE, InputError
 
 
 def doctor(*, rating: bool, **given: Any) -> None:
@@ -18,7 +19,6 @@ def doctor(*, rating: bool, **given: Any) -> None:
     """
     import asyncio
 
-    from judgeloop.core.errors import EXIT_JUDGE, InputError
     from judgeloop.diagnostics.config import DoctorConfig
     from judgeloop.diagnostics.doctor import examine, examine_system, render_findings
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,9 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say, say_settings
+from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
+from judgeloop.report.words import count
 
 if TYPE_CHECKING:
     from judgeloop.run.generate import Gathered, Generation
@@ -52,36 +56,22 @@ def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: A
 
 
 def _run(ready: Generation, *, watched: bool) -> Gathered:
-    import asyncio
-
     from judgeloop.cli.progress import watching
-    from judgeloop.cli.questions import catch_signals, warn_of_place
-    from judgeloop.engine.state import Interruption
-    from judgeloop.report.words import count
+    from judgeloop.cli.questions import driven, warn_of_place
+    from judgeloop.engine.state import unobserved
     from judgeloop.run.generate import run
 
-    if ready.export_only:
-        return asyncio.run(run(ready))
-    warn_of_place(ready.config.ledger)
     config, most = ready.config, ready.limits.max_judgments
+    if not ready.export_only:
+        warn_of_place(config.ledger)
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
-
-    async def driven() -> Gathered:
-        interruption = Interruption()
-        catch_signals(interruption)
-        if not watched:
-            return await run(ready, interruption=interruption)
-        with watching(opening, most, config.budget_p, lambda *_: "") as observe:
-            return await run(ready, interruption=interruption, observe=observe)
-
-    return asyncio.run(driven())
+    shown = watched and not ready.export_only
+    watch = watching(opening, most, config.budget_p, lambda *_: "")
+    return driven(partial(run, ready), watch if shown else nullcontext(unobserved))
 
 
 def _summary(ready: Generation, found: Gathered) -> str:
     """Return in words what was written, what it cost, and what is missing."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.words import count
-
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
     if found.asked is not None and found.spend is not None:
         parts[0] += f", {found.asked.asked:,} asked for now ({show_usd(found.spend.now_p)})"

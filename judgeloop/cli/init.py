@@ -11,6 +11,7 @@ import click
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import show
+from judgeloop.core.errors import InputError
 
 SCHEMA_FILE = "judgeloop.schema.json"
 WRITTEN = """\
@@ -70,8 +71,6 @@ def _write(path: Path, text: str) -> Path:
     Raises:
         InputError: the file exists, or its folder does not.
     """
-    from judgeloop.core.errors import InputError
-
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

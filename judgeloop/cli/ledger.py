@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
+from itertools import chain, islice
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -10,6 +14,7 @@ import click
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import (
     CreateConfig,
     LedgerConfig,
@@ -19,6 +24,8 @@ from judgeloop.diagnostics.config import (
     ReconcileConfig,
     SalvageConfig,
 )
+from judgeloop.report.escaping import visible
+from judgeloop.report.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,11 +84,7 @@ def ledger() -> click.Command:
 
 def _show(*, json: bool, **given: Any) -> None:
     """Show charges and tokens by day, judge, run and state."""
-    from json import dumps
-
-    from judgeloop.core.money import to_usd
     from judgeloop.ledger.opening import open_reader
-    from judgeloop.report.escaping import visible
 
     with explained():
         with open_reader(LedgerConfig.of(**given).ledger) as reader:
@@ -109,8 +112,6 @@ def _export(**given: Any) -> None:
 
     Columns: time, run, judge, model, request id, item, tokens, dollars.
     """
-    from itertools import chain, islice
-
     from judgeloop.core.ledger import Request
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
@@ -139,7 +140,6 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
 
 
 def _charged(name: str, group: Charged) -> str:
-    from judgeloop.core.money import show_usd
 
     numbers = group.attempts, group.tokens.input_tokens, group.tokens.output_tokens
     return _columns(show_usd(group.charged_p), *(f"{number:,}" for number in numbers), name)
@@ -171,7 +171,6 @@ def _create(*, address: str | None, **given: Any) -> None:
     may not.
     """
     from judgeloop.ledger.opening import create_ledger
-    from judgeloop.report.escaping import visible
 
     with explained():
         config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
@@ -187,7 +186,6 @@ def _verify(**given: Any) -> None:
     Exit codes: 0 the ledger is sound, 1 it is damaged.
     """
     from judgeloop.ledger.inspection import inspect
-    from judgeloop.report.escaping import visible
 
     with explained():
         config = LedgerConfig.of(**given)
@@ -203,7 +201,6 @@ def _verify(**given: Any) -> None:
 def _salvage(**given: Any) -> None:
     """Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept."""
     from judgeloop.ledger.inspection import salvage
-    from judgeloop.report.escaping import visible
 
     with explained():
         config = SalvageConfig.of(**given)
@@ -220,8 +217,6 @@ def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
 
     Exit codes: 0 all is merged, 1 verdicts differ and are not used, 2 usage.
     """
-    from pathlib import Path
-
     from judgeloop.ledger.merging import Believing, merge
 
     with explained():
@@ -237,10 +232,6 @@ def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
 
 def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
     """Print what was taken from each source."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
-
     counted = "counted here" if own else "not counted here"
     for found in every:
         taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
@@ -284,10 +275,7 @@ def _prune(**given: Any) -> None:
     Calls without a verdict are summed up by day, run, judge and state. Calls of unknown cost stay, with those of the
     days around them.
     """
-    from datetime import UTC, datetime
-
     from judgeloop.ledger.pruning import day_before, prune
-    from judgeloop.report.words import count
 
     with explained():
         config = PruneConfig.of(**given)
@@ -314,10 +302,6 @@ def _reconcile(**given: Any) -> None:
 
 def _lines(found: Reconciled) -> list[str]:
     """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
-
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:

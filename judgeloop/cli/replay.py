@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,8 @@ def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
         tables, shown = runs[job](config, quiet=quiet)
         _write(config.output, tables)
-        print(_json(tables) if json else "\n\n".join(map(_render, shown)).rstrip())
+        whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
+        print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
 
 
 def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
@@ -122,12 +123,7 @@ def _write(folder: Path, tables: dict[str, Rows]) -> None:
 
     for name, table in tables.items():
         write_whole(folder / f"{name}.csv", _csv(table))
-        write_whole(folder / f"{name}.json", json.dumps(table, indent=2) + "\n")
-
-
-def _json(tables: dict[str, Rows]) -> str:
-    """Return the tables by name; of a single table, its rows."""
-    return json.dumps(tables if len(tables) > 1 else next(iter(tables.values())), indent=2)
+        write_whole(folder / f"{name}.json", dumps(table, indent=2) + "\n")
 
 
 def _csv(table: Rows) -> str:

@@ -1,5 +1,8 @@
 """The commands `runs …`: the runs of a ledger, the result of one, what differs between two, a pair's trend."""
 
+from datetime import datetime
+from fnmatch import fnmatchcase
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +11,11 @@ import click
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
+from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.ledger.opening import Address
+from judgeloop.report.escaping import visible_lines
+from judgeloop.report.page import render
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -65,9 +71,6 @@ def _list(*, json: bool, **given: Any) -> None:
 
     A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another ledger.
     """
-    from datetime import datetime
-    from json import dumps
-
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
 
     with explained():
@@ -87,7 +90,6 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.cli.files import check_outputs, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
-    from judgeloop.report.escaping import visible_lines
 
     with explained():
         config = ShowConfig.of(**given)
@@ -103,7 +105,6 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
     from judgeloop.diagnostics.differences import differences, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
-    from judgeloop.report.page import render
 
     with explained():
         ledger = LedgerConfig.of(**given).ledger
@@ -118,9 +119,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     The test needs runs with draws of their own.
     """
     from judgeloop.cli.files import check_output, write_text
-    from judgeloop.core.errors import InputError
     from judgeloop.questions.compare.trend import page_of, picture, trend_of
-    from judgeloop.report.page import render
     from judgeloop.report.svg import Drawing
 
     with explained():
@@ -142,7 +141,6 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
     Raises:
         InputError: there is none.
     """
-    from judgeloop.core.errors import InputError
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Result
     from judgeloop.questions.stored import result_of, stored
@@ -152,7 +150,11 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
         note = run.recorded.note
         if run.decision is None or len(note.systems) != len(PAIR):
             continue
-        if patterns and not all(map(_fits, note.systems, patterns)):
+        fits = (
+            name == pattern or fnmatchcase(name, pattern)
+            for name, pattern in zip(note.systems, patterns, strict=False)
+        )
+        if not all(fits):
             continue
         result = result_of(stored(ledger, run.id), texts=False)
         if isinstance(result, Result):
@@ -164,9 +166,3 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
             f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs"
         )
     return found[::-1]
-
-
-def _fits(name: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return name == pattern or fnmatchcase(name, pattern)

@@ -106,7 +106,7 @@ class ShowConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SalvageConfig(Configuration):
+class SalvageConfig(LedgerConfig):
     """The settings of `ledger salvage`."""
 
     to: Annotated[Path, shared.place_setting("New ledger file to write.")]
@@ -114,11 +114,10 @@ class SalvageConfig(Configuration):
         bool,
         shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."),
     ] = False
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeConfig(Configuration):
+class MergeConfig(LedgerConfig):
     """The settings of `ledger merge`."""
 
     their_key_variable: Annotated[
@@ -144,7 +143,6 @@ class MergeConfig(Configuration):
         Path | None,
         shared.place_setting("Ledger whose verdict is used where two differ. Default: neither is."),
     ] = None
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
     def their_key(self, environment: Mapping[str, str]) -> bytes | None:
         """Return the key of the other ledgers; None if none is named.
@@ -174,7 +172,7 @@ class LoadConfig(LedgerConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedConfig(Configuration):
+class NamedConfig(LedgerConfig):
     """The settings of `budget remove`: which budget."""
 
     name: Annotated[
@@ -184,7 +182,6 @@ class NamedConfig(Configuration):
             "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
         ),
     ] = ""
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +226,7 @@ class BudgetConfig(NamedConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(Configuration):
+class PruneConfig(LedgerConfig):
     """The settings of `ledger prune`."""
 
     older_than: Annotated[
@@ -243,11 +240,10 @@ class PruneConfig(Configuration):
         bool,
         shared.place_setting("Also delete verdicts. They are paid for again if they are needed."),
     ] = False
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconcileConfig(Configuration):
+class ReconcileConfig(LedgerConfig):
     """The settings of `ledger reconcile`."""
 
     usage: Annotated[
@@ -270,4 +266,3 @@ class ReconcileConfig(Configuration):
             "The export lists every request of that time, so calls that are not in it were not billed."
         ),
     ] = False
-    ledger: shared.Ledger = HOME / "ledger.sqlite"

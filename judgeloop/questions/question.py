@@ -6,13 +6,12 @@ are called: the second takes half a second, which `--help` must not pay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.engine.state import Interruption, Observe
     from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.prepare import Comparison
     from judgeloop.questions.compare.result import Result
@@ -30,48 +29,25 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="RunSettings")  # the settings of a question
 P = TypeVar("P", bound="Prepared[Any]")  # a run that is ready to start
 R = TypeVar("R", bound="RunResult")
-C_contra = TypeVar("C_contra", contravariant=True)
-P_co = TypeVar("P_co", covariant=True)
-P_contra = TypeVar("P_contra", contravariant=True)
-R_co = TypeVar("R_co", bound="RunResult", covariant=True)
-
-
-class Prepare(Protocol[C_contra, P_co]):
-    """Reads and checks everything that a run needs; spends nothing."""
-
-    def __call__(
-        self, config: C_contra, environment: Mapping[str, str], *, offline: bool = False
-    ) -> P_co:
-        """Prepare a run.
-
-        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which
-        needs no key.
-
-        Raises:
-            InputError: a setting or a file is wrong; nothing was spent.
-        """
-
-
-class Run(Protocol[P_contra, R_co]):
-    """Asks the judges until the question is answered, or money, judgments or items run out."""
-
-    def __call__(
-        self, ready: P_contra, /, *, interruption: Interruption, observe: Observe[Any]
-    ) -> Coroutine[Any, Any, R_co]:
-        """Run to the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answering(Generic[C, P, R]):
     """What answers a question.
 
-    `forecast` returns what a run would take, and the result from the ledger's verdicts alone.
-    `so_far` says in words who leads during a run, from a tally and the systems' names, with at most
-    a number of characters of a name. `result` is the class of its results.
+    - `prepare(config, environment, offline=False)`: reads and checks everything that a run needs; raises
+      an `InputError`, and spends nothing. `environment` holds the judges' API keys. With `offline`, only a
+      forecast is made, which needs no key.
+    - `run(ready, interruption=…, observe=…)`: asks the judges until the question is answered, or money,
+      judgments or items run out.
+    - `forecast`: returns what a run would take, and the result from the ledger's verdicts alone.
+    - `so_far`: says in words who leads during a run, from a tally and the systems' names, with at most
+      a number of characters of a name.
+    - `result`: the class of its results.
     """
 
-    prepare: Prepare[C, P]
-    run: Run[P, R]
+    prepare: Callable[..., P]
+    run: Callable[..., Coroutine[Any, Any, R]]
     forecast: Callable[[P], Coroutine[Any, Any, tuple[Plan, R]]]
     so_far: Callable[[Any, tuple[str, ...], int], str]
     result: type[R]

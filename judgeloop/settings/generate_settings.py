@@ -1,16 +1,14 @@
 """The settings of `generate`, which lets a system answer items before anything is judged."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge
 
-from judgeloop.formats.own_files import HOME
 from judgeloop.settings import shared
+from judgeloop.settings.run_settings import MoneySettings
 from judgeloop.settings.setting import Parse, Part, Setting
-from judgeloop.settings.validation import Configuration
 from judgeloop.systems.catalogue import FORMS, source
 
 Answerer = Annotated[
@@ -21,7 +19,7 @@ Answerer = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateConfig(Configuration):
+class GenerateConfig(MoneySettings):
     """All settings of `generate`; those that it shares with a run have the same names and defaults."""
 
     outputs: Answerer
@@ -52,11 +50,7 @@ class GenerateConfig(Configuration):
             "Write the outputs that are in the ledger, and ask for none.", shared.MONEY
         ),
     ] = False
-    budget: shared.Budget = Decimal("5.00")
-    charge_to: shared.ChargeTo = ()
     deadline: shared.Deadline = None
     concurrency: shared.Concurrency = 8
     rpm: shared.CallsAMinute = None
     tpm: shared.TokensAMinute = None
-    ledger: shared.Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: shared.LedgerMustExist = False

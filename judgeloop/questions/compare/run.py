@@ -37,14 +37,7 @@ from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.represent.embed import embed
-from judgeloop.run.drive import (
-    data_notes,
-    drive_session,
-    planned,
-    session_of,
-    setup_of,
-    terms_of,
-)
+from judgeloop.run import drive
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -55,10 +48,10 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
-    finished = await drive_session(
+    finished = await drive.drive_session(
         _session(comparison),
         comparison,
-        terms_of(comparison),
+        drive.terms_of(comparison),
         interruption=interruption,
         observe=observe,
     )
@@ -72,8 +65,12 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     """
     if not comparison.booked:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
-    terms, pool, config = terms_of(comparison, offline=True), comparison.pool, comparison.config
-    finished = await drive_session(_session(comparison), comparison, terms)
+    terms, pool, config = (
+        drive.terms_of(comparison, offline=True),
+        comparison.pool,
+        comparison.config,
+    )
+    finished = await drive.drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments = judgments_to_decide(
@@ -87,7 +84,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         worst = tests.left if over else len(pool) - outcome.asked
         judgments = replace(judgments[0], worst=worst), judgments[1]
     queries = map(pool.query, range(len(pool)))
-    plan = await planned(
+    plan = await drive.planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
     tally = outcome.estimate.tally
@@ -99,7 +96,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
-    return session_of(
+    return drive.session_of(
         comparison,
         _selector(comparison),
         estimator,
@@ -171,7 +168,9 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=_before(comparison),
+        before=risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
+        if comparison.booked
+        else [],
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
         risk_beyond=beyond,
@@ -182,16 +181,9 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _before(comparison: Comparison) -> list[float]:
-    """Return the risks of earlier comparisons with the baseline on these items by these judges."""
-    if not comparison.booked:
-        return []
-    return risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
-
-
 def _setup(comparison: Comparison) -> Setup:
     config, row = comparison.config, comparison.selector
-    return setup_of(
+    return drive.setup_of(
         comparison,
         comparison.rule,
         row.name,
@@ -215,6 +207,6 @@ def _options(comparison: Comparison) -> CompareOptions:
 
 
 def _data(comparison: Comparison) -> DataNotes:
-    found = data_notes(comparison)
+    found = drive.data_notes(comparison)
     # Nobody reads the outputs beside recorded scores, which may be missing.
     return found if comparison.booked else replace(found, empty={}, repeated={})
