@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
@@ -31,18 +31,15 @@ WRITTEN = (".jsonl", ".ndjson")  # endings of what is written
 class ConvertConfig(Configuration):
     """All settings of a conversion."""
 
-    source: Annotated[Path, shared.items_setting("File to convert.", argument="IN")]
-    system: Annotated[
-        str | None,
-        shared.items_setting(
-            "The system to write, of a file with several.", source=shared.Found, metavar="NAME"
-        ),
-    ] = None
+    source: Path = shared.items_setting("File to convert.", argument="IN").field()
+    system: str | None = shared.items_setting(
+        "The system to write, of a file with several.", source=shared.Found, metavar="NAME"
+    ).field(None)
     map: shared.ColumnMap = None
     epoch: shared.Epoch = None
-    allow_partial: Annotated[
-        bool, shared.items_setting("Leave out items without an output.", source=shared.Found)
-    ] = False
+    allow_partial: bool = shared.items_setting(
+        "Leave out items without an output.", source=shared.Found
+    ).field(False)
 
 
 def convert(*, output: Path, **given: Any) -> None:

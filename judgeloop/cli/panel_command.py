@@ -67,13 +67,12 @@ def settings_command(
     `callback` takes them by name, None for what is not given, and the `arguments`. Its docstring is
     the help, unless there is a `text`.
     """
-    paragraphs = (text or cleandoc(callback.__doc__ or "")).split("\n\n")
-    said = [one if "\b" in one else " ".join(one.split()) for one in paragraphs]
+    paragraphs = cleandoc(callback.__doc__ or "").split("\n\n")
     return PanelCommand(
         tuple(path.split()),
         callback=callback,
         params=list(arguments),
-        help="\n\n".join(said),
+        help=text or "\n\n".join(" ".join(one.split()) for one in paragraphs),
         context_settings=CONTEXT,
     )
 

@@ -27,20 +27,17 @@ _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
 class DoctorConfig(JudgeSettings):
     """The settings of `doctor`: what it checks, judges or systems or both."""
 
-    judge: Annotated[tuple[str | Judge, ...], shared.JUDGES] = ()
-    system: Annotated[
-        tuple[str, ...],
-        Setting(
-            "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
-            shared.ITEMS,
-            Part.KEY,
-            metavar="NAME",
-            many=True,
-            adds=True,
-            common=True,
-            example=("openai/gpt-5-mini",),
-        ),
-    ] = ()
+    judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
+    system: tuple[str, ...] = Setting(
+        "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
+        shared.ITEMS,
+        Part.KEY,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        common=True,
+        example=("openai/gpt-5-mini",),
+    ).field(())
 
     @property
     def systems(self) -> list[str]:
@@ -64,32 +61,24 @@ class LedgerConfig(Configuration):
 class RunsConfig(LedgerConfig):
     """The settings of `runs list`."""
 
-    since: Annotated[
-        str | None,
-        shared.place_setting(
-            "List runs that were worked on since this day, in local time: today, yesterday, a number of "
-            "days, or a date such as 2026-01-31.",
-            metavar="DAY",
-            example="yesterday",
-        ),
-    ] = None
+    since: str | None = shared.place_setting(
+        "List runs that were worked on since this day, in local time: today, yesterday, a number of "
+        "days, or a date such as 2026-01-31.",
+        metavar="DAY",
+        example="yesterday",
+    ).field(None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateConfig(LedgerConfig):
     """The settings of `ledger create`."""
 
-    writer: Annotated[
-        str | None,
-        shared.place_setting(
-            "Role of the server that may book in the new ledger, and change no budget.",
-            metavar="ROLE",
-        ),
-    ] = None
-    reader: Annotated[
-        str | None,
-        shared.place_setting("Role of the server that may read the new ledger.", metavar="ROLE"),
-    ] = None
+    writer: str | None = shared.place_setting(
+        "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
+    ).field(None)
+    reader: str | None = shared.place_setting(
+        "Role of the server that may read the new ledger.", metavar="ROLE"
+    ).field(None)
 
     @property
     def roles(self) -> dict[str, str]:
@@ -102,47 +91,35 @@ class CreateConfig(LedgerConfig):
 class ShowConfig(LedgerConfig):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
-    report_texts: Annotated[str | None, one_of(tuple(Shown)), shared.REPORT_TEXTS] = None
+    report_texts: Annotated[str | None, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SalvageConfig(LedgerConfig):
     """The settings of `ledger salvage`."""
 
-    to: Annotated[Path, shared.place_setting("New ledger file to write.")]
-    sign: Annotated[
-        bool,
-        shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."),
-    ] = False
+    to: Path = shared.place_setting("New ledger file to write.").field()
+    sign: bool = shared.place_setting(
+        "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergeConfig(LedgerConfig):
     """The settings of `ledger merge`."""
 
-    their_key_variable: Annotated[
-        str | None,
-        shared.place_setting(
-            "Environment variable with the key that the other ledgers are signed with.",
-            metavar="NAME",
-        ),
-    ] = None
-    trust_origin: Annotated[
-        tuple[Path, ...],
-        shared.place_setting(
-            "Believe this ledger as it is, though nothing shows who wrote it.", many=True
-        ),
-    ] = ()
-    own: Annotated[
-        bool,
-        shared.place_setting(
-            "Count what the other ledgers spent for the runs and budgets of this one."
-        ),
-    ] = False
-    prefer: Annotated[
-        Path | None,
-        shared.place_setting("Ledger whose verdict is used where two differ. Default: neither is."),
-    ] = None
+    their_key_variable: str | None = shared.place_setting(
+        "Environment variable with the key that the other ledgers are signed with.", metavar="NAME"
+    ).field(None)
+    trust_origin: tuple[Path, ...] = shared.place_setting(
+        "Believe this ledger as it is, though nothing shows who wrote it.", many=True
+    ).field(())
+    own: bool = shared.place_setting(
+        "Count what the other ledgers spent for the runs and budgets of this one."
+    ).field(False)
+    prefer: Path | None = shared.place_setting(
+        "Ledger whose verdict is used where two differ. Default: neither is."
+    ).field(None)
 
     def their_key(self, environment: Mapping[str, str]) -> bytes | None:
         """Return the key of the other ledgers; None if none is named.
@@ -163,53 +140,40 @@ class MergeConfig(LedgerConfig):
 class LoadConfig(LedgerConfig):
     """The settings of `ledger load`."""
 
-    own: Annotated[
-        bool,
-        shared.place_setting(
-            "Count what was spent elsewhere for the runs and budgets of this ledger."
-        ),
-    ] = False
+    own: bool = shared.place_setting(
+        "Count what was spent elsewhere for the runs and budgets of this ledger."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedConfig(LedgerConfig):
     """The settings of `budget remove`: which budget."""
 
-    name: Annotated[
-        str,
-        like(r"[\w.-]*", "letters, digits, dots and hyphens"),
+    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = (
         shared.money_setting(
             "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
-        ),
-    ] = ""
+        ).field("")
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetConfig(NamedConfig):
     """The settings of `budget set`."""
 
-    limit: Annotated[
-        Decimal | None,
-        Parse(amount, DOLLARS_FORM),
-        shared.money_setting("The limit, such as '$20'.", argument="DOLLARS"),
-    ]
-    per: Annotated[
-        str,
-        one_of(PERIODS),
-        shared.money_setting(
-            "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
-            "total (never). It holds within one ledger: a copy is a second budget."
-        ),
-    ] = TOTAL
+    limit: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+        "The limit, such as '$20'.", argument="DOLLARS"
+    ).field()
+    per: Annotated[str, one_of(PERIODS)] = shared.money_setting(
+        "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
+        "total (never). It holds within one ledger: a copy is a second budget."
+    ).field(TOTAL)
     day_starts: Annotated[
-        str,
-        like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00"),
-        shared.money_setting(
-            "When a day begins, and so a week and a month, with the offset from UTC.",
-            metavar="HH:MM+HH:MM",
-            example="12:00+01:00",
-        ),
-    ] = MIDNIGHT
+        str, like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00")
+    ] = shared.money_setting(
+        "When a day begins, and so a week and a month, with the offset from UTC.",
+        metavar="HH:MM+HH:MM",
+        example="12:00+01:00",
+    ).field(MIDNIGHT)
 
     @property
     def limit_p(self) -> int:
@@ -229,40 +193,27 @@ class BudgetConfig(NamedConfig):
 class PruneConfig(LedgerConfig):
     """The settings of `ledger prune`."""
 
-    older_than: Annotated[
-        str,
-        shared.place_setting(
-            "Delete what began before: a number of days, or a date such as 2026-01-31.",
-            metavar="DAYS|DATE",
-        ),
-    ]
-    verdicts: Annotated[
-        bool,
-        shared.place_setting("Also delete verdicts. They are paid for again if they are needed."),
-    ] = False
+    older_than: str = shared.place_setting(
+        "Delete what began before: a number of days, or a date such as 2026-01-31.",
+        metavar="DAYS|DATE",
+    ).field()
+    verdicts: bool = shared.place_setting(
+        "Also delete verdicts. They are paid for again if they are needed."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReconcileConfig(LedgerConfig):
     """The settings of `ledger reconcile`."""
 
-    usage: Annotated[
-        Path | None,
-        shared.money_setting(
-            "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
-            "model, and cost or tokens. Default: list the calls of unknown cost."
-        ),
-    ] = None
-    judge_price: Annotated[
-        str | None,
-        shared.money_setting(
-            "Dollars per million input and output tokens, for an export without costs.",
-            metavar="IN,OUT",
-        ),
-    ] = None
-    complete: Annotated[
-        bool,
-        shared.money_setting(
-            "The export lists every request of that time, so calls that are not in it were not billed."
-        ),
-    ] = False
+    usage: Path | None = shared.money_setting(
+        "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
+        "model, and cost or tokens. Default: list the calls of unknown cost."
+    ).field(None)
+    judge_price: str | None = shared.money_setting(
+        "Dollars per million input and output tokens, for an export without costs.",
+        metavar="IN,OUT",
+    ).field(None)
+    complete: bool = shared.money_setting(
+        "The export lists every request of that time, so calls that are not in it were not billed."
+    ).field(False)

@@ -23,33 +23,23 @@ class GenerateConfig(MoneySettings):
     """All settings of `generate`; those that it shares with a run have the same names and defaults."""
 
     outputs: Answerer
-    items: Annotated[
-        Path,
-        shared.items_setting(
-            "File of prompts to answer.", source=shared.Inside, common=True, example="items.jsonl"
-        ),
-    ]
+    items: Path = shared.items_setting(
+        "File of prompts to answer.", source=shared.Inside, common=True, example="items.jsonl"
+    ).field()
     system: shared.LiveSystems = ()
     allow_plugins: shared.AllowPlugins = False
     map: shared.ColumnMap = None
-    first: Annotated[
-        int | None,
-        Ge(1),
-        shared.run_setting(
-            "Only the first so many items, in the random order in which compare draws with the same seed.",
-            shared.SELECTION,
-            common=True,
-            example=100,
-        ),
-    ] = None
+    first: Annotated[int | None, Ge(1)] = shared.run_setting(
+        "Only the first so many items, in the random order in which compare draws with the same seed.",
+        shared.SELECTION,
+        common=True,
+        example=100,
+    ).field(None)
     seed: shared.Seed = 0
     max_abstentions: shared.MaxAbstentions = 0.05
-    export_only: Annotated[
-        bool,
-        shared.report_setting(
-            "Write the outputs that are in the ledger, and ask for none.", shared.MONEY
-        ),
-    ] = False
+    export_only: bool = shared.report_setting(
+        "Write the outputs that are in the ledger, and ask for none.", shared.MONEY
+    ).field(False)
     deadline: shared.Deadline = None
     concurrency: shared.Concurrency = 8
     rpm: shared.CallsAMinute = None

@@ -50,49 +50,31 @@ class MoneySettings(Configuration):
 class JudgeSettings(MoneySettings):
     """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
-    judge: Annotated[tuple[str | Judge, ...], MinLen(1), shared.JUDGES]
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1)] = shared.JUDGES.field()
     judge_base_url: shared.BaseUrl = None
     judge_name: shared.JudgeNames = ()
     judge_price: shared.JudgePrice = None
     tier: shared.Tier = "standard"
-    judge_timeout: Annotated[
-        float,
-        Gt(0),
-        Setting(
-            "Seconds until an attempt times out.",
-            shared.JUDGE,
-            Part.PACE,
-            shared.Found,
-            file_only=True,
-        ),
-    ] = 120.0
+    judge_timeout: Annotated[float, Gt(0)] = Setting(
+        "Seconds until an attempt times out.", shared.JUDGE, Part.PACE, shared.Found, file_only=True
+    ).field(120.0)
     judge_max_tokens: shared.MaxTokens = None
     judge_effort: shared.Effort = None
     tie_margin: shared.TieMargin = 0.0
-    verdict: Annotated[
-        str,
-        one_of(VERDICT_FORMS),
-        shared.judge_setting(
-            "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
-            source=shared.Found,
-        ),
-    ] = "schema"
+    verdict: Annotated[str, one_of(VERDICT_FORMS)] = shared.judge_setting(
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
+        source=shared.Found,
+    ).field("schema")
     lenient_replies: shared.LenientReplies = False
-    prompt: Annotated[
-        str | None,
-        shared.judge_setting(
-            "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
-        ),
-    ] = None
-    rubric: Annotated[
-        str | None,
-        shared.judge_setting(
-            "Criteria to judge by: text or a file.",
-            source=shared.Inside,
-            common=True,
-            example="Which answer is more helpful?",
-        ),
-    ] = None
+    prompt: str | None = shared.judge_setting(
+        "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
+    ).field(None)
+    rubric: str | None = shared.judge_setting(
+        "Criteria to judge by: text or a file.",
+        source=shared.Inside,
+        common=True,
+        example="Which answer is more helpful?",
+    ).field(None)
     allow_plugins: shared.AllowPlugins = False
 
     @property
@@ -116,97 +98,63 @@ class JudgeSettings(MoneySettings):
 class RunSettings(JudgeSettings):
     """The settings of every run that asks judges about systems' outputs."""
 
-    items: Annotated[
-        Source | None,
-        shared.items_setting(
-            "File of prompts and references, joined with the outputs by id or prompt.",
-            source=shared.Inside,
-            common=True,
-            example="items.jsonl",
-        ),
-    ] = None
+    items: Source | None = shared.items_setting(
+        "File of prompts and references, joined with the outputs by id or prompt.",
+        source=shared.Inside,
+        common=True,
+        example="items.jsonl",
+    ).field(None)
     system: shared.LiveSystems = ()
     missing: shared.Missing = shared.MISSING[0]
-    allow_partial: Annotated[
-        bool,
-        shared.items_setting(
-            "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
-        ),
-    ] = False
+    allow_partial: bool = shared.items_setting(
+        "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
+    ).field(False)
     map: shared.ColumnMap = None
     names: shared.SystemNames = ()
     epoch: shared.EpochOfRun = None
-    max_item_bytes: Annotated[
-        int,
-        Ge(1),
-        shared.run_setting(
-            "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
-        ),
-    ] = 1_000_000
+    max_item_bytes: Annotated[int, Ge(1)] = shared.run_setting(
+        "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
+    ).field(1_000_000)
     seed: shared.Seed = 0
     night: shared.Night = None
-    risk: Annotated[
-        float,
-        Gt(0),
-        Le(1),
-        shared.run_setting(
-            "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
-            "1).",
-            shared.STOPPING,
-            common=True,
-        ),
-    ] = 0.1
-    about: Annotated[
-        str,
-        one_of(tuple(Population)),
-        shared.run_setting(
-            "What the result is about: items (these alone), or like-these (these are a random sample of "
-            "them). like-these takes random draws and a guaranteed rule.",
-            shared.STOPPING,
-        ),
-    ] = Population.THESE_ITEMS.value
+    risk: Annotated[float, Gt(0), Le(1)] = shared.run_setting(
+        "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to 1).",
+        shared.STOPPING,
+        common=True,
+    ).field(0.1)
+    about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
+        "What the result is about: items (these alone), or like-these (these are a random sample of "
+        "them). like-these takes random draws and a guaranteed rule.",
+        shared.STOPPING,
+    ).field(Population.THESE_ITEMS.value)
     min_judgments: shared.MinJudgments = 5
     max_judgments: shared.MaxJudgments = 200
     max_abstentions: shared.MaxAbstentions = 0.05
-    fail_on_warning: Annotated[
-        bool,
-        shared.report_setting(
-            "Exit with code 5 in place of 0 if the result has a warning.",
-            shared.STOPPING,
-            file_only=True,
-            gate=Gate.CONDITION,
-        ),
-    ] = False
+    fail_on_warning: bool = shared.report_setting(
+        "Exit with code 5 in place of 0 if the result has a warning.",
+        shared.STOPPING,
+        file_only=True,
+        gate=Gate.CONDITION,
+    ).field(False)
     deadline: shared.Deadline = None
     concurrency: shared.Concurrency = 8
-    lookahead: Annotated[
-        int,
-        Ge(0),
-        shared.pace_setting(
-            "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
-            file_only=True,
-        ),
-    ] = 0
+    lookahead: Annotated[int, Ge(0)] = shared.pace_setting(
+        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
+        file_only=True,
+    ).field(0)
     rpm: shared.CallsAMinute = None
     tpm: shared.TokensAMinute = None
-    controls: Annotated[
-        str | None,
-        one_of(("on", "off")),
-        shared.report_setting(
-            "Test first whether each judge can tell an answer to the question from an answer to another "
-            "question: on or off. "
-            "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
-            shared.JUDGE,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    report_texts: Annotated[str, one_of(tuple(Shown)), shared.REPORT_TEXTS] = Shown.ALL.value
-    cache_dir: Annotated[
-        Path,
-        shared.place_setting(
-            "Folder for vectors and other caches.", source=shared.Inside, file_only=True
-        ),
-    ] = HOME / "cache"
+    controls: Annotated[str | None, one_of(("on", "off"))] = shared.report_setting(
+        "Test first whether each judge can tell an answer to the question from an answer to another "
+        "question: on or off. "
+        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
+        shared.JUDGE,
+        gate=Gate.CONDITION,
+    ).field(None)
+    report_texts: Annotated[str, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(Shown.ALL.value)
+    cache_dir: Path = shared.place_setting(
+        "Folder for vectors and other caches.", source=shared.Inside, file_only=True
+    ).field(HOME / "cache")
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
@@ -289,32 +237,23 @@ class RunSettings(JudgeSettings):
 class ContestSettings(RunSettings):
     """The settings of questions in which judges compare the outputs of two systems."""
 
-    require_winner: Annotated[
-        str | None,
-        shared.report_setting(
-            "Exit with code 5 if another (B: the second) wins.",
-            shared.STOPPING,
-            metavar="NAME",
-            common=True,
-            example="new",
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    order: Annotated[
-        Order,
-        shared.run_setting(
-            "Order in which the two outputs are shown: both, random, audited (random, and "
-            "the first 20 decisive items in both) or fixed.",
-            shared.JUDGE,
-            common=True,
-        ),
-    ] = Order.BOTH
-    vote: Annotated[
-        Vote,
-        shared.run_setting(
-            "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True
-        ),
-    ] = Vote.MAJORITY
+    require_winner: str | None = shared.report_setting(
+        "Exit with code 5 if another (B: the second) wins.",
+        shared.STOPPING,
+        metavar="NAME",
+        common=True,
+        example="new",
+        gate=Gate.CONDITION,
+    ).field(None)
+    order: Order = shared.run_setting(
+        "Order in which the two outputs are shown: both, random, audited (random, and "
+        "the first 20 decisive items in both) or fixed.",
+        shared.JUDGE,
+        common=True,
+    ).field(Order.BOTH)
+    vote: Vote = shared.run_setting(
+        "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True
+    ).field(Vote.MAJORITY)
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""

@@ -1,6 +1,7 @@
-"""The declaration of a setting: an annotated field of a configuration, and the forms of its value.
+"""The declaration of a setting, which is a field of a configuration, and the forms of its value.
 
-The annotation holds the setting's help, what it is part of, and who may set it. The command line,
+It holds the setting's help, what it is part of, and who may set it: at the field, or in the annotation
+of a type that several configurations share. The command line,
 the settings file and its schema, the run id and the documentation are made from it. `validation.py`
 checks values. Pydantic is not imported here, so that `--help` stays fast.
 """
@@ -8,15 +9,16 @@ checks values. Pydantic is not imported here, so that `--help` stays fast.
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.settings.written import listed
 
 PREFIX = "JUDGELOOP_"  # of every variable
+KEPT = "setting"  # where a field keeps its declaration
 # What a value may look like in a settings file, where the type does not say: a JSON schema whose
 # description follows "expected".
 Form = Mapping[str, Any]
@@ -106,6 +108,10 @@ class Setting:
     def is_ground(self) -> bool:
         """Whether it decides if a condition holds, as all values do that are part of the run."""
         return self.gate is Gate.GROUND or (self.gate is None and self.part is Part.RUN)
+
+    def field(self, default: Any = MISSING) -> Any:
+        """Return the field of a configuration that it declares; without a default, it is required."""
+        return field(default=default, metadata={KEPT: self})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,11 +244,12 @@ def declared(config: Any) -> dict[str, Declared]:
 
 @cache
 def _declared(config: Any) -> dict[str, Declared]:
-    hints = get_type_hints(config, include_extras=True)
-    return {
-        field.name: Declared(field.name, hints[field.name], field.default)
-        for field in fields(config)
-    }
+    hints: dict[str, Any] = get_type_hints(config, include_extras=True)
+    annotated: Any = Annotated
+    for one in fields(config):
+        if KEPT in one.metadata:
+            hints[one.name] = annotated[hints[one.name], one.metadata[KEPT]]
+    return {one.name: Declared(one.name, hints[one.name], one.default) for one in fields(config)}
 
 
 def merged(configs: Iterable[Any]) -> dict[str, Declared]:

@@ -15,21 +15,14 @@ from judgeloop.settings.written import amount
 class SuiteConfig(MoneySettings):
     """What is set once for all pairs; each pair has the settings of its question beside them."""
 
-    file: Annotated[
-        Path,
-        shared.items_setting(
-            "The pairs: a TOML file with a table [pairs.NAME] for each.", argument="FILE"
-        ),
-    ]
+    file: Path = shared.items_setting(
+        "The pairs: a TOML file with a table [pairs.NAME] for each.", argument="FILE"
+    ).field()
     # The default is that of a run, which a found file may lower; a suite has to be given one.
-    budget: Annotated[
-        Decimal | None,
-        Parse(amount, DOLLARS_FORM),
-        replace(
-            declared(MoneySettings)["budget"].setting,
-            help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
-        ),
-    ] = Decimal("5.00")
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = replace(
+        declared(MoneySettings)["budget"].setting,
+        help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
+    ).field(Decimal("5.00"))
     night: shared.NightOfSuite = None
     concurrency: shared.Concurrency = 8
     rpm: shared.CallsAMinute = None

@@ -89,60 +89,40 @@ Epsilon = Annotated[
 class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
 
-    outputs: Annotated[
-        tuple[Source | str, ...],
-        Parse(sources),
-        shared.items_setting(
-            "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
-            argument="OUTPUTS",
-        ),
-    ]
-    baseline: Annotated[
-        str | None,
-        shared.run_setting(
-            "System that all others are compared with: its name or file. By default, race chooses one on a few "
-            "items.",
-            shared.SELECTION,
-            metavar="NAME",
-            common=True,
-            example="today",
-        ),
-    ] = None
-    selector: Annotated[
-        str,
-        one_of(SELECTORS),
-        shared.run_setting(f"{described(selectors_of(QUESTION))}.", shared.SELECTION),
-    ] = SELECTORS[0]
+    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
+        "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
+        argument="OUTPUTS",
+    ).field()
+    baseline: str | None = shared.run_setting(
+        "System that all others are compared with: its name or file. By default, race chooses one on a few "
+        "items.",
+        shared.SELECTION,
+        metavar="NAME",
+        common=True,
+        example="today",
+    ).field(None)
+    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
+        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    ).field(SELECTORS[0])
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
-    rule: Annotated[
-        str,
-        one_of(RULES),
-        shared.run_setting(
-            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-            "fixed-budget for a selector that picks.",
-            shared.STOPPING,
-        ),
-    ] = RULES[0]
+    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+        "fixed-budget for a selector that picks.",
+        shared.STOPPING,
+    ).field(RULES[0])
     # At a risk of 1 every system would be ruled out before the first query.
-    risk: Annotated[
-        float,
-        Gt(0),
-        Lt(1),
-        shared.run_setting("Stated risk at which to stop.", shared.STOPPING, common=True),
-    ] = 0.1
+    risk: Annotated[float, Gt(0), Lt(1)] = shared.run_setting(
+        "Stated risk at which to stop.", shared.STOPPING, common=True
+    ).field(0.1)
     min_gap: MinGap = None
     min_judgments: shared.MinJudgments = 1
-    max_judgments: Annotated[
-        int,
-        Ge(1),
-        shared.run_setting(
-            f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
-            "system.",
-            shared.STOPPING,
-            common=True,
-        ),
-    ] = USUAL
+    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
+        f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
+        "system.",
+        shared.STOPPING,
+        common=True,
+    ).field(USUAL)
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
