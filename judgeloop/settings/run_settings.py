@@ -20,10 +20,20 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings import shared
-from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
+from judgeloop.settings.setting import (
+    DOLLARS_FORM,
+    Gate,
+    Parse,
+    Part,
+    Setting,
+    declared,
+    like,
+    one_of,
+)
 from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount
+from judgeloop.settings.written import amount, listed, price_text
 from judgeloop.systems.catalogue import files_of
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
@@ -35,10 +45,24 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class MoneySettings(Configuration):
     """What may be spent, in dollars, and where it is booked."""
 
-    budget: shared.Budget = Decimal("5.00")
-    charge_to: shared.ChargeTo = ()
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+        "Limit of dollars for this run, repeated commands included, or none.",
+        source=shared.Lower,
+        metavar="DOLLARS",
+        common=True,
+    ).field(Decimal("5.00"))
+    charge_to: Annotated[tuple[str, ...], Parse(listed)] = shared.money_setting(
+        "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
+        source=shared.Found,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        example=("nightly",),
+    ).field(())
     ledger: shared.Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: shared.LedgerMustExist = False
+    ledger_must_exist: bool = shared.place_setting(
+        "Refuse to run without a ledger, in place of making one.", file_only=True
+    ).field(False)
 
     @property
     def budget_p(self) -> int | None:
@@ -51,21 +75,54 @@ class JudgeSettings(MoneySettings):
     """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
     judge: Annotated[tuple[str | Judge, ...], MinLen(1)] = shared.JUDGES.field()
-    judge_base_url: shared.BaseUrl = None
-    judge_name: shared.JudgeNames = ()
-    judge_price: shared.JudgePrice = None
-    tier: shared.Tier = "standard"
+    judge_base_url: str | None = shared.judge_setting(
+        "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
+    ).field(None)
+    judge_name: tuple[str, ...] = shared.judge_setting(
+        "Name that stands for the server's address in the keys of verdicts, so that they are found "
+        "again at another address. For one judge of several: JUDGE=NAME.",
+        metavar="[JUDGE=]NAME",
+        many=True,
+        file_only=True,
+    ).field(())
+    judge_price: Annotated[str | None, Parse(price_text)] = Setting(
+        "Dollars per million input and output tokens, or a TOML file of prices.",
+        shared.JUDGE,
+        Part.MONEY,
+        metavar="IN,OUT|FILE",
+        common=True,
+        example="2,8",
+    ).field(None)
+    tier: Annotated[str, one_of(TIERS)] = shared.money_setting(
+        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
+        "(standard while flex has no capacity).",
+        source=shared.Found,
+    ).field("standard")
     judge_timeout: Annotated[float, Gt(0)] = Setting(
         "Seconds until an attempt times out.", shared.JUDGE, Part.PACE, shared.Found, file_only=True
     ).field(120.0)
-    judge_max_tokens: shared.MaxTokens = None
-    judge_effort: shared.Effort = None
+    judge_max_tokens: Annotated[int | None, Ge(16)] = shared.judge_setting(
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
+        source=shared.Found,
+    ).field(None)
+    judge_effort: Annotated[
+        str | None,
+        like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
+    ] = shared.judge_setting(
+        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
+        "provider offers (anthropic: also a number of tokens).",
+        source=shared.Found,
+    ).field(None)
     tie_margin: shared.TieMargin = 0.0
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = shared.judge_setting(
         "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
         source=shared.Found,
     ).field("schema")
-    lenient_replies: shared.LenientReplies = False
+    lenient_replies: bool = shared.judge_setting(
+        "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
+        "around it, or its label in another case.",
+        source=shared.Found,
+    ).field(False)
     prompt: str | None = shared.judge_setting(
         "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
     ).field(None)
@@ -105,13 +162,22 @@ class RunSettings(JudgeSettings):
         example="items.jsonl",
     ).field(None)
     system: shared.LiveSystems = ()
-    missing: shared.Missing = shared.MISSING[0]
+    missing: Annotated[str, one_of(shared.MISSING)] = shared.run_setting(
+        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+        shared.ITEMS,
+        file_only=True,
+    ).field(shared.MISSING[0])
     allow_partial: bool = shared.items_setting(
         "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
     ).field(False)
     map: shared.ColumnMap = None
-    names: shared.SystemNames = ()
-    epoch: shared.EpochOfRun = None
+    names: Annotated[tuple[str, ...], Parse(listed)] = shared.items_setting(
+        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
+        metavar="NAME,...",
+    ).field(())
+    epoch: Annotated[str | None, shared.EPOCH] = replace(shared.WHICH_EPOCH, file_only=True).field(
+        None
+    )
     max_item_bytes: Annotated[int, Ge(1)] = shared.run_setting(
         "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
     ).field(1_000_000)

@@ -1,7 +1,6 @@
 """What configurations share: panels of the help, types of values, settings."""
 
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +9,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings.setting import (
-    DOLLARS_FORM,
     DURATION_FORM,
     Parse,
     Part,
@@ -21,9 +18,8 @@ from judgeloop.settings.setting import (
     alternatives,
     like,
     matching,
-    one_of,
 )
-from judgeloop.settings.written import amount, listed, night_name, price_text, seconds
+from judgeloop.settings.written import night_name, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -42,7 +38,7 @@ RepresentOne = Annotated[
     like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
 ]
 Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
-CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
+Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 
@@ -72,33 +68,15 @@ ColumnMap = Annotated[
         metavar="FIELD=COLUMN,...",
     ),
 ]
-_EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
-_WHICH_EPOCH = items_setting(
+EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
+WHICH_EPOCH = items_setting(
     "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
     source=Found,
     metavar="NUMBER",
 )
-Epoch = Annotated[str | None, _EPOCH, _WHICH_EPOCH]
-EpochOfRun = Annotated[str | None, _EPOCH, replace(_WHICH_EPOCH, file_only=True)]
-SystemNames = Annotated[
-    tuple[str, ...],
-    Parse(listed),
-    items_setting(
-        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
-        metavar="NAME,...",
-    ),
-]
+Epoch = Annotated[str | None, EPOCH, WHICH_EPOCH]
 ABSTAIN = "abstain"
 MISSING = ("lost", ABSTAIN)
-Missing = Annotated[
-    str,
-    one_of(MISSING),
-    run_setting(
-        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-        ITEMS,
-        file_only=True,
-    ),
-]
 LiveSystems = Annotated[
     tuple[str, ...],
     Setting(
@@ -134,28 +112,6 @@ MinGap = Annotated[
     ),
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
-Budget = Annotated[
-    Decimal | None,
-    Parse(amount, DOLLARS_FORM),
-    money_setting(
-        "Limit of dollars for this run, repeated commands included, or none.",
-        source=Source.LOWER,
-        metavar="DOLLARS",
-        common=True,
-    ),
-]
-ChargeTo = Annotated[
-    tuple[str, ...],
-    Parse(listed),
-    money_setting(
-        "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
-        source=Found,
-        metavar="NAME",
-        many=True,
-        adds=True,
-        example=("nightly",),
-    ),
-]
 REPORT_TEXTS = report_setting(
     "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or "
     "none.",
@@ -164,9 +120,6 @@ REPORT_TEXTS = report_setting(
 )
 AllowPlugins = Annotated[
     bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE)
-]
-LedgerMustExist = Annotated[
-    bool, place_setting("Refuse to run without a ledger, in place of making one.", file_only=True)
 ]
 MaxAbstentions = Annotated[
     float,
@@ -197,68 +150,6 @@ TokensAMinute = Annotated[
     int | None,
     Ge(1),
     pace_setting("Maximum number of tokens a minute for each judge.", file_only=True),
-]
-BaseUrl = Annotated[
-    str | None,
-    judge_setting(
-        "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
-    ),
-]
-JudgeNames = Annotated[
-    tuple[str, ...],
-    judge_setting(
-        "Name that stands for the server's address in the keys of verdicts, so that they are found "
-        "again at another address. For one judge of several: JUDGE=NAME.",
-        metavar="[JUDGE=]NAME",
-        many=True,
-        file_only=True,
-    ),
-]
-JudgePrice = Annotated[
-    str | None,
-    Parse(price_text),
-    Setting(
-        "Dollars per million input and output tokens, or a TOML file of prices.",
-        JUDGE,
-        Part.MONEY,
-        metavar="IN,OUT|FILE",
-        common=True,
-        example="2,8",
-    ),
-]
-LenientReplies = Annotated[
-    bool,
-    judge_setting(
-        "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
-        "around it, or its label in another case.",
-        source=Found,
-    ),
-]
-Tier = Annotated[
-    str,
-    one_of(TIERS),
-    money_setting(
-        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
-        "(standard while flex has no capacity).",
-        source=Found,
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    Ge(16),
-    judge_setting(
-        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
-        source=Found,
-    ),
-]
-Effort = Annotated[
-    str | None,
-    like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
-    judge_setting(
-        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
-        "provider offers (anthropic: also a number of tokens).",
-        source=Found,
-    ),
 ]
 TieMargin = Annotated[
     float,
