@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
@@ -36,16 +35,15 @@ def _show(*, json: bool, **given: Any) -> None:
     """Show what is spent, held back and left, and when it starts again."""
     from judgeloop.ledger.opening import open_reader
 
-    with explained():
-        with open_reader(LedgerConfig.of(**given).ledger) as reader:
-            found = reader.balances()
-        if json:
-            print(dumps(list(map(_values, found)), indent=2))
-            return
-        for one in found:
-            print(visible(_line(one)))
-        if not found:
-            print("no budgets yet; to set one: judgeloop budget set DOLLARS --per day")
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+        found = reader.balances()
+    if json:
+        print(dumps(list(map(_values, found)), indent=2))
+        return
+    for one in found:
+        print(visible(_line(one)))
+    if not found:
+        print("no budgets yet; to set one: judgeloop budget set DOLLARS --per day")
 
 
 def _line(found: Balance) -> str:
@@ -84,24 +82,22 @@ def _set(**given: Any) -> None:
     """
     from judgeloop.ledger.opening import open_ledger, open_reader
 
-    with explained():
-        config = BudgetConfig.of(**given)
-        limit_p = config.limit_p
-        with closing(open_ledger(config.ledger)) as ledger:
-            ledger.set_budget(config.name, limit_p, config.per, config.day_starts)
-        with open_reader(config.ledger) as reader:
-            every = {one.name: one for one in reader.balances()}
-        print(visible(_line(every[config.name])))
+    config = BudgetConfig.of(**given)
+    limit_p = config.limit_p
+    with closing(open_ledger(config.ledger)) as ledger:
+        ledger.set_budget(config.name, limit_p, config.per, config.day_starts)
+    with open_reader(config.ledger) as reader:
+        every = {one.name: one for one in reader.balances()}
+    print(visible(_line(every[config.name])))
 
 
 def _remove(**given: Any) -> None:
     """Remove a budget: it limits no run from now on."""
     from judgeloop.ledger.opening import is_ledger, open_ledger
 
-    with explained():
-        config = NamedConfig.of(**given)
-        if not is_ledger(config.ledger):
-            raise InputError(f"`ledger={config.ledger}`: there is no ledger there")
-        with closing(open_ledger(config.ledger)) as ledger:
-            ledger.remove_budget(config.name)
-        print(visible(f"{config.name or EVERY_RUN}: removed"))
+    config = NamedConfig.of(**given)
+    if not is_ledger(config.ledger):
+        raise InputError(f"`ledger={config.ledger}`: there is no ledger there")
+    with closing(open_ledger(config.ledger)) as ledger:
+        ledger.remove_budget(config.name)
+    print(visible(f"{config.name or EVERY_RUN}: removed"))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.progress import counting, explained
+from judgeloop.cli.progress import counting
 from judgeloop.cli.streams import say_settings
 
 
@@ -25,18 +25,17 @@ def calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.calibration.text import calibration_json, render_calibration
 
     say_settings(click.get_current_context().obj)
-    with explained():
-        config = CalibrateConfig.of(**given)
-        with counting("ways of drawing", quiet=quiet) as observe:
-            figures = calibrate_past(config, observe)
-        if json:
-            values = calibration_json(figures)
-            values["beside"] = [as_flags(what) for what in values["beside"]]
-            for advice in values["advice"]:
-                advice["flags"] = _flags(advice["settings"])
-            print(dumps(values, indent=2))
-        else:
-            print(as_flags(render_calibration(figures)))
+    config = CalibrateConfig.of(**given)
+    with counting("ways of drawing", quiet=quiet) as observe:
+        figures = calibrate_past(config, observe)
+    if json:
+        values = calibration_json(figures)
+        values["beside"] = [as_flags(what) for what in values["beside"]]
+        for advice in values["advice"]:
+            advice["flags"] = _flags(advice["settings"])
+        print(dumps(values, indent=2))
+    else:
+        print(as_flags(render_calibration(figures)))
 
 
 def _flags(settings: dict[str, str] | None) -> str | None:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
@@ -47,15 +46,12 @@ def convert(*, output: Path, **given: Any) -> None:
 
     Keeps recorded scores. See docs/reference/file-formats.md.
     """
-    with explained():
-        config = ConvertConfig.of(**given)
-        check_rows_file(output, config.source)
-        found = converted(config)
-        write_rows(output, found.rows)
-        without = (
-            f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
-        )
-        say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
+    config = ConvertConfig.of(**given)
+    check_rows_file(output, config.source)
+    found = converted(config)
+    write_rows(output, found.rows)
+    without = f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
+    say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
 
 
 def check_rows_file(output: Path, source: Path) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, say_settings
 from judgeloop.core.errors import EXIT_JUDGE, InputError
 
@@ -24,16 +23,15 @@ def doctor(*, rating: bool, **given: Any) -> None:
 
     read = click.get_current_context().obj
     say_settings(read)
-    with explained():
-        config, fit = DoctorConfig.of(**given), True
-        if not config.specs and not config.systems:
-            raise InputError("`judge`: expected a judge to check, or a system with `system=NAME`")
-        checks = [
-            *(examine(config, spec, read.environment, rating=rating) for spec in config.specs),
-            *(examine_system(config, name, read.environment) for name in config.systems),
-        ]
-        for check in checks:
-            findings = asyncio.run(check)
-            print(as_flags(render_findings(findings, columns())))
-            fit = fit and all(finding.fine is not False for finding in findings)
-        raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)
+    config, fit = DoctorConfig.of(**given), True
+    if not config.specs and not config.systems:
+        raise InputError("`judge`: expected a judge to check, or a system with `system=NAME`")
+    checks = [
+        *(examine(config, spec, read.environment, rating=rating) for spec in config.specs),
+        *(examine_system(config, name, read.environment) for name in config.systems),
+    ]
+    for check in checks:
+        findings = asyncio.run(check)
+        print(as_flags(render_findings(findings, columns())))
+        fit = fit and all(finding.fine is not False for finding in findings)
+    raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)

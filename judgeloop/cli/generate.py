@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say, say_settings
 from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
@@ -38,21 +37,18 @@ def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: A
 
     read = click.get_current_context().obj
     say_settings(read)
-    with explained():
-        config = GenerateConfig.of(**given)
-        check_rows_file(output, config.items)
-        ready = prepare(config, read.environment, offline=dry_run)
-        found = (
-            asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
-        )
-        if not dry_run:
-            write_rows(output, found.rows)
-        place = "a dry run asks for nothing" if dry_run else output
-        say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
-        if json:
-            about = {"dry_run": dry_run, "run": ready.run_id, "system": config.outputs}
-            print(json_text(found.to_dict() | about, read.files), end="")
-        raise click.exceptions.Exit(0 if dry_run else found.exit_code)
+    config = GenerateConfig.of(**given)
+    check_rows_file(output, config.items)
+    ready = prepare(config, read.environment, offline=dry_run)
+    found = asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
+    if not dry_run:
+        write_rows(output, found.rows)
+    place = "a dry run asks for nothing" if dry_run else output
+    say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
+    if json:
+        about = {"dry_run": dry_run, "run": ready.run_id, "system": config.outputs}
+        print(json_text(found.to_dict() | about, read.files), end="")
+    raise click.exceptions.Exit(0 if dry_run else found.exit_code)
 
 
 def _run(ready: Generation, *, watched: bool) -> Gathered:

@@ -13,7 +13,6 @@ import click
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import (
     CreateConfig,
@@ -86,25 +85,24 @@ def _show(*, json: bool, **given: Any) -> None:
     """Show charges and tokens by day, judge, run and state."""
     from judgeloop.ledger.opening import open_reader
 
-    with explained():
-        with open_reader(LedgerConfig.of(**given).ledger) as reader:
-            found = reader.spending()
-        if json:
-            values = {
-                kind: {
-                    name: {
-                        "attempts": group.attempts,
-                        "input_tokens": group.tokens.input_tokens,
-                        "output_tokens": group.tokens.output_tokens,
-                        "usd": float(to_usd(group.charged_p)),
-                    }
-                    for name, group in groups.items()
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+        found = reader.spending()
+    if json:
+        values = {
+            kind: {
+                name: {
+                    "attempts": group.attempts,
+                    "input_tokens": group.tokens.input_tokens,
+                    "output_tokens": group.tokens.output_tokens,
+                    "usd": float(to_usd(group.charged_p)),
                 }
-                for kind, groups in found.items()
+                for name, group in groups.items()
             }
-            print(dumps(values, indent=2))
-            return
-        print("\n".join(map(visible, _spent(found))))
+            for kind, groups in found.items()
+        }
+        print(dumps(values, indent=2))
+        return
+    print("\n".join(map(visible, _spent(found))))
 
 
 def _export(**given: Any) -> None:
@@ -116,7 +114,7 @@ def _export(**given: Any) -> None:
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with explained(), open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line(Request._fields))
@@ -160,8 +158,7 @@ def _explain(*, run: str, item: str, **given: Any) -> None:
     """
     from judgeloop.diagnostics.explain import explain, render_explanation
 
-    with explained():
-        print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
+    print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
 
 
 def _create(*, address: str | None, **given: Any) -> None:
@@ -172,10 +169,9 @@ def _create(*, address: str | None, **given: Any) -> None:
     """
     from judgeloop.ledger.opening import create_ledger
 
-    with explained():
-        config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
-        create_ledger(config.ledger, config.roles)
-        print(f"the new ledger is {visible(str(config.ledger))}")
+    config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+    create_ledger(config.ledger, config.roles)
+    print(f"the new ledger is {visible(str(config.ledger))}")
 
 
 def _verify(**given: Any) -> None:
@@ -187,27 +183,25 @@ def _verify(**given: Any) -> None:
     """
     from judgeloop.ledger.inspection import inspect
 
-    with explained():
-        config = LedgerConfig.of(**given)
-        found = inspect(config.ledger)
-        for problem in found.problems:
-            print(visible(as_flags(problem)))
-        rows = ", ".join(f"{count:,} {table}" for table, count in found.rows.items())
-        kind = "checksums and signatures" if found.signed else "checksums"
-        print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
-        raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
+    config = LedgerConfig.of(**given)
+    found = inspect(config.ledger)
+    for problem in found.problems:
+        print(visible(as_flags(problem)))
+    rows = ", ".join(f"{number:,} {table}" for table, number in found.rows.items())
+    kind = "checksums and signatures" if found.signed else "checksums"
+    print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
+    raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
 
 
 def _salvage(**given: Any) -> None:
     """Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept."""
     from judgeloop.ledger.inspection import salvage
 
-    with explained():
-        config = SalvageConfig.of(**given)
-        found = salvage(config.ledger, config.to, sign=config.sign)
-        for table, count in found.copied.items():
-            print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
-        print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
+    config = SalvageConfig.of(**given)
+    found = salvage(config.ledger, config.to, sign=config.sign)
+    for table, copied in found.copied.items():
+        print(f"{table}: {copied:,} copied, {found.left[table]:,} left behind")
+    print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
 
 
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
@@ -219,15 +213,14 @@ def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
     """
     from judgeloop.ledger.merging import Believing, merge
 
-    with explained():
-        config = MergeConfig.of(**given)
-        believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
-        paths = [Path(source) for source in sources]
-        every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
-        _print_taken(every, own=config.own)
-        if any(found.disputed for found in every):
-            print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
-            raise click.exceptions.Exit(EXIT_DAMAGED)
+    config = MergeConfig.of(**given)
+    believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
+    paths = [Path(source) for source in sources]
+    every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
+    _print_taken(every, own=config.own)
+    if any(found.disputed for found in every):
+        print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+        raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
@@ -247,9 +240,8 @@ def _dump(**given: Any) -> None:
     """Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours."""
     from judgeloop.ledger.dumping import dump
 
-    with explained():
-        for line in dump(LedgerConfig.of(**given).ledger):
-            print(line)
+    for line in dump(LedgerConfig.of(**given).ledger):
+        print(line)
 
 
 def _load(*, file: TextIO, **given: Any) -> None:
@@ -261,12 +253,11 @@ def _load(*, file: TextIO, **given: Any) -> None:
     """
     from judgeloop.ledger.dumping import load
 
-    with explained():
-        config = LoadConfig.of(**given)
-        found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
-        _print_taken([found], own=config.own)
-        if found.disputed:
-            raise click.exceptions.Exit(EXIT_DAMAGED)
+    config = LoadConfig.of(**given)
+    found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
+    _print_taken([found], own=config.own)
+    if found.disputed:
+        raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _prune(**given: Any) -> None:
@@ -277,16 +268,15 @@ def _prune(**given: Any) -> None:
     """
     from judgeloop.ledger.pruning import day_before, prune
 
-    with explained():
-        config = PruneConfig.of(**given)
-        before = day_before(config.older_than, datetime.now(UTC).date())
-        found = prune(config.ledger, before, verdicts=config.verdicts)
-        print(
-            f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
-            f"{before} deleted; what was charged stays counted"
-        )
-        if found.sizes is not None:
-            print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
+    config = PruneConfig.of(**given)
+    before = day_before(config.older_than, datetime.now(UTC).date())
+    found = prune(config.ledger, before, verdicts=config.verdicts)
+    print(
+        f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
+        f"{before} deleted; what was charged stays counted"
+    )
+    if found.sizes is not None:
+        print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
 
 
 def _reconcile(**given: Any) -> None:
@@ -296,8 +286,7 @@ def _reconcile(**given: Any) -> None:
     """
     from judgeloop.diagnostics.reconcile import reconcile
 
-    with explained():
-        print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
+    print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
 
 
 def _lines(found: Reconciled) -> list[str]:

@@ -104,7 +104,7 @@ class PanelOption(click.Option):
             super().__init__(
                 [*flags, field.name],
                 type=click.UNPROCESSED,
-                multiple=field.many or field.name == RESULT_FILE,
+                multiple=setting.many or field.name == RESULT_FILE,
                 metavar=setting.metavar or _metavar(field.type),
                 **common,
             )
@@ -185,6 +185,11 @@ class PanelCommand(click.Command):
         self._settle(ctx)
         return rest
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error becomes a line of text and an exit code."""
+        with explained():
+            return super().invoke(ctx)
+
     def _settle(self, ctx: click.Context) -> None:
         """Put the value of each setting into the context, and what was read."""
         from judgeloop.settings.sources import read_settings
@@ -192,7 +197,7 @@ class PanelCommand(click.Command):
         from judgeloop.settings.written import listed
 
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
-        if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
+        if RESULT_FILE in typed and not self.settings[RESULT_FILE].setting.many:
             typed[RESULT_FILE] = _only(typed[RESULT_FILE])
         config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
         ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)

@@ -18,7 +18,6 @@ import click
 
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import show_usd
@@ -113,7 +112,6 @@ class Asking(Generic[C, P, R]):
         read: Read = click.get_current_context().obj
         name = self.question.name
         with (
-            explained(),
             unfinished(() if dry_run else output, name),
             telling(None if dry_run else on_end, name) as tell,
         ):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.progress import counting, explained
+from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,16 +40,15 @@ def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         "select": _replay_select,
         "estimate": _replay_estimate,
     }
-    with explained():
-        known = declared(CONFIGS[job])
-        for name, value in given.items():
-            if name not in known and value is not None:
-                raise InputError(f"`{name}`: --job {job} has no such choice")
-        config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
-        tables, shown = runs[job](config, quiet=quiet)
-        _write(config.output, tables)
-        whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
-        print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
+    known = declared(CONFIGS[job])
+    for name, value in given.items():
+        if name not in known and value is not None:
+            raise InputError(f"`{name}`: --job {job} has no such choice")
+    config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
+    tables, shown = runs[job](config, quiet=quiet)
+    _write(config.output, tables)
+    whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
+    print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
 
 
 def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:

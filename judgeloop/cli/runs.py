@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
@@ -73,16 +72,15 @@ def _list(*, json: bool, **given: Any) -> None:
     """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
 
-    with explained():
-        config = RunsConfig.of(**given)
-        today = datetime.now().astimezone().date()
-        since = "" if config.since is None else local_day(config.since, today)
-        found = past_runs(config.ledger, since)
-        if json:
-            print(dumps([run.to_json() for run in found], indent=2))
-            return
-        nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
-        print("\n".join(lines(found) or [nothing]))
+    config = RunsConfig.of(**given)
+    today = datetime.now().astimezone().date()
+    since = "" if config.since is None else local_day(config.since, today)
+    found = past_runs(config.ledger, since)
+    if json:
+        print(dumps([run.to_json() for run in found], indent=2))
+        return
+    nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
+    print("\n".join(lines(found) or [nothing]))
 
 
 def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
@@ -91,13 +89,12 @@ def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
 
-    with explained():
-        config = ShowConfig.of(**given)
-        check_outputs(output, [config.ledger])
-        kept = stored(config.ledger, with_result(config.ledger, run).id)
-        print(visible_lines(kept.text), end="")
-        if output:
-            write_outputs(output, result_of(kept, shown=config.report_texts))
+    config = ShowConfig.of(**given)
+    check_outputs(output, [config.ledger])
+    kept = stored(config.ledger, with_result(config.ledger, run).id)
+    print(visible_lines(kept.text), end="")
+    if output:
+        write_outputs(output, result_of(kept, shown=config.report_texts))
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:
@@ -106,11 +103,10 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
 
-    with explained():
-        ledger = LedgerConfig.of(**given).ledger
-        first, second = (with_result(ledger, one).id for one in (x, y))
-        found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
-        print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
+    ledger = LedgerConfig.of(**given).ledger
+    first, second = (with_result(ledger, one).id for one in (x, y))
+    found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
+    print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
@@ -122,17 +118,16 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     from judgeloop.questions.compare.trend import page_of, picture, trend_of
     from judgeloop.report.svg import Drawing
 
-    with explained():
-        patterns = systems or ()
-        if len(patterns) not in {0, len(PAIR)}:
-            raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
-        ledger = LedgerConfig.of(**given).ledger
-        if output is not None:
-            check_output(output, [ledger], (".svg",))
-        found = trend_of(_of_pair(ledger, patterns))
-        if output is not None:
-            write_text(output, f"{Drawing(picture(found))}\n")
-        print(render(page_of(found), files=str(output) if output else None, width=columns()))
+    patterns = systems or ()
+    if len(patterns) not in {0, len(PAIR)}:
+        raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
+    ledger = LedgerConfig.of(**given).ledger
+    if output is not None:
+        check_output(output, [ledger], (".svg",))
+    found = trend_of(_of_pair(ledger, patterns))
+    if output is not None:
+        write_text(output, f"{Drawing(picture(found))}\n")
+    print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 
 def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:

@@ -16,7 +16,6 @@ import click
 from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
@@ -71,11 +70,10 @@ def _suite(
 
     read: Read = click.get_current_context().obj
     if dry_run:
-        with explained():
-            check_dry_run()
-            _forecast(*_asked(given, read), read, as_json=json)
+        check_dry_run()
+        _forecast(*_asked(given, read), read, as_json=json)
         return
-    with explained(), unfinished(output, "suite"), telling(on_end, "suite") as tell:
+    with unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"

@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.settings.written import listed
+
+if TYPE_CHECKING:
+    from judgeloop.methods.selectors.catalogue import SelectorRow
+    from judgeloop.methods.stopping.catalogue import RuleRow
 
 PREFIX = "JUDGELOOP_"  # of every variable
 KEPT = "setting"  # where a field keeps its declaration
@@ -197,11 +201,6 @@ class Declared:
         return Path in self.kinds
 
     @property
-    def many(self) -> bool:
-        """Whether its flag may be given several times."""
-        return self.setting.many
-
-    @property
     def repeated(self) -> bool:
         """Whether it takes several values."""
         return get_origin(self.type) is tuple and Ellipsis in get_args(self.type)
@@ -319,19 +318,7 @@ def like(pattern: str, expected: str) -> Parse:
     return Parse(check, matching(pattern, expected))
 
 
-class Described(Protocol):
-    """A row of a catalogue, as the help shows it."""
-
-    @property
-    def name(self) -> str:
-        """The name as typed."""
-
-    @property
-    def help(self) -> str:
-        """A description in a few words."""
-
-
-def described(rows: Iterable[Described]) -> str:
+def described(rows: "Iterable[SelectorRow | RuleRow]") -> str:
     """Return the rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
     return "; ".join(f"{row.name} ({row.help})" for row in rows)
 

@@ -231,7 +231,7 @@ def _of_env_file(
 
 def _of_variable(field: Declared, given: str) -> str | list[str]:
     """Return the value that a variable gives: of several, one a line, as names may hold spaces."""
-    return given.splitlines() if field.many else given
+    return given.splitlines() if field.setting.many else given
 
 
 def parsed(path: Path) -> dict[str, Any]:
