@@ -8,7 +8,7 @@ needs none of them, and one command not those of the others. What reads files an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -25,52 +25,41 @@ Fields = Mapping[str, Declared]  # by key
 SETTINGS = "judgeloop.settings"  # where a context holds the settings of its command, by name
 
 
-def _switch(name: str, default: object, kind: object, *notes: object) -> Declared:
-    """Return what a command has beside the settings of its configuration."""
-    annotated: Any = Annotated  # what it is made of is known only here
-    return Declared(name, annotated[(kind, *notes)], default)
+@dataclass(frozen=True)
+class _Switches:
+    """What commands have beside the settings of their configurations."""
 
-
-JSON = _switch("json", False, bool, shared.report_setting("Print JSON only.", OUTPUT, common=True))
-QUIET = _switch(
-    "quiet",
-    False,
-    bool,
-    shared.report_setting(
+    json: bool = shared.report_setting("Print JSON only.", OUTPUT, common=True).field(False)
+    quiet: bool = shared.report_setting(
         "Show no progress, and of a result only decision, cost and warnings.", OUTPUT, short="-q"
-    ),
-)
-DRY_RUN = _switch(
-    "dry_run",
-    False,
-    bool,
-    shared.report_setting(
+    ).field(False)
+    dry_run: bool = shared.report_setting(
         "Print a forecast of judgments, calls and cost; spend nothing.", shared.MONEY, common=True
-    ),
-)
-LOG_FORMAT = _switch(
-    "log_format",
-    "text",
-    str,
-    one_of(("text", "json")),
-    shared.report_setting(
+    ).field(False)
+    log_format: Annotated[str, one_of(("text", "json"))] = shared.report_setting(
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
-    ),
-)
-ON_END = _switch(
-    "on_end",
-    None,
-    str | None,
-    shared.place_setting(
+    ).field("text")
+    on_end: str | None = shared.place_setting(
         "Command to run at the end, which gets the result as JSON on standard input.",
         metavar="COMMAND",
-    ),
-)
-RESULT_FILES = _switch(
-    "output",
-    (),
-    tuple[Path, ...],
-    shared.place_setting(
+    ).field(None)
+    rating: bool = shared.report_setting(
+        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
+        shared.JUDGE,
+        common=True,
+    ).field(False)
+    job: Annotated[str, one_of([question.name for question in QUESTIONS])] = shared.run_setting(
+        "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
+        "random), or estimate (the mean of each system).",
+        shared.PROTOCOL,
+    ).field("compare")
+
+
+@dataclass(frozen=True)
+class _Results:
+    """The files of a result."""
+
+    output: tuple[Path, ...] = shared.place_setting(
         "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be "
         "given several times.",
         source=Source.INSIDE,
@@ -78,42 +67,30 @@ RESULT_FILES = _switch(
         common=True,
         example=("result.html", "result.json"),
         many=True,
-    ),
-)
-CONVERTED_FILE = _switch(
-    "output",
-    MISSING,
-    Path,
-    shared.place_setting("File to write, as JSON lines.", source=Source.INSIDE, short="-o"),
-)
-PICTURE_FILE = _switch(
-    "output",
-    None,
-    Path | None,
-    shared.place_setting(
+    ).field(())
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The file of rows."""
+
+    output: Path = shared.place_setting(
+        "File to write, as JSON lines.", source=Source.INSIDE, short="-o"
+    ).field()
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """The file of a picture."""
+
+    output: Path | None = shared.place_setting(
         "Also write the picture to this file: .svg.", source=Source.INSIDE, short="-o"
-    ),
-)
-RATING = _switch(
-    "rating",
-    False,
-    bool,
-    shared.report_setting(
-        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
-        shared.JUDGE,
-        common=True,
-    ),
-)
-JOB = _switch(
-    "job",
-    "compare",
-    str,
-    one_of([question.name for question in QUESTIONS]),
-    shared.run_setting(
-        "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
-        "random), or estimate (the mean of each system).",
-        shared.PROTOCOL,
-    ),
+    ).field(None)
+
+
+JSON, QUIET, DRY_RUN, LOG_FORMAT, ON_END, RATING, JOB = declared(_Switches).values()
+RESULT_FILES, CONVERTED_FILE, PICTURE_FILE = (
+    declared(one)["output"] for one in (_Results, _Rows, _Picture)
 )
 
 

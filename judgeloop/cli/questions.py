@@ -198,7 +198,8 @@ class Asking(Generic[C, P, R]):
         if result.failed:
             _say_failure(result)
         try:
-            show(text)
+            if text:
+                show(text)
         finally:  # also if nobody reads standard output
             if ready.booked:
                 keep(ready, result)
