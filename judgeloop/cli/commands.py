@@ -101,9 +101,9 @@ class Command:
     - `configs`: the classes of its configurations, by their places or what returns them; its
       arguments are those of the first. `switches`: the settings that it has beside them.
     - `below`: its subcommands, if it is a group, which are made with it.
-    - `makes`: a function of a module in this folder, which is called with `given` and returns the
-      command. Without one, the command calls the function of its name in the module of its name,
-      whose docstring is the help.
+    - `makes`: a command in a module of this folder, or a function that returns it for `given`. Without
+      one, the command calls the function of its name in the module of its name, whose docstring is
+      the help.
     """
 
     name: str
@@ -120,8 +120,9 @@ class Command:
         if not place:
             called = _imported(f"cli.{self.name}:{self.name}")
             place, given = "panel_command:settings_command", (self.name, called)
-        made: click.Command = _imported(f"cli.{place}")(*given)
-        return made
+        made: Any = _imported(f"cli.{place}")
+        found: click.Command = made if isinstance(made, click.Command) else made(*given)
+        return found
 
     def settings(self) -> dict[str, Declared]:
         """Return its settings and switches, by name."""

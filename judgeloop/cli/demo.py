@@ -61,25 +61,19 @@ Without a key, add a "reference" to each line of one file:
 """
 
 
-def demo() -> click.Command:
-    """Return the command `demo`."""
-    keep = click.Option(
-        ["--keep"],
-        type=click.Path(path_type=Path),
-        metavar="FOLDER",
-        help="Run in this folder, new or empty, and keep the files.",
-    )
-    return click.Command(
-        "demo",
-        callback=_decide,
-        params=[keep],
-        help="Compare two bundled systems.\n\nNeeds no key and no network, reads no settings, and leaves no files.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+@click.command(context_settings=CONTEXT)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Run in this folder, new or empty, and keep the files.",
+)
+def demo(*, keep: Path | None) -> None:
+    """Compare two bundled systems.
 
-
-def _decide(*, keep: Path | None) -> None:
-    """Run the comparison twice, until it is decided and on all items, and print both."""
+    Needs no key and no network, reads no settings, and leaves no files.
+    """
+    # Once until it is decided, and once on all items.
     from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
     from judgeloop.formats.own_files import HOME

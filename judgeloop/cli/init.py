@@ -29,27 +29,19 @@ An editor that knows TOML schemas completes and checks the file by a second one 
 """
 
 
-def init() -> click.Command:
-    """Return the command `init`."""
-    folder = click.Argument(
-        ["folder"], type=click.Path(path_type=Path), required=False, default=Path()
-    )
-    schema = click.Option(
-        ["--schema", "only_schema"],
-        is_flag=True,
-        help="Print the JSON schema of judgeloop.toml, and write nothing.",
-    )
-    return click.Command(
-        "init",
-        callback=_init,
-        params=[folder, schema],
-        help="Write judgeloop.toml, a settings file in which everything is commented, to the working folder or to "
-        "FOLDER. An existing file is never overwritten.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+@click.command(context_settings=CONTEXT)
+@click.argument("folder", type=click.Path(path_type=Path), required=False, default=Path())
+@click.option(
+    "--schema",
+    "only_schema",
+    is_flag=True,
+    help="Print the JSON schema of judgeloop.toml, and write nothing.",
+)
+def init(*, folder: Path, only_schema: bool) -> None:
+    """Write judgeloop.toml, a settings file in which everything is commented, to the working folder or to FOLDER.
 
-
-def _init(*, folder: Path, only_schema: bool) -> None:
+    An existing file is never overwritten.
+    """
     from judgeloop.formats.own_files import shipped
     from judgeloop.settings.trust import SETTINGS_FILE
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Finished, StopKind, Tally
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
@@ -35,7 +34,7 @@ from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
-from judgeloop.report.records import DataNotes, Setup
+from judgeloop.report.records import Setup
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.plan import Plan, Range, priced
@@ -107,23 +106,16 @@ def _session(comparison: Comparison) -> Session[Tally]:
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
-    config, row = comparison.config, comparison.selector
+    config, row, pool = comparison.config, comparison.selector, comparison.pool
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(COMBINATIONS[0], *_output_vectors(config, comparison.pool))
+        both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
+        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
     elif Need.PROMPT_VECTORS in row.needs:
-        vectors = _embedded(config, [item.prompt for item in comparison.pool.items])
+        vectors = _embedded(config, [item.prompt for item in pool.items])
     known = _prospects(comparison) if Need.HISTORY in row.needs else None
     made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors, prospects=known))
     return made
-
-
-def _output_vectors(
-    config: CompareConfig, pool: Pool
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
-    both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-    return both[: len(pool)], both[len(pool) :]
 
 
 def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
@@ -160,11 +152,16 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more = more_to_decide(rule.stronger, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
+    data = drive.data_notes(comparison)
+    if (
+        not comparison.booked
+    ):  # nobody reads the outputs beside recorded scores, which may be missing
+        data = replace(data, empty={}, repeated={})
     result = result_of(
         finished,
         _setup(comparison),
         _options(comparison),
-        _data(comparison),
+        data,
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
@@ -204,9 +201,3 @@ def _options(comparison: Comparison) -> CompareOptions:
         give_up=config.give_up,
         max_judgments=config.max_judgments if comparison.booked else None,
     )
-
-
-def _data(comparison: Comparison) -> DataNotes:
-    found = drive.data_notes(comparison)
-    # Nobody reads the outputs beside recorded scores, which may be missing.
-    return found if comparison.booked else replace(found, empty={}, repeated={})

@@ -102,9 +102,11 @@ async def _run(
         none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
         ended = replace(first, outcome=session.outcome(), models=unasked, controls=none)
         return _Ran(ended, None)
-    took_s = asyncio.get_running_loop().time() - began
+    if terms.deadline_s is not None:
+        took_s = asyncio.get_running_loop().time() - began
+        terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
     finished = await drive_session(
-        session, estimation, _later(terms, took_s), interruption=interruption, observe=observe
+        session, estimation, terms, interruption=interruption, observe=observe
     )
     return _Ran(replace(finished, spend=_together(first, finished)), proxy)
 
@@ -172,13 +174,6 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     scores = np.empty(tally.items)
     scores[tally.positions] = tally.scores
     return np.where(np.isnan(scores), tally.moments.mean, scores)
-
-
-def _later(terms: Terms, took_s: float) -> Terms:
-    """Return the terms with the rest of the deadline."""
-    if terms.deadline_s is None:
-        return terms
-    return replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
 
 
 def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
