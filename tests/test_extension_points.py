@@ -131,7 +131,7 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: Annotated[str, run_setting("Colour of the result.", STOPPING)] = "blue"
+    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
 """
 
 QUESTION_ENTRY = """
@@ -377,11 +377,7 @@ def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> 
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
     copy.insert("questions/question.py", "QUESTIONS: tuple", QUESTION_ENTRY)
-    copy.row(
-        "questions/question.py",
-        "QUESTIONS: tuple[Question[Any, Any, Any], ...] = (",
-        "    PASSES,",
-    )
+    copy.insert("questions/question.py", "ESTIMATE)", "PASSES, ")
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
     assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")
