@@ -101,7 +101,8 @@ def command_line() -> str:
 
 def _leaves(command: click.Command, parent: click.Context) -> Iterator[click.Context]:
     """Yield the context of a command, or of each command in a group."""
-    context = click.Context(command, info_name=command.name, parent=parent)
+    settings: dict[str, Any] = {**command.context_settings}
+    context = click.Context(command, info_name=command.name, parent=parent, **settings)
     if not isinstance(command, click.Group):
         yield context
         return

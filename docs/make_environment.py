@@ -114,7 +114,7 @@ def _of_network() -> Iterator[Variable]:
 def _of_setting(field: Declared) -> Variable:
     default = default_of(field)
     text = field.setting.help + (default if len(default) <= LONGEST_DEFAULT else "")
-    if field.many:
+    if field.setting.many:
         text += " One a line."
     group, source = field.setting.panel, field.setting.source
     if source not in ALLOWED:

@@ -131,23 +131,13 @@ SYSTEM_ROW = """
 """
 
 SETTING = """
-    colour: Annotated[str, run_setting("Colour of the result.", STOPPING)] = "blue"
+    colour: str = shared.run_setting("Colour of the result.", shared.STOPPING).field("blue")
 """
 
 QUESTION_ENTRY = """
-def _passes_settings() -> Any:
-    from judgeloop.questions.passes.config import PassesConfig
-
-    return PassesConfig
-
-
-def _passes() -> Any:
-    from judgeloop.questions.passes.answer import Estimated, forecast, prepare, run, so_far
-
-    return Answering(prepare, run, forecast, so_far, Estimated)
-
-
-PASSES = Question("passes", "Find out whether one system passes.", "", _passes_settings, _passes)
+PASSES: Any = Question(
+    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimated"
+)
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
@@ -163,12 +153,10 @@ from judgeloop.questions.estimate.config import EstimateConfig
 class PassesConfig(EstimateConfig):
     pass
 ''',
-    "answer": (
-        "from judgeloop.questions.estimate.prepare import prepare as prepare\n"
-        "from judgeloop.questions.estimate.result import Estimated as Estimated\n"
-        "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n"
-        "def so_far(tally, systems, most): return ''\n"
-    ),
+    "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
+    "result": "from judgeloop.questions.estimate.result import Estimated as Estimated\n",
+    "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
+    "text": "def so_far(tally, systems, most): return ''\n",
 }
 
 
@@ -389,11 +377,7 @@ def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> 
     for module, text in QUESTION.items():
         copy.add(f"questions/passes/{module}.py", text)
     copy.insert("questions/question.py", "QUESTIONS: tuple", QUESTION_ENTRY)
-    copy.row(
-        "questions/question.py",
-        "QUESTIONS: tuple[Question[Any, Any, Any], ...] = (",
-        "    PASSES,",
-    )
+    copy.insert("questions/question.py", "ESTIMATE)", "PASSES, ")
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
     assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")

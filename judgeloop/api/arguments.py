@@ -158,11 +158,12 @@ class EstimateArguments(RunArguments, total=False):
 def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
     """Return the signature of a call: data by position, all else by keyword with defaults."""
     fields = declared(config)
+    defaults = NO_SETTINGS | {name: field.default for name, field in fields.items()}
     keywords = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_default(fields[name].default) if name in fields else NO_SETTINGS[name],
+            default=inspect.Parameter.empty if defaults[name] is MISSING else defaults[name],
             annotation=_shown(hint),
         )
         for name, hint in arguments.__annotations__.items()
@@ -182,10 +183,6 @@ def places_of(config: type[Any]) -> tuple[str, ...]:
     """Return the names of the settings that are given by position."""
     fields = declared(config).values()
     return tuple(field.name for field in fields if field.setting and field.setting.argument)
-
-
-def _default(value: object) -> object:
-    return inspect.Parameter.empty if value is MISSING else value
 
 
 def _shown(hint: Any) -> str:

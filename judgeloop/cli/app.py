@@ -60,27 +60,13 @@ class Commands(click.Group):
             formatter.write_dl([(row.name, row.help) for row in COMMANDS])
 
 
-def _version(context: click.Context, parameter: click.Parameter, asked: Any) -> None:
-    del parameter
-    if asked and not context.resilient_parsing:
-        from importlib.metadata import version
-
-        click.echo(f"judgeloop {version('judgeloop')}")
-        context.exit()
-
-
 @click.group(
     cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Print the version.",
+@click.version_option(
+    package_name="judgeloop", message="judgeloop %(version)s", help="Print the version."
 )
 def app() -> None:
     """Find out which language model is better, how sure that is, and what it cost.

@@ -2,69 +2,53 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, settings_command
-from judgeloop.cli.progress import explained
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import BudgetConfig, LedgerConfig, NamedConfig
+from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from judgeloop.core.ledger import Balance
-    from judgeloop.ledger.reader import LedgerReader
 
 EVERY_RUN = "every run"  # in the place of the name of the budget of all
 
 
 def budget() -> click.Command:
     """Return the command `budget` with its subcommands."""
-    commands = [
-        settings_command(
-            "budget show",
-            _show,
-            "Show what is spent, held back and left, and when it starts again.",
-        ),
-        settings_command(
-            "budget set",
-            _set,
-            "Set the budget of every run of a ledger, or with --name one for the runs that say "
-            "--charge-to NAME.\n\nA run takes from its own --budget and from each that it is charged "
-            "to; all must have room. To set one again changes the limit, and --per and --day-starts "
-            "where they are given; what was spent in its period stays counted.",
-        ),
-        settings_command(
-            "budget remove", _remove, "Remove a budget: it limits no run from now on."
-        ),
-    ]
+    callbacks = {"show": _show, "set": _set, "remove": _remove}
     return DefaultGroup(
         "budget",
-        commands=commands,
+        commands=[settings_command(f"budget {name}", one) for name, one in callbacks.items()],
         help="Show, set or remove the budgets that the runs of a ledger share.",
         context_settings=CONTEXT,
     )
 
 
 def _show(*, json: bool, **given: Any) -> None:
-    from json import dumps
-
+    """Show what is spent, held back and left, and when it starts again."""
     from judgeloop.ledger.opening import open_reader
-    from judgeloop.report.escaping import visible
 
-    with explained():
-        with open_reader(LedgerConfig.of(**given).ledger) as reader:
-            found = reader.balances()
-        if json:
-            print(dumps(list(map(_values, found)), indent=2))
-            return
-        for one in found:
-            print(visible(_line(one)))
-        if not found:
-            print("no budgets yet; to set one: judgeloop budget set DOLLARS --per day")
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+        found = reader.balances()
+    if json:
+        print(dumps(list(map(_values, found)), indent=2))
+        return
+    for one in found:
+        print(visible(_line(one)))
+    if not found:
+        print("no budgets yet; to set one: judgeloop budget set DOLLARS --per day")
 
 
 def _line(found: Balance) -> str:
-    from judgeloop.core.money import show_usd
 
     by = ", ".join(f"{run} {show_usd(held_p)}" for run, held_p in found.held.items())
     day = f" from {found.day_starts}" if found.until else ""
@@ -77,7 +61,6 @@ def _line(found: Balance) -> str:
 
 
 def _values(found: Balance) -> dict[str, Any]:
-    from judgeloop.core.money import to_usd
 
     return {
         "name": found.name,
@@ -94,40 +77,38 @@ def _values(found: Balance) -> dict[str, Any]:
 
 
 def _set(**given: Any) -> None:
-    from contextlib import closing
+    """Set the budget of every run of a ledger, or with --name one for the runs that say --charge-to NAME.
 
+    A run takes from its own --budget and from each that it is charged to; all must have room. To set one again
+    changes the limit, and --per and --day-starts where they are given; what was spent in its period stays
+    counted.
+    """
     from judgeloop.ledger.opening import open_ledger, open_reader
     from judgeloop.ledger.periods import MIDNIGHT, TOTAL
-    from judgeloop.report.escaping import visible
 
-    with explained():
-        config = BudgetConfig.of(**given)
-        limit_p = config.limit_p
-        with closing(open_ledger(config.ledger)) as ledger, open_reader(config.ledger) as reader:
-            own = _named(reader, config.name)
-            per = config.per or (own.per if own else TOTAL)
-            day_starts = config.day_starts or (own.day_starts if own else MIDNIGHT)
-            ledger.set_budget(config.name, limit_p, per, day_starts)
-            own = _named(reader, config.name)
-        assert own is not None, "it has just been set"
-        print(visible(_line(own)))
+    config = BudgetConfig.of(**given)
+    limit_p = config.limit_p
+    with closing(open_ledger(config.ledger)) as ledger, open_reader(config.ledger) as reader:
+        own = _named(reader.balances(), config.name)
+        per = config.per or (own.per if own else TOTAL)
+        day_starts = config.day_starts or (own.day_starts if own else MIDNIGHT)
+        ledger.set_budget(config.name, limit_p, per, day_starts)
+        own = _named(reader.balances(), config.name)
+    assert own is not None, "it has just been set"
+    print(visible(_line(own)))
 
 
-def _named(reader: LedgerReader, name: str) -> Balance | None:
-    return next((one for one in reader.balances() if one.name == name), None)
+def _named(balances: Iterable[Balance], name: str) -> Balance | None:
+    return next((one for one in balances if one.name == name), None)
 
 
 def _remove(**given: Any) -> None:
-    from contextlib import closing
-
-    from judgeloop.core.errors import InputError
+    """Remove a budget: it limits no run from now on."""
     from judgeloop.ledger.opening import is_ledger, open_ledger
-    from judgeloop.report.escaping import visible
 
-    with explained():
-        config = NamedConfig.of(**given)
-        if not is_ledger(config.ledger):
-            raise InputError(f"`ledger={config.ledger}`: there is no ledger there")
-        with closing(open_ledger(config.ledger)) as ledger:
-            ledger.remove_budget(config.name)
-        print(visible(f"{config.name or EVERY_RUN}: removed"))
+    config = NamedConfig.of(**given)
+    if not is_ledger(config.ledger):
+        raise InputError(f"`ledger={config.ledger}`: there is no ledger there")
+    with closing(open_ledger(config.ledger)) as ledger:
+        ledger.remove_budget(config.name)
+    print(visible(f"{config.name or EVERY_RUN}: removed"))

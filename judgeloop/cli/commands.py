@@ -8,8 +8,8 @@ needs none of them, and one command not those of the others. What reads files an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,142 +17,80 @@ from typing import Annotated, Any, Final
 import click
 
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.setting import Declared, Part, Setting, Source, declared, merged, one_of
-from judgeloop.settings.shared import JUDGE, MONEY, OUTPUT, PROTOCOL
+from judgeloop.settings import shared
+from judgeloop.settings.setting import Declared, Source, declared, merged, one_of
+from judgeloop.settings.shared import OUTPUT
 
 Fields = Mapping[str, Declared]  # by key
 SETTINGS = "judgeloop.settings"  # where a context holds the settings of its command, by name
 
-# What a command has beside the settings of its configuration.
-JSON = Declared(
-    "json",
-    Annotated[bool, Setting("Print JSON only.", OUTPUT, Part.REPORT, Source.FOUND, common=True)],
-    default=False,
-)
-QUIET = Declared(
-    "quiet",
-    Annotated[
-        bool,
-        Setting(
-            "Show no progress, and of a result only decision, cost and warnings.",
-            OUTPUT,
-            Part.REPORT,
-            Source.FOUND,
-            short="-q",
-        ),
-    ],
-    default=False,
-)
-DRY_RUN = Declared(
-    "dry_run",
-    Annotated[
-        bool,
-        Setting(
-            "Print a forecast of judgments, calls and cost; spend nothing.",
-            MONEY,
-            Part.REPORT,
-            Source.FOUND,
-            common=True,
-        ),
-    ],
-    default=False,
-)
-LOG_FORMAT = Declared(
-    "log_format",
-    Annotated[
-        str,
-        one_of(("text", "json")),
-        Setting(
-            "Form of what goes to standard error: text, or json (an object a line).",
-            OUTPUT,
-            Part.REPORT,
-            Source.FOUND,
-        ),
-    ],
-    default="text",
-)
-ON_END = Declared(
-    "on_end",
-    Annotated[
-        str | None,
-        Setting(
-            "Command to run at the end, which gets the result as JSON on standard input.",
-            OUTPUT,
-            Part.PLACE,
-            Source.CALLER,
-            metavar="COMMAND",
-        ),
-    ],
-    default=None,
-)
-RESULT_FILES = Declared(
-    "output",
-    Annotated[
-        tuple[Path, ...],
-        Setting(
-            "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be "
-            "given several times.",
-            OUTPUT,
-            Part.PLACE,
-            Source.INSIDE,
-            short="-o",
-            common=True,
-            example=("result.html", "result.json"),
-            many=True,
-        ),
-    ],
-    default=(),
-)
-CONVERTED_FILE = Declared(
-    "output",
-    Annotated[
-        Path,
-        Setting("File to write, as JSON lines.", OUTPUT, Part.PLACE, Source.INSIDE, short="-o"),
-    ],
-    default=MISSING,
-)
-PICTURE_FILE = Declared(
-    "output",
-    Annotated[
-        Path | None,
-        Setting(
-            "Also write the picture to this file: .svg.",
-            OUTPUT,
-            Part.PLACE,
-            Source.INSIDE,
-            short="-o",
-        ),
-    ],
-    default=None,
-)
-RATING = Declared(
-    "rating",
-    Annotated[
-        bool,
-        Setting(
-            "Test a rating of one answer, as estimate asks for, instead of a comparison.",
-            JUDGE,
-            Part.REPORT,
-            Source.FOUND,
-            common=True,
-        ),
-    ],
-    default=False,
-)
-JOB = Declared(
-    "job",
-    Annotated[
-        str,
-        one_of([question.name for question in QUESTIONS]),
-        Setting(
-            "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
-            "random), or estimate (the mean of each system).",
-            PROTOCOL,
-            Part.RUN,
-            Source.FOUND,
-        ),
-    ],
-    default="compare",
+
+@dataclass(frozen=True)
+class _Switches:
+    """What commands have beside the settings of their configurations."""
+
+    json: bool = shared.report_setting("Print JSON only.", OUTPUT, common=True).field(False)
+    quiet: bool = shared.report_setting(
+        "Show no progress, and of a result only decision, cost and warnings.", OUTPUT, short="-q"
+    ).field(False)
+    dry_run: bool = shared.report_setting(
+        "Print a forecast of judgments, calls and cost; spend nothing.", shared.MONEY, common=True
+    ).field(False)
+    log_format: Annotated[str, one_of(("text", "json"))] = shared.report_setting(
+        "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
+    ).field("text")
+    on_end: str | None = shared.place_setting(
+        "Command to run at the end, which gets the result as JSON on standard input.",
+        metavar="COMMAND",
+    ).field(None)
+    rating: bool = shared.report_setting(
+        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
+        shared.JUDGE,
+        common=True,
+    ).field(False)
+    job: Annotated[str, one_of([question.name for question in QUESTIONS])] = shared.run_setting(
+        "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
+        "random), or estimate (the mean of each system).",
+        shared.PROTOCOL,
+    ).field("compare")
+
+
+@dataclass(frozen=True)
+class _Results:
+    """The files of a result."""
+
+    output: tuple[Path, ...] = shared.place_setting(
+        "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be "
+        "given several times.",
+        source=Source.INSIDE,
+        short="-o",
+        common=True,
+        example=("result.html", "result.json"),
+        many=True,
+    ).field(())
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The file of rows."""
+
+    output: Path = shared.place_setting(
+        "File to write, as JSON lines.", source=Source.INSIDE, short="-o"
+    ).field()
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """The file of a picture."""
+
+    output: Path | None = shared.place_setting(
+        "Also write the picture to this file: .svg.", source=Source.INSIDE, short="-o"
+    ).field(None)
+
+
+JSON, QUIET, DRY_RUN, LOG_FORMAT, ON_END, RATING, JOB = declared(_Switches).values()
+RESULT_FILES, CONVERTED_FILE, PICTURE_FILE = (
+    declared(one)["output"] for one in (_Results, _Rows, _Picture)
 )
 
 
@@ -160,28 +98,35 @@ JOB = Declared(
 class Command:
     """A command: its name, a line of help, what makes it, and what can be set.
 
-    - `makes`: a function of a module in this folder, which is called with `given`.
-    - `configs`: return the classes of its configurations, whose arguments are those of the first;
-      `switches`: the settings that it has beside them.
+    - `configs`: the classes of its configurations, by their places or what returns them; its
+      arguments are those of the first. `switches`: the settings that it has beside them.
     - `below`: its subcommands, if it is a group, which are made with it.
+    - `makes`: a command in a module of this folder, or a function that returns it for `given`. Without
+      one, the command calls the function of its name in the module of its name, whose docstring is
+      the help.
     """
 
     name: str
     help: str = ""
-    makes: str = ""
-    configs: tuple[Callable[[], Any], ...] = ()
+    configs: tuple[str | Callable[[], Any], ...] = ()
     switches: tuple[Declared, ...] = ()
     below: tuple[Command, ...] = ()
+    makes: str = ""
     given: tuple[Any, ...] = ()
 
     def make(self) -> click.Command:
         """Import the command's module and return the command."""
-        made: click.Command = _imported(f"cli.{self.makes}")(*self.given)
-        return made
+        place, given = self.makes, self.given
+        if not place:
+            called = _imported(f"cli.{self.name}:{self.name}")
+            place, given = "panel_command:settings_command", (self.name, called)
+        made: Any = _imported(f"cli.{place}")
+        found: click.Command = made if isinstance(made, click.Command) else made(*given)
+        return found
 
     def settings(self) -> dict[str, Declared]:
         """Return its settings and switches, by name."""
-        configs = [config() for config in self.configs]
+        configs = [_imported(one) if isinstance(one, str) else one() for one in self.configs]
         own = declared(configs[0]) if configs else {}
         found = {
             name: one
@@ -197,122 +142,101 @@ def _imported(place: str) -> Any:
     return getattr(import_module(f"judgeloop.{module}"), name)
 
 
-def _class(place: str) -> Callable[[], Any]:
-    """Return what imports a class by its place, such as `diagnostics.config:LedgerConfig`."""
-    return partial(_imported, place)
-
-
-_LEDGER: Final = (_class("diagnostics.config:LedgerConfig"),)
+_RUN: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES)
+_OF = "diagnostics.config:"
+_LEDGER: Final = (f"{_OF}LedgerConfig",)
 COMMANDS = (
     Command(
         "demo",
         "Decide an example that comes with judgeloop; needs no key and no network.",
-        "demo:demo",
+        makes="demo:demo",
     ),
     Command(
         "init",
         "Write judgeloop.toml, a settings file with a comment for each setting.",
-        "init:init",
+        makes="init:init",
     ),
     *(
         Command(
-            question.name,
-            question.help,
-            "questions:command_of",
-            (question.settings,),
-            (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
-            given=(question,),
+            one.name, one.help, (one.settings,), _RUN, makes="questions:command_of", given=(one,)
         )
-        for question in QUESTIONS
+        for one in QUESTIONS
     ),
     Command(
         "suite",
         "Ask many questions of a file in one night, within one budget.",
-        "suite:suite",
-        (_class("suite.config:SuiteConfig"), *(question.settings for question in QUESTIONS)),
-        (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES),
+        ("suite.config:SuiteConfig", *(question.settings for question in QUESTIONS)),
+        _RUN,
+        makes="suite:suite",
     ),
     Command(
         "generate",
         "Let a system answer items, and write its outputs to a file.",
-        "generate:generate",
-        (_class("settings.generate_settings:GenerateConfig"),),
+        ("settings.generate_settings:GenerateConfig",),
         (DRY_RUN, JSON, QUIET, CONVERTED_FILE),
     ),
     Command(
         "doctor",
         "Check whether a judge or a system works: key, server, model, reply, price.",
-        "doctor:doctor",
-        (_class("diagnostics.config:DoctorConfig"),),
+        (f"{_OF}DoctorConfig",),
         (RATING,),
     ),
     Command(
         "calibrate",
         "Find the selector and rule that would have served past comparisons best.",
-        "calibrate:calibrate",
-        (_class("calibration.config:CalibrateConfig"),),
+        ("calibration.config:CalibrateConfig",),
         (JSON, QUIET),
     ),
     Command(
         "replay",
         "Measure selectors and stopping rules on recorded verdicts.",
-        "replay:replay",
-        (
-            _class("replay.config:ReplayConfig"),
-            _class("replay.config:ReplaySelectConfig"),
-            _class("replay.config:ReplayEstimateConfig"),
-        ),
+        tuple(f"replay.config:Replay{kind}Config" for kind in ("", "Select", "Estimate")),
         (JOB, JSON, QUIET),
     ),
     Command(
         "runs",
         "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
-        "runs:runs",
         below=(
-            Command("list", configs=(_class("diagnostics.config:RunsConfig"),), switches=(JSON,)),
-            Command(
-                "show",
-                configs=(_class("diagnostics.config:ShowConfig"),),
-                switches=(RESULT_FILES,),
-            ),
-            Command("diff", configs=_LEDGER),
-            Command("trend", configs=_LEDGER, switches=(PICTURE_FILE,)),
+            Command("list", "", (f"{_OF}RunsConfig",), (JSON,)),
+            Command("show", "", (f"{_OF}ShowConfig",), (RESULT_FILES,)),
+            Command("diff", "", _LEDGER),
+            Command("trend", "", _LEDGER, (PICTURE_FILE,)),
         ),
+        makes="runs:runs",
     ),
     Command(
         "convert",
         "Write a file of any format that judgeloop reads in its own form.",
-        "convert:convert",
-        (_class("cli.convert:ConvertConfig"),),
+        ("cli.convert:ConvertConfig",),
         (CONVERTED_FILE,),
     ),
     Command(
         "budget",
         "Show, set or remove the budgets that the runs of a ledger share.",
-        "budget:budget",
         below=(
-            Command("show", configs=_LEDGER, switches=(JSON,)),
-            Command("set", configs=(_class("diagnostics.config:BudgetConfig"),)),
-            Command("remove", configs=(_class("diagnostics.config:NamedConfig"),)),
+            Command("show", "", _LEDGER, (JSON,)),
+            Command("set", "", (f"{_OF}BudgetConfig",)),
+            Command("remove", "", (f"{_OF}NamedConfig",)),
         ),
+        makes="budget:budget",
     ),
     Command(
         "ledger",
         "Show what was spent, look up paid verdicts, check and repair the ledger.",
-        "ledger:ledger",
         below=(
-            Command("show", configs=_LEDGER, switches=(JSON,)),
-            Command("export", configs=_LEDGER),
-            Command("explain", configs=_LEDGER),
-            Command("create", configs=(_class("diagnostics.config:CreateConfig"),)),
-            Command("verify", configs=_LEDGER),
-            Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
-            Command("merge", configs=(_class("diagnostics.config:MergeConfig"),)),
-            Command("dump", configs=_LEDGER),
-            Command("load", configs=(_class("diagnostics.config:LoadConfig"),)),
-            Command("prune", configs=(_class("diagnostics.config:PruneConfig"),)),
-            Command("reconcile", configs=(_class("diagnostics.config:ReconcileConfig"),)),
+            Command("show", "", _LEDGER, (JSON,)),
+            Command("export", "", _LEDGER),
+            Command("explain", "", _LEDGER),
+            Command("create", "", (f"{_OF}CreateConfig",)),
+            Command("verify", "", _LEDGER),
+            Command("salvage", "", (f"{_OF}SalvageConfig",)),
+            Command("merge", "", (f"{_OF}MergeConfig",)),
+            Command("dump", "", _LEDGER),
+            Command("load", "", (f"{_OF}LoadConfig",)),
+            Command("prune", "", (f"{_OF}PruneConfig",)),
+            Command("reconcile", "", (f"{_OF}ReconcileConfig",)),
         ),
+        makes="ledger:ledger",
     ),
 )
 

@@ -7,14 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import click
-
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.column_map import along_paths, parse_map
 from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of
@@ -25,7 +21,6 @@ from judgeloop.formats.rows import read_items, read_outputs
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 from judgeloop.settings import shared
-from judgeloop.settings.setting import Part, Setting
 from judgeloop.settings.validation import Configuration
 
 WRITTEN = (".jsonl", ".ndjson")  # endings of what is written
@@ -35,48 +30,28 @@ WRITTEN = (".jsonl", ".ndjson")  # endings of what is written
 class ConvertConfig(Configuration):
     """All settings of a conversion."""
 
-    source: Annotated[
-        Path,
-        Setting("File to convert.", shared.ITEMS, Part.CONTENT, shared.CallerOnly, argument="IN"),
-    ]
-    system: Annotated[
-        str | None,
-        Setting(
-            "The system to write, of a file with several.",
-            shared.ITEMS,
-            Part.CONTENT,
-            shared.Found,
-            metavar="NAME",
-        ),
-    ] = None
+    source: Path = shared.items_setting("File to convert.", argument="IN").field()
+    system: str | None = shared.items_setting(
+        "The system to write, of a file with several.", source=shared.Found, metavar="NAME"
+    ).field(None)
     map: shared.ColumnMap = None
     epoch: shared.Epoch = None
-    allow_partial: Annotated[
-        bool,
-        Setting("Leave out items without an output.", shared.ITEMS, Part.CONTENT, shared.Found),
-    ] = False
+    allow_partial: bool = shared.items_setting(
+        "Leave out items without an output.", source=shared.Found
+    ).field(False)
 
 
-def convert() -> click.Command:
-    """Return the command `convert`."""
-    return settings_command(
-        "convert",
-        _convert,
-        "Convert a file of any format that judgeloop reads to JSON lines in its own form. Keeps recorded scores. "
-        "See docs/reference/file-formats.md.",
-    )
+def convert(*, output: Path, **given: Any) -> None:
+    """Convert a file of any format that judgeloop reads to JSON lines in its own form.
 
-
-def _convert(*, output: Path, **given: Any) -> None:
-    with explained():
-        config = ConvertConfig.of(**given)
-        check_rows_file(output, config.source)
-        found = converted(config)
-        write_rows(output, found.rows)
-        without = (
-            f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
-        )
-        say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
+    Keeps recorded scores. See docs/reference/file-formats.md.
+    """
+    config = ConvertConfig.of(**given)
+    check_rows_file(output, config.source)
+    found = converted(config)
+    write_rows(output, found.rows)
+    without = f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
+    say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
 
 
 def check_rows_file(output: Path, source: Path) -> None:
@@ -116,7 +91,7 @@ def converted(config: ConvertConfig) -> Converted:
     """
     mapped = parse_map(config.map)
     found, every = open_rows(config.source)
-    rows = list(_of_system(config, along_paths(every, mapped), mapped, found.unit))
+    rows = list(_of_system(config, Table(config.source, along_paths(every, mapped), found.unit)))
     table = Table(config.source, rows, found.unit)
     if not any(row.failed or _answers(row, mapped) for row in rows):
         items = read_items(table, mapped)
@@ -127,18 +102,18 @@ def converted(config: ConvertConfig) -> Converted:
     return Converted(found.title, written, outputs.failed)
 
 
-def _of_system(config: ConvertConfig, rows: Iterator[Row], mapped: Map, unit: str) -> Iterator[Row]:
+def _of_system(config: ConvertConfig, table: Table) -> Iterator[Row]:
     """Yield the rows of the system asked for."""
-    names: dict[str, None] = {}
-    for row in rows:
-        reader = RowReader(config.source, row, candidates_of(row.fields, mapped), unit)
+    names, mapped = dict[str, None](), parse_map(config.map)
+    for row in table.rows:
+        reader = RowReader(table, row, candidates_of(row.fields, mapped))
         name = reader.text(MODEL) or ""
         names[name] = None
         if config.system in {None, name}:
             yield row
     if config.system is not None and config.system not in names:
         known = ", ".join(repr(name) for name in names if name) or "none named"
-        raise DataError(config.source, f"there is no system {config.system!r}; found {known}")
+        raise table.wrong(f"there is no system {config.system!r}; found {known}")
 
 
 def _answers(row: Row, mapped: Map) -> bool:

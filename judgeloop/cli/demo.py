@@ -17,6 +17,9 @@ import click
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, paint, show
+from judgeloop.core.errors import InputError
+from judgeloop.report.page import render, wrapped
+from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
     from judgeloop.questions.compare.result import Result
@@ -58,29 +61,22 @@ Without a key, add a "reference" to each line of one file:
 """
 
 
-def demo() -> click.Command:
-    """Return the command `demo`."""
-    keep = click.Option(
-        ["--keep"],
-        type=click.Path(path_type=Path),
-        metavar="FOLDER",
-        help="Run in this folder, new or empty, and keep the files.",
-    )
-    return click.Command(
-        "demo",
-        callback=_decide,
-        params=[keep],
-        help="Compare two bundled systems.\n\nNeeds no key and no network, reads no settings, and leaves no files.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+@click.command(context_settings=CONTEXT)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Run in this folder, new or empty, and keep the files.",
+)
+def demo(*, keep: Path | None) -> None:
+    """Compare two bundled systems.
 
-
-def _decide(*, keep: Path | None) -> None:
-    """Run the comparison twice, until it is decided and on all items, and print both."""
+    Needs no key and no network, reads no settings, and leaves no files.
+    """
+    # Once until it is decided, and once on all items.
     from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
     from judgeloop.formats.own_files import HOME
-    from judgeloop.report.page import render
 
     with explained(), _folder(keep) as folder:
         example = partial(
@@ -113,7 +109,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     """
     from tempfile import TemporaryDirectory
 
-    from judgeloop.core.errors import InputError
     from judgeloop.formats.own_files import shipped
 
     with TemporaryDirectory(prefix="judgeloop-", ignore_cleanup_errors=True) as temporary:
@@ -138,8 +133,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _explained(result: Result, every: Result) -> str:
     """Return what the decision means, compared with the decision by all items."""
-    from judgeloop.report.words import per_cent
-
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
@@ -153,8 +146,6 @@ def _explained(result: Result, every: Result) -> str:
 
 def _fitted(text: str) -> str:
     """Return paragraphs wrapped to the terminal; indented ones, which are commands, stay as is."""
-    from judgeloop.report.page import wrapped
-
     blocks = text.strip("\n").split("\n\n")
     fitted = (block if block.startswith("  ") else wrapped(block, columns()) for block in blocks)
     return "\n\n".join(fitted) + "\n"

@@ -18,6 +18,8 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopE
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.junit import is_own, render_junit, render_unfinished
 from judgeloop.report.latex import render_latex
+from judgeloop.report.markdown import render_markdown
+from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
 JUNIT = ".xml"
@@ -36,12 +38,13 @@ def json_text(
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-FORMS: dict[str, Callable[[RunResult], str]] = {
+# The forms of a result, by the ending of a file; a suite has a page and values of its own.
+FORMS: dict[str, Callable[[Any], str]] = {
     ".json": render_json,
-    ".md": lambda result: result.to_markdown(),
-    ".txt": lambda result: f"{result}\n",
-    ".html": lambda result: result.to_html(),
-    ".csv": lambda result: result.to_csv(),
+    ".md": lambda result: render_markdown(result.page),
+    ".txt": lambda result: f"{render(result.page)}\n",
+    ".html": lambda result: str(result.to_html()),
+    ".csv": lambda result: str(result.to_csv()),
     JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),
 }

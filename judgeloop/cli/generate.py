@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say, say_settings
+from judgeloop.core.money import show_usd
 from judgeloop.report.escaping import visible
+from judgeloop.report.words import count
 
 if TYPE_CHECKING:
     from judgeloop.run.generate import Gathered, Generation
 
 
-def generate() -> click.Command:
-    """Return the command `generate`."""
-    return settings_command(
-        "generate",
-        _generate,
-        "Let a system that answers live answer items, and write its outputs as JSON lines, which compare, "
-        "select and estimate take. Outputs that are in the ledger cost nothing, and a repeated command "
-        "goes on.\n\nExit codes: 0 all outputs are there, 1 error, 2 usage, 3 some are missing, 4 the "
-        "system failed, 130 interrupted; what was paid for is kept.",
-    )
+def generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
+    """Let a system that answers live answer items, and write its outputs as JSON lines.
 
+    The file is one that compare, select and estimate take. Outputs that are in the ledger cost nothing, and a
+    repeated command goes on.
 
-def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: Any) -> None:
+    Exit codes: 0 all outputs are there, 1 error, 2 usage, 3 some are missing, 4 the system failed, 130 interrupted;
+    what was paid for is kept.
+    """
     import asyncio
 
     from judgeloop.cli.convert import check_rows_file, write_rows
@@ -39,54 +37,37 @@ def _generate(*, output: Path, dry_run: bool, json: bool, quiet: bool, **given: 
 
     read = click.get_current_context().obj
     say_settings(read)
-    with explained():
-        config = GenerateConfig.of(**given)
-        check_rows_file(output, config.items)
-        ready = prepare(config, read.environment, offline=dry_run)
-        found = (
-            asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
-        )
-        if not dry_run:
-            write_rows(output, found.rows)
-        place = "a dry run asks for nothing" if dry_run else output
-        say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
-        if json:
-            about = {"dry_run": dry_run, "run": ready.run_id, "system": config.outputs}
-            print(json_text(found.to_dict() | about, read.files), end="")
-        raise click.exceptions.Exit(0 if dry_run else found.exit_code)
+    config = GenerateConfig.of(**given)
+    check_rows_file(output, config.items)
+    ready = prepare(config, read.environment, offline=dry_run)
+    found = asyncio.run(gathered(ready)) if dry_run else _run(ready, watched=not (quiet or json))
+    if not dry_run:
+        write_rows(output, found.rows)
+    place = "a dry run asks for nothing" if dry_run else output
+    say(visible(as_flags(f"{place}: {_summary(ready, found)}")))
+    if json:
+        about = {"dry_run": dry_run, "run": ready.run_id, "system": config.outputs}
+        print(json_text(found.to_dict() | about, read.files), end="")
+    raise click.exceptions.Exit(0 if dry_run else found.exit_code)
 
 
 def _run(ready: Generation, *, watched: bool) -> Gathered:
-    import asyncio
-
     from judgeloop.cli.progress import watching
-    from judgeloop.cli.questions import catch_signals, warn_of_place
-    from judgeloop.engine.state import Interruption
-    from judgeloop.report.words import count
+    from judgeloop.cli.questions import driven, warn_of_place
+    from judgeloop.engine.state import unobserved
     from judgeloop.run.generate import run
 
-    if ready.export_only:
-        return asyncio.run(run(ready))
-    warn_of_place(ready.config.ledger)
     config, most = ready.config, ready.limits.max_judgments
+    if not ready.export_only:
+        warn_of_place(config.ledger)
     opening = f"generate: {config.outputs}, {count(most, 'item')}"
-
-    async def driven() -> Gathered:
-        interruption = Interruption()
-        catch_signals(interruption)
-        if not watched:
-            return await run(ready, interruption=interruption)
-        with watching(opening, most, config.budget_p, lambda *_: "") as observe:
-            return await run(ready, interruption=interruption, observe=observe)
-
-    return asyncio.run(driven())
+    shown = watched and not ready.export_only
+    watch = watching(opening, most, config.budget_p, lambda *_: "")
+    return driven(partial(run, ready), watch if shown else nullcontext(unobserved))
 
 
 def _summary(ready: Generation, found: Gathered) -> str:
     """Return in words what was written, what it cost, and what is missing."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.words import count
-
     parts = [f"{count(len(found.rows), 'output')} of {ready.config.outputs}"]
     if found.asked is not None and found.spend is not None:
         parts[0] += f", {found.asked.asked:,} asked for now ({show_usd(found.spend.now_p)})"

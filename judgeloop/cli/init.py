@@ -11,6 +11,7 @@ import click
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import show
+from judgeloop.core.errors import InputError
 
 SCHEMA_FILE = "judgeloop.schema.json"
 WRITTEN = """\
@@ -28,30 +29,19 @@ An editor that knows TOML schemas completes and checks the file by a second one 
 """
 
 
-def init() -> click.Command:
-    """Return the command `init`."""
-    folder = click.Argument(
-        ["folder"],
-        type=click.Path(path_type=Path),
-        required=False,
-        default=Path(),
-    )
-    schema = click.Option(
-        ["--schema", "only_schema"],
-        is_flag=True,
-        help="Print the JSON schema of judgeloop.toml, and write nothing.",
-    )
-    return click.Command(
-        "init",
-        callback=_init,
-        params=[folder, schema],
-        help="Write judgeloop.toml, a settings file in which everything is commented, to the working folder or to "
-        "FOLDER. An existing file is never overwritten.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+@click.command(context_settings=CONTEXT)
+@click.argument("folder", type=click.Path(path_type=Path), required=False, default=Path())
+@click.option(
+    "--schema",
+    "only_schema",
+    is_flag=True,
+    help="Print the JSON schema of judgeloop.toml, and write nothing.",
+)
+def init(*, folder: Path, only_schema: bool) -> None:
+    """Write judgeloop.toml, a settings file in which everything is commented, to the working folder or to FOLDER.
 
-
-def _init(*, folder: Path, only_schema: bool) -> None:
+    An existing file is never overwritten.
+    """
     from judgeloop.formats.own_files import shipped
     from judgeloop.settings.trust import SETTINGS_FILE
 
@@ -73,8 +63,6 @@ def _write(path: Path, text: str) -> Path:
     Raises:
         InputError: the file exists, or its folder does not.
     """
-    from judgeloop.core.errors import InputError
-
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
+from itertools import chain, islice
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
-from judgeloop.cli.progress import explained
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.diagnostics.config import (
     CreateConfig,
     LedgerConfig,
@@ -19,6 +23,8 @@ from judgeloop.diagnostics.config import (
     ReconcileConfig,
     SalvageConfig,
 )
+from judgeloop.report.escaping import visible
+from judgeloop.report.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,118 +65,56 @@ def ledger() -> click.Command:
     sources = PanelArgument(
         ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
     )
-    commands = [
-        _command(
-            _show,
-            "Show charges and tokens by day, judge, run and state.",
-        ),
-        _command(
-            _export,
-            "Print every request as CSV, to check an invoice.\n\nColumns: time, run, judge, model, request id, item, "
-            "tokens, dollars.",
-        ),
-        _command(
-            _explain,
-            "Explain why a run called a judge for an item, or made no call.\n\nFor each call: the nearest earlier call "
-            "on the item, and what differs between them.",
-            run, item,
-        ),
-        _command(
-            _create,
-            "Make a new ledger, with nothing in it.\n\nOn a server, as who owns the database. A team's runs then take a "
-            "role that may write, and its readers one that may not.",
-            address,
-        ),
-        _command(
-            _verify,
-            "Check whether the ledger is sound.\n\nChecks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is "
-            "set, tables and sums. Changes nothing.\n\nExit codes: 0 the ledger is sound, 1 it is damaged.",
-        ),
-        _command(
-            _salvage,
-            "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
-        ),
-        _command(
-            _merge,
-            "Take the verdicts, outputs and attempts of other ledgers into one.\n\nWhat others spent is shown, and "
-            "counts for no budget here. Merging twice changes nothing.\n\nExit codes: 0 all is merged, 1 verdicts differ "
-            "and are not used, 2 usage.",
-            sources,
-        ),
-        _command(
-            _dump,
-            "Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours.",
-        ),
-        _command(
-            _load,
-            "Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.\n\nLines have no checksums and "
-            "no signatures: what is loaded is believed. Loading twice changes nothing.\n\nExit codes: 0 all is loaded, "
-            "1 verdicts differ and are not used, 2 usage.",
-            lines,
-        ),
-        _command(
-            _prune,
-            "Delete what is old, and shrink the file. What was charged stays counted.\n\nCalls without a verdict are "
-            "summed up by day, run, judge and state. Calls of unknown cost stay, with those of the days around them.",
-        ),
-        _command(
-            _reconcile,
-            "List calls of unknown cost, or settle them.\n\nThey count at their maximum cost until a provider's export "
-            "of requests shows what they cost.",
-        ),
-    ]  # fmt: skip
+    arguments = {_explain: (run, item), _create: (address,), _merge: (sources,), _load: (lines,)}
+    callbacks: tuple[Callable[..., None], ...] = (
+        _show, _export, _explain, _create, _verify, _salvage, _merge, _dump, _load, _prune, _reconcile,
+    )  # fmt: skip
     return click.Group(
         "ledger",
-        commands=commands,
+        commands=[
+            settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ()))
+            for one in callbacks
+        ],
         no_args_is_help=True,
         help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
         context_settings=CONTEXT,
     )
 
 
-def _command(
-    callback: Callable[..., None], help_: str, *arguments: click.Parameter
-) -> click.Command:
-    """Return a subcommand, named as its function."""
-    return settings_command(f"ledger {callback.__name__[1:]}", callback, help_, *arguments)
-
-
 def _show(*, json: bool, **given: Any) -> None:
-    from json import dumps
-
-    from judgeloop.core.money import to_usd
+    """Show charges and tokens by day, judge, run and state."""
     from judgeloop.ledger.opening import open_reader
-    from judgeloop.report.escaping import visible
 
-    with explained():
-        with open_reader(LedgerConfig.of(**given).ledger) as reader:
-            found = reader.spending()
-        if json:
-            values = {
-                kind: {
-                    name: {
-                        "attempts": group.attempts,
-                        "input_tokens": group.tokens.input_tokens,
-                        "output_tokens": group.tokens.output_tokens,
-                        "usd": float(to_usd(group.charged_p)),
-                    }
-                    for name, group in groups.items()
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
+        found = reader.spending()
+    if json:
+        values = {
+            kind: {
+                name: {
+                    "attempts": group.attempts,
+                    "input_tokens": group.tokens.input_tokens,
+                    "output_tokens": group.tokens.output_tokens,
+                    "usd": float(to_usd(group.charged_p)),
                 }
-                for kind, groups in found.items()
+                for name, group in groups.items()
             }
-            print(dumps(values, indent=2))
-            return
-        print("\n".join(map(visible, _spent(found))))
+            for kind, groups in found.items()
+        }
+        print(dumps(values, indent=2))
+        return
+    print("\n".join(map(visible, _spent(found))))
 
 
 def _export(**given: Any) -> None:
-    from itertools import chain, islice
+    """Print every request as CSV, to check an invoice.
 
+    Columns: time, run, judge, model, request id, item, tokens, dollars.
+    """
     from judgeloop.core.ledger import Request
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with explained(), open_reader(LedgerConfig.of(**given).ledger) as reader:
+    with open_reader(LedgerConfig.of(**given).ledger) as reader:
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line(Request._fields))
@@ -194,7 +138,6 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
 
 
 def _charged(name: str, group: Charged) -> str:
-    from judgeloop.core.money import show_usd
 
     numbers = group.attempts, group.tokens.input_tokens, group.tokens.output_tokens
     return _columns(show_usd(group.charged_p), *(f"{number:,}" for number in numbers), name)
@@ -209,71 +152,79 @@ def _columns(*values: str) -> str:
 
 
 def _explain(*, run: str, item: str, **given: Any) -> None:
+    """Explain why a run called a judge for an item, or made no call.
+
+    For each call: the nearest earlier call on the item, and what differs between them.
+    """
     from judgeloop.diagnostics.explain import explain, render_explanation
 
-    with explained():
-        print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
+    print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
 
 
 def _create(*, address: str | None, **given: Any) -> None:
-    from judgeloop.ledger.opening import create_ledger
-    from judgeloop.report.escaping import visible
+    """Make a new ledger, with nothing in it.
 
-    with explained():
-        config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
-        create_ledger(config.ledger, config.roles)
-        print(f"the new ledger is {visible(str(config.ledger))}")
+    On a server, as who owns the database. A team's runs then take a role that may write, and its readers one that
+    may not.
+    """
+    from judgeloop.ledger.opening import create_ledger
+
+    config = CreateConfig.of(**given | ({} if address is None else {"ledger": address}))
+    create_ledger(config.ledger, config.roles)
+    print(f"the new ledger is {visible(str(config.ledger))}")
 
 
 def _verify(**given: Any) -> None:
-    from judgeloop.ledger.inspection import inspect
-    from judgeloop.report.escaping import visible
+    """Check whether the ledger is sound.
 
-    with explained():
-        config = LedgerConfig.of(**given)
-        found = inspect(config.ledger)
-        for problem in found.problems:
-            print(visible(as_flags(problem)))
-        rows = ", ".join(f"{count:,} {table}" for table, count in found.rows.items())
-        kind = "checksums and signatures" if found.signed else "checksums"
-        print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
-        raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
+    Checks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is set, tables and sums. Changes nothing.
+
+    Exit codes: 0 the ledger is sound, 1 it is damaged.
+    """
+    from judgeloop.ledger.inspection import inspect
+
+    config = LedgerConfig.of(**given)
+    found = inspect(config.ledger)
+    for problem in found.problems:
+        print(visible(as_flags(problem)))
+    rows = ", ".join(f"{number:,} {table}" for table, number in found.rows.items())
+    kind = "checksums and signatures" if found.signed else "checksums"
+    print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
+    raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
 
 
 def _salvage(**given: Any) -> None:
+    """Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept."""
     from judgeloop.ledger.inspection import salvage
-    from judgeloop.report.escaping import visible
 
-    with explained():
-        config = SalvageConfig.of(**given)
-        found = salvage(config.ledger, config.to, sign=config.sign)
-        for table, count in found.copied.items():
-            print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
-        print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
+    config = SalvageConfig.of(**given)
+    found = salvage(config.ledger, config.to, sign=config.sign)
+    for table, copied in found.copied.items():
+        print(f"{table}: {copied:,} copied, {found.left[table]:,} left behind")
+    print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
 
 
 def _merge(*, sources: tuple[str, ...], **given: Any) -> None:
-    from pathlib import Path
+    """Take the verdicts, outputs and attempts of other ledgers into one.
 
+    What others spent is shown, and counts for no budget here. Merging twice changes nothing.
+
+    Exit codes: 0 all is merged, 1 verdicts differ and are not used, 2 usage.
+    """
     from judgeloop.ledger.merging import Believing, merge
 
-    with explained():
-        config = MergeConfig.of(**given)
-        believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
-        paths = [Path(source) for source in sources]
-        every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
-        _print_taken(every, own=config.own)
-        if any(found.disputed for found in every):
-            print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
-            raise click.exceptions.Exit(EXIT_DAMAGED)
+    config = MergeConfig.of(**given)
+    believing = Believing(config.their_key(os.environ), frozenset(config.trust_origin))
+    paths = [Path(source) for source in sources]
+    every = merge(config.ledger, paths, believing, own=config.own, prefer=config.prefer)
+    _print_taken(every, own=config.own)
+    if any(found.disputed for found in every):
+        print(f"to use one of two verdicts that differ: --prefer {config.ledger}, or a source")
+        raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
     """Print what was taken from each source."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
-
     counted = "counted here" if own else "not counted here"
     for found in every:
         taken = count(found.verdicts, "verdict"), count(found.outputs, "output")
@@ -286,55 +237,60 @@ def _print_taken(every: Sequence[Merged], *, own: bool) -> None:
 
 
 def _dump(**given: Any) -> None:
+    """Print runs, calls, verdicts and outputs as JSON lines, for `ledger load` or a program of yours."""
     from judgeloop.ledger.dumping import dump
 
-    with explained():
-        for line in dump(LedgerConfig.of(**given).ledger):
-            print(line)
+    for line in dump(LedgerConfig.of(**given).ledger):
+        print(line)
 
 
 def _load(*, file: TextIO, **given: Any) -> None:
+    """Take what `ledger dump` printed, or verdicts from elsewhere, into a ledger.
+
+    Lines have no checksums and no signatures: what is loaded is believed. Loading twice changes nothing.
+
+    Exit codes: 0 all is loaded, 1 verdicts differ and are not used, 2 usage.
+    """
     from judgeloop.ledger.dumping import load
 
-    with explained():
-        config = LoadConfig.of(**given)
-        found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
-        _print_taken([found], own=config.own)
-        if found.disputed:
-            raise click.exceptions.Exit(EXIT_DAMAGED)
+    config = LoadConfig.of(**given)
+    found = load(config.ledger, file, getattr(file, "name", "<stdin>"), own=config.own)
+    _print_taken([found], own=config.own)
+    if found.disputed:
+        raise click.exceptions.Exit(EXIT_DAMAGED)
 
 
 def _prune(**given: Any) -> None:
-    from datetime import UTC, datetime
+    """Delete what is old, and shrink the file. What was charged stays counted.
 
+    Calls without a verdict are summed up by day, run, judge and state. Calls of unknown cost stay, with those of the
+    days around them.
+    """
     from judgeloop.ledger.pruning import day_before, prune
-    from judgeloop.report.words import count
 
-    with explained():
-        config = PruneConfig.of(**given)
-        before = day_before(config.older_than, datetime.now(UTC).date())
-        found = prune(config.ledger, before, verdicts=config.verdicts)
-        print(
-            f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
-            f"{before} deleted; what was charged stays counted"
-        )
-        if found.sizes is not None:
-            print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
+    config = PruneConfig.of(**given)
+    before = day_before(config.older_than, datetime.now(UTC).date())
+    found = prune(config.ledger, before, verdicts=config.verdicts)
+    print(
+        f"{count(found.attempts, 'call')} and {count(found.verdicts, 'verdict')} from before "
+        f"{before} deleted; what was charged stays counted"
+    )
+    if found.sizes is not None:
+        print("{:,} bytes before, {:,} bytes after".format(*found.sizes))
 
 
 def _reconcile(**given: Any) -> None:
+    """List calls of unknown cost, or settle them.
+
+    They count at their maximum cost until a provider's export of requests shows what they cost.
+    """
     from judgeloop.diagnostics.reconcile import reconcile
 
-    with explained():
-        print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
+    print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
 
 
 def _lines(found: Reconciled) -> list[str]:
     """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
-    from judgeloop.core.money import show_usd
-    from judgeloop.report.escaping import visible
-    from judgeloop.report.words import count
-
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:

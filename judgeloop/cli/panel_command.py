@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,8 +22,8 @@ import click
 from judgeloop.cli.commands import FIELDS, LOG_FORMAT, SETTINGS, command_at
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import LOG
-from judgeloop.settings.setting import Declared, Part, Setting, Source, key
-from judgeloop.settings.shared import OUTPUT, PANELS
+from judgeloop.settings import shared
+from judgeloop.settings.setting import Declared, Source, key
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -49,12 +50,9 @@ CONFIG = Declared(
     "config",
     Annotated[
         Path | None,
-        Setting(
+        shared.place_setting(
             "Settings file to trust, in place of a judgeloop.toml found in the working folder or "
-            "above; none to read neither that nor .env.",
-            OUTPUT,
-            Part.PLACE,
-            Source.CALLER,
+            "above; none to read neither that nor .env."
         ),
     ],
     None,
@@ -62,20 +60,19 @@ CONFIG = Declared(
 
 
 def settings_command(
-    path: str,
-    callback: Callable[..., None],
-    text: str,
-    *arguments: click.Parameter,
+    path: str, callback: Callable[..., None], *arguments: click.Parameter, text: str = ""
 ) -> PanelCommand:
     """Return the command at `path`, such as `ledger show`, with its settings as options.
 
-    `callback` takes them by name, None for what is not given, and the `arguments`.
+    `callback` takes them by name, None for what is not given, and the `arguments`. Its docstring is
+    the help, unless there is a `text`.
     """
+    paragraphs = cleandoc(callback.__doc__ or "").split("\n\n")
     return PanelCommand(
         tuple(path.split()),
         callback=callback,
         params=list(arguments),
-        help=text,
+        help=text or "\n\n".join(" ".join(one.split()) for one in paragraphs),
         context_settings=CONTEXT,
     )
 
@@ -107,7 +104,7 @@ class PanelOption(click.Option):
             super().__init__(
                 [*flags, field.name],
                 type=click.UNPROCESSED,
-                multiple=field.many or field.name == RESULT_FILE,
+                multiple=setting.many or field.name == RESULT_FILE,
                 metavar=setting.metavar or _metavar(field.type),
                 **common,
             )
@@ -188,6 +185,11 @@ class PanelCommand(click.Command):
         self._settle(ctx)
         return rest
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error becomes a line of text and an exit code."""
+        with explained():
+            return super().invoke(ctx)
+
     def _settle(self, ctx: click.Context) -> None:
         """Put the value of each setting into the context, and what was read."""
         from judgeloop.settings.sources import read_settings
@@ -195,7 +197,7 @@ class PanelCommand(click.Command):
         from judgeloop.settings.written import listed
 
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
-        if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
+        if RESULT_FILE in typed and not self.settings[RESULT_FILE].setting.many:
             typed[RESULT_FILE] = _only(typed[RESULT_FILE])
         config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
         ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
@@ -221,7 +223,7 @@ class PanelCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
         panels: dict[str, list[tuple[str, str]]] = {
-            name: [] for name in (ARGUMENTS, *PANELS, OTHER)
+            name: [] for name in (ARGUMENTS, *shared.PANELS, OTHER)
         }
         shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
         for parameter in shown:

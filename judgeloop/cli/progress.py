@@ -14,8 +14,18 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
+import click
+
 from judgeloop.cli.streams import PLAIN_TERMINALS, Guarded, logged, logs_json, say
-from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
+from judgeloop.core.errors import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    InputError,
+    JudgeloopError,
+)
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Progress
@@ -91,11 +101,7 @@ def watching(
 
 @contextmanager
 def counting(
-    what: str,
-    stream: TextIO | None = None,
-    now: Clock = time.monotonic,
-    *,
-    quiet: bool = False,
+    what: str, stream: TextIO | None = None, now: Clock = time.monotonic, *, quiet: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows the number done and the number of all; nothing if `quiet`."""
     if quiet:
@@ -108,15 +114,10 @@ def counting(
 @contextmanager
 def explained() -> Iterator[None]:
     """Turn a `JudgeloopError` or an interruption into a line of text and an exit code."""
-    import click
-
-    from judgeloop.core.errors import InputError, JudgeloopError
-
     try:
         yield
     except JudgeloopError as error:
         from judgeloop.cli.naming import as_flags
-        from judgeloop.report.escaping import visible
 
         say(visible(as_flags(str(error))))
         raise click.exceptions.Exit(
@@ -236,8 +237,6 @@ def sentence(seen: Seen) -> str:
 
 def figures(seen: Seen) -> dict[str, Any]:
     """Return the numbers of a state, for a program that reads a log."""
-    from judgeloop.core.money import to_usd
-
     money = {"spent_usd": seen.spent_p, "budget_usd": seen.budget_p}
     usd = {name: None if pico is None else float(to_usd(pico)) for name, pico in money.items()}
     return {"done": seen.done, "most": seen.most, **usd, "slowed_to": seen.slowed_to}
@@ -259,7 +258,6 @@ def _joined(between: str, *parts: str) -> str:
 
 
 def _waits(seen: Seen) -> str:
-    from judgeloop.report.escaping import visible
 
     return f"waits {visible(seen.waited)}" if seen.waited else ""
 
@@ -269,7 +267,6 @@ def _leads(seen: Seen, longest: int) -> str:
 
 
 def _money(seen: Seen) -> str:
-    from judgeloop.core.money import show_usd
 
     if seen.spent_p is None:
         return ""

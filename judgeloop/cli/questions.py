@@ -6,75 +6,35 @@ the command runs.
 
 from __future__ import annotations
 
-import enum
 import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
 from judgeloop.cli.naming import TYPED, as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import (
-    columns,
-    kept_for_the_result,
-    logs_json,
-    paint,
-    say,
-    show,
-    typed,
-)
+from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show, typed
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import show_usd
 from judgeloop.questions.question import C, P, Question, R
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import render, render_short
+from judgeloop.report.words import count, shortened
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.ledger.opening import Address
     from judgeloop.report.run_result import RunResult
+    from judgeloop.run.dry_run import DryRun
     from judgeloop.settings.sources import Read
 
 
-class Form(enum.Enum):
-    """How much of a result is printed."""
-
-    WHOLE = "whole"
-    SHORT = "short"  # decision, cost and warnings
-    JSON = "json"
-
-
-def form_of(*, json: bool, quiet: bool) -> Form:
-    """Return the form that the options ask for."""
-    if json:
-        return Form.JSON
-    return Form.SHORT if quiet else Form.WHOLE
-
-
-def shown_as(
-    form: Form,
-    result: RunResult,
-    settings_files: Mapping[str, list[str]],
-    files: Sequence[Path] = (),
-) -> str:
-    """Return what is printed of a result; `files` are those of `-o`."""
-    from judgeloop.cli.files import render_json
-    from judgeloop.report.page import render, render_short
-
-    if form is Form.JSON:
-        return render_json(result, settings_files)
-    text = (
-        render_short(result.page, columns(), paint)
-        if form is Form.SHORT
-        else render(
-            result.page, files=", ".join(map(str, files)) or None, width=columns(), paint=paint
-        )
-    )
-    return f"{text}\n"
-
-
+T = TypeVar("T")
 FEW, MOST_NAMED = 2, 8  # systems joined by a word, and systems that the opening line of a log names
 LONGEST_NAME = 60  # characters
 
@@ -92,7 +52,7 @@ GATES = {
 
 def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
-    return settings_command(question.name, Asking(question).invoked, _help(question))
+    return settings_command(question.name, Asking(question).invoked, text=_help(question))
 
 
 def _help(question: Question[Any, Any, Any]) -> str:
@@ -152,7 +112,6 @@ class Asking(Generic[C, P, R]):
         read: Read = click.get_current_context().obj
         name = self.question.name
         with (
-            explained(),
             unfinished(() if dry_run else output, name),
             telling(None if dry_run else on_end, name) as tell,
         ):
@@ -170,41 +129,28 @@ class Asking(Generic[C, P, R]):
             if dry_run:
                 self._forecast(ready, read, as_json=json)
                 return
-            form = form_of(json=json, quiet=quiet)
-            if new and ready.booked and form is Form.WHOLE:
+            if new and ready.booked and not (json or quiet):
                 say(f"ledger: new, at {visible(str(config.ledger))}")
-            watched = form is Form.WHOLE or (logs_json() and not quiet)
+            watched = not quiet and (logs_json() or not json)
             result = self.whole(ready, self._run(ready, watched=watched), read)
-            self._show(ready, result, read, form=form, output=output)
+            text = render_json(result, read.files) if json else _text(result, output, short=quiet)
+            self._show(ready, result, "" if result.failed and not json else text, output)
             code = tell(render_json(result, read.files), result.exit_code)
             raise click.exceptions.Exit(code)
 
     def _run(self, ready: P, *, watched: bool) -> R:
         """Return the result; show progress if it is wanted and no person judges."""
-        import asyncio
+        from judgeloop.engine.state import unobserved
 
-        from judgeloop.engine.state import Interruption, unobserved
-
-        run = self.question.load().run
         if ready.booked:
             warn_of_place(ready.config.ledger)
-
-        async def driven() -> R:
-            interruption = Interruption()
-            catch_signals(interruption)
-            if not watched or ready.by_hand or not ready.booked:
-                return await run(ready, interruption=interruption, observe=unobserved)
-            with self.watching(ready) as observe:
-                return await run(ready, interruption=interruption, observe=observe)
-
-        with kept_for_the_result():
-            return asyncio.run(driven())
+        shown = watched and ready.booked and not ready.by_hand
+        watching = self.watching(ready) if shown else nullcontext(unobserved)
+        return driven(partial(self.question.load().run, ready), watching)
 
     def watching(self, ready: P, pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
         """Return a context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
-        from judgeloop.core.money import show_usd
-        from judgeloop.report.words import count, shortened
 
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
@@ -225,34 +171,47 @@ class Asking(Generic[C, P, R]):
             pair=pair,
         )
 
-    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
+    def foreseen(self, ready: P, read: Read, files: str = "") -> DryRun:
+        """Return what a run would take, with flags for settings; `files` says what files set."""
         import asyncio
 
-        from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun, without_a_trace
 
         with without_a_trace(ready) as asked:
             plan, result = asyncio.run(self.question.load().forecast(asked))
-        found = DryRun.of(ready, plan, self.shown(result, read), read.sentence(typed()) or "")
+        return DryRun.of(ready, plan, self.shown(result, read), files)
+
+    def _forecast(self, ready: P, read: Read, *, as_json: bool) -> None:
+        from judgeloop.cli.files import json_text
+
+        found = self.foreseen(ready, read, read.sentence(typed()) or "")
         if as_json:
             print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
             print(as_flags(found.text(columns())))
 
-    def _show(self, ready: P, result: R, read: Read, *, form: Form, output: Sequence[Path]) -> None:
-        """Print a result and write its files; a run that broke off has no result to print."""
+    def _show(self, ready: P, result: R, text: str, output: Sequence[Path]) -> None:
+        """Print the text of a result and write its files; a run that broke off may have no text."""
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.stored import keep
 
         if result.failed:
             _say_failure(result)
         try:
-            if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, read.files, output))
+            if text:
+                show(text)
         finally:  # also if nobody reads standard output
             if ready.booked:
                 keep(ready, result)
             write_outputs(output, result)
+
+
+def _text(result: RunResult, files: Sequence[Path], *, short: bool) -> str:
+    """Return a result as it is printed: whole, or decision, cost and warnings; `files` are those of `-o`."""
+    if short:
+        return f"{render_short(result.page, columns(), paint)}\n"
+    named = ", ".join(map(str, files)) or None
+    return f"{render(result.page, files=named, width=columns(), paint=paint)}\n"
 
 
 def _advised(reason: str) -> str:
@@ -267,8 +226,6 @@ def check_dry_run() -> None:
     Raises:
         InputError: says what to do instead.
     """
-    from judgeloop.core.errors import InputError
-
     source = click.get_current_context().get_parameter_source("output")
     if source is click.core.ParameterSource.COMMANDLINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
@@ -277,7 +234,6 @@ def check_dry_run() -> None:
 def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
     from judgeloop.report.sentences import cost, money
-    from judgeloop.report.words import count
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
     items = count(result.items, "item")
@@ -292,6 +248,24 @@ def warn_of_place(ledger: Address) -> None:
 
     for sentence in place_of(ledger)[1] if is_ledger(ledger) else ():
         say(visible(as_flags(sentence)))
+
+
+def driven(
+    run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContextManager[Observe[Any]]
+) -> T:
+    """Run what can be interrupted to its end, and observe how it goes on in the context `watching`."""
+    import asyncio
+
+    from judgeloop.engine.state import Interruption
+
+    async def observed() -> T:
+        interruption = Interruption()
+        catch_signals(interruption)
+        with watching as observe:
+            return await run(interruption=interruption, observe=observe)
+
+    with kept_for_the_result():
+        return asyncio.run(observed())
 
 
 def catch_signals(interruption: Interruption) -> None:

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import counting, explained
+from judgeloop.cli.progress import counting
 from judgeloop.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,20 +24,14 @@ Rows = list[dict[str, Any]]
 Tables = tuple[dict[str, Rows], list[Rows]]
 
 
-def replay() -> click.Command:
-    """Return the command `replay`."""
-    return settings_command(
-        "replay",
-        _replay,
-        "Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
-        "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
-        "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
-        "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
-        "share of items judged. Asks no judge and spends nothing.",
-    )
+def replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
+    """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
-
-def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
+    By default: how often the judged items name the better system, by number of judgments. With --iterative:
+    judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is
+    named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by
+    share of items judged. Asks no judge and spends nothing.
+    """
     from judgeloop.replay.config import CONFIGS
     from judgeloop.settings.setting import declared
 
@@ -49,15 +40,15 @@ def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
         "select": _replay_select,
         "estimate": _replay_estimate,
     }
-    with explained():
-        known = declared(CONFIGS[job])
-        for name, value in given.items():
-            if name not in known and value is not None:
-                raise InputError(f"`{name}`: --job {job} has no such choice")
-        config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
-        tables, shown = runs[job](config, quiet=quiet)
-        _write(config.output, tables)
-        print(_json(tables) if json else "\n\n".join(map(_render, shown)).rstrip())
+    known = declared(CONFIGS[job])
+    for name, value in given.items():
+        if name not in known and value is not None:
+            raise InputError(f"`{name}`: --job {job} has no such choice")
+    config = CONFIGS[job].of(**{name: value for name, value in given.items() if name in known})
+    tables, shown = runs[job](config, quiet=quiet)
+    _write(config.output, tables)
+    whole = tables if len(tables) > 1 else shown[0]  # of a single table, its rows
+    print(dumps(whole, indent=2) if json else "\n\n".join(map(_render, shown)).rstrip())
 
 
 def _replay_compare(config: ReplayConfig, *, quiet: bool) -> Tables:
@@ -131,20 +122,14 @@ def _write(folder: Path, tables: dict[str, Rows]) -> None:
 
     for name, table in tables.items():
         write_whole(folder / f"{name}.csv", _csv(table))
-        write_whole(folder / f"{name}.json", json.dumps(table, indent=2) + "\n")
-
-
-def _json(tables: dict[str, Rows]) -> str:
-    """Return the tables by name; of a single table, its rows."""
-    return json.dumps(tables if len(tables) > 1 else next(iter(tables.values())), indent=2)
+        write_whole(folder / f"{name}.json", dumps(table, indent=2) + "\n")
 
 
 def _csv(table: Rows) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(table[0]) if table else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return text.getvalue()
+    from judgeloop.report.labels import csv_line
+
+    lines = (csv_line(line) for line in (table[0] if table else {}, *map(dict.values, table)))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _render(table: Rows) -> str:

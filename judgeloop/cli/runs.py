@@ -1,15 +1,20 @@
 """The commands `runs …`: the runs of a ledger, the result of one, what differs between two, a pair's trend."""
 
+from datetime import datetime
+from fnmatch import fnmatchcase
+from json import dumps
 from pathlib import Path
 from typing import Any
 
 import click
 
 from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, settings_command
-from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns
+from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.ledger.opening import Address
+from judgeloop.report.escaping import visible_lines
+from judgeloop.report.page import render
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -36,30 +41,10 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    show = settings_command(
-        "runs show",
-        _show,
-        "Print the result of a run again, or write it to files with -o: the ledger has all of it.",
-        run,
-    )
-    every = settings_command(
-        "runs list",
-        _list,
-        "List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, "
-        "decision. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another "
-        "ledger.",
-    )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
         for name, help_ in (("x", "A run's id, or its beginning."), ("y", "That of another run."))
     ]
-    diff = settings_command(
-        "runs diff",
-        _diff,
-        "Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts "
-        "that differ.",
-        *two,
-    )
     pair = PanelArgument(
         ["systems"],
         metavar=f"[{' '.join(PAIR)}]",
@@ -67,85 +52,82 @@ def runs() -> click.Command:
         nargs=-1,
         help="The systems of a comparison, as patterns such as 'new-*'; without them, those of the latest.",
     )
-    trend = settings_command(
-        "runs trend",
-        _trend,
-        "Show the gap of a pair of systems over its past runs, and test whether it drifts.\n\nThe test needs "
-        "runs with draws of their own.",
-        pair,
-    )
     return Runs(
         "runs",
-        commands=[every, show, diff, trend],
+        commands=[
+            settings_command("runs list", _list),
+            settings_command("runs show", _show, run),
+            settings_command("runs diff", _diff, *two),
+            settings_command("runs trend", _trend, pair),
+        ],
         help="List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
         context_settings=CONTEXT,
     )
 
 
 def _list(*, json: bool, **given: Any) -> None:
-    from datetime import datetime
-    from json import dumps
+    """List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, decision.
 
+    A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another ledger.
+    """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
 
-    with explained():
-        config = RunsConfig.of(**given)
-        today = datetime.now().astimezone().date()
-        since = "" if config.since is None else local_day(config.since, today)
-        found = past_runs(config.ledger, since)
-        if json:
-            print(dumps([run.to_json() for run in found], indent=2))
-            return
-        nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
-        print("\n".join(lines(found) or [nothing]))
+    config = RunsConfig.of(**given)
+    today = datetime.now().astimezone().date()
+    since = "" if config.since is None else local_day(config.since, today)
+    found = past_runs(config.ledger, since)
+    if json:
+        print(dumps([run.to_json() for run in found], indent=2))
+        return
+    nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
+    print("\n".join(lines(found) or [nothing]))
 
 
 def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
+    """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
-    from judgeloop.report.escaping import visible_lines
 
-    with explained():
-        config = ShowConfig.of(**given)
-        check_outputs(output, [config.ledger])
-        kept = stored(config.ledger, with_result(config.ledger, run).id)
-        print(visible_lines(kept.text), end="")
-        if output:
-            write_outputs(output, result_of(kept, shown=config.report_texts))
+    config = ShowConfig.of(**given)
+    check_outputs(output, [config.ledger])
+    kept = stored(config.ledger, with_result(config.ledger, run).id)
+    print(visible_lines(kept.text), end="")
+    if output:
+        write_outputs(output, result_of(kept, shown=config.report_texts))
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:
+    """Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts that differ."""
     from judgeloop.diagnostics.differences import differences, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
-    from judgeloop.report.page import render
 
-    with explained():
-        ledger = LedgerConfig.of(**given).ledger
-        first, second = (with_result(ledger, one).id for one in (x, y))
-        found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
-        print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
+    ledger = LedgerConfig.of(**given).ledger
+    first, second = (with_result(ledger, one).id for one in (x, y))
+    found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
+    print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
+    """Show the gap of a pair of systems over its past runs, and test whether it drifts.
+
+    The test needs runs with draws of their own.
+    """
     from judgeloop.cli.files import check_output, write_text
-    from judgeloop.core.errors import InputError
     from judgeloop.questions.compare.trend import page_of, picture, trend_of
-    from judgeloop.report.page import render
     from judgeloop.report.svg import Drawing
 
-    with explained():
-        patterns = systems or ()
-        if len(patterns) not in {0, len(PAIR)}:
-            raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
-        ledger = LedgerConfig.of(**given).ledger
-        if output is not None:
-            check_output(output, [ledger], (".svg",))
-        found = trend_of(_of_pair(ledger, patterns))
-        if output is not None:
-            write_text(output, f"{Drawing(picture(found))}\n")
-        print(render(page_of(found), files=str(output) if output else None, width=columns()))
+    patterns = systems or ()
+    if len(patterns) not in {0, len(PAIR)}:
+        raise InputError(f"{' '.join(PAIR)}: expected both, or none, found {len(patterns)}")
+    ledger = LedgerConfig.of(**given).ledger
+    if output is not None:
+        check_output(output, [ledger], (".svg",))
+    found = trend_of(_of_pair(ledger, patterns))
+    if output is not None:
+        write_text(output, f"{Drawing(picture(found))}\n")
+    print(render(page_of(found), files=str(output) if output else None, width=columns()))
 
 
 def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -154,7 +136,6 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
     Raises:
         InputError: there is none.
     """
-    from judgeloop.core.errors import InputError
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Result
     from judgeloop.questions.stored import result_of, stored
@@ -164,7 +145,11 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
         note = run.recorded.note
         if run.decision is None or len(note.systems) != len(PAIR):
             continue
-        if patterns and not all(map(_fits, note.systems, patterns)):
+        fits = (
+            name == pattern or fnmatchcase(name, pattern)
+            for name, pattern in zip(note.systems, patterns, strict=False)
+        )
+        if not all(fits):
             continue
         result = result_of(stored(ledger, run.id), texts=False)
         if isinstance(result, Result):
@@ -176,9 +161,3 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
             f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs"
         )
     return found[::-1]
-
-
-def _fits(name: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return name == pattern or fnmatchcase(name, pattern)

@@ -17,7 +17,10 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
+import click
+
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+from judgeloop.report.escaping import visible
 from judgeloop.report.words import WIDTH
 
 if TYPE_CHECKING:
@@ -53,8 +56,6 @@ def logged(text: str, event: str, **values: Any) -> str:
 
 def keyless(text: str) -> str:
     """Return a text without the keys of the environment, and of a .env that was read."""
-    import click
-
     from judgeloop.settings.secret import secrets_of
 
     context = click.get_current_context(silent=True)
@@ -69,8 +70,6 @@ def keyless(text: str) -> str:
 
 def typed() -> set[str]:
     """Return the settings that stand in the command, as keys of a file."""
-    import click
-
     context = click.get_current_context()
     line = click.core.ParameterSource.COMMANDLINE
     names = (name for name in context.params if context.get_parameter_source(name) is line)
@@ -79,16 +78,12 @@ def typed() -> set[str]:
 
 def logs_json() -> bool:
     """Return whether a line of a log is a JSON object."""
-    import click
-
     context = click.get_current_context(silent=True)
     return context is not None and context.meta.get(LOG) == "json"
 
 
 def say_settings(read: Read) -> None:
     """Print on standard error which files set something, if any does."""
-    from judgeloop.report.escaping import visible
-
     if (files := read.sentence(typed())) is not None:
         say(visible(files))
 
@@ -141,8 +136,6 @@ def show(text: str) -> None:
 @contextmanager
 def printed() -> Iterator[None]:
     """Turn output that could not be written into an exit code, without a traceback."""
-    import click
-
     stream = sys.stdout
     output = None if stream is None else Guarded(stream)
     sys.stdout = cast("TextIO | None", output)

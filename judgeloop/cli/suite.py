@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
@@ -17,8 +16,7 @@ import click
 from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import settings_command
-from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import columns, kept_for_the_result, logs_json, paint, say, show
+from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_ERROR, EXIT_JUDGE, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
@@ -26,7 +24,7 @@ from judgeloop.report.page import render, render_short
 from judgeloop.report.words import count
 
 if TYPE_CHECKING:
-    from judgeloop.engine.state import Observe
+    from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.run_result import RunResult
     from judgeloop.run.plan import Range
     from judgeloop.run.prepared import Prepared
@@ -54,7 +52,7 @@ Exit codes: the worst of the pairs, 130 interrupted, 2 usage, 1 error, 4 the jud
 
 def suite() -> click.Command:
     """Return the command `suite`."""
-    return settings_command("suite", _suite, HELP)
+    return settings_command("suite", _suite, text=HELP)
 
 
 def _suite(
@@ -73,11 +71,10 @@ def _suite(
 
     read: Read = click.get_current_context().obj
     if dry_run:
-        with explained():
-            check_dry_run()
-            _forecast(*_asked(given, read), read, as_json=json)
+        check_dry_run()
+        _forecast(*_asked(given, read), read, as_json=json)
         return
-    with explained(), unfinished(output, "suite"), telling(on_end, "suite") as tell:
+    with unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
         night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
@@ -148,7 +145,6 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.run.dry_run import DryRun, without_a_trace
     from judgeloop.suite.run import prepared
 
     values: dict[str, Any] = {}
@@ -163,11 +159,9 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         else:
             share = to_usd(share_p)
             own = replace(ready.config, budget=min(share, ready.config.budget or share))
-            with without_a_trace(replace(ready, config=own)) as asked:
-                plan, result = asyncio.run(pair.question.load().forecast(asked))
-            found = DryRun.of(ready, plan, Asking(pair.question).shown(result, read))
+            found = Asking(pair.question).foreseen(replace(ready, config=own), read)
             values[pair.name], text = found.to_dict(as_flags), found.text(columns())
-            costs.append(plan.cost_p if found.priced else None)
+            costs.append(found.plan.cost_p if found.priced else None)
         if not as_json:
             print(f"{visible(pair.name)}\n\n{as_flags(text)}\n")
     wrong = [name for name, one in values.items() if "error" in one]
@@ -205,8 +199,8 @@ def _run(
 
     As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown.
     """
-    from judgeloop.cli.questions import Asking, catch_signals
-    from judgeloop.engine.state import Interruption, unobserved
+    from judgeloop.cli.questions import Asking, driven
+    from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
     from judgeloop.questions.stored import kept_of
     from judgeloop.suite.run import alone, run_suite
@@ -231,24 +225,25 @@ def _run(
             return nullcontext(unobserved)
         return Asking(pair.question).watching(ready, pair.name)
 
-    async def driven() -> tuple[list[Ended], int]:
-        asked = Interruption()
-        catch_signals(asked)
-        return await run_suite(
+    def ask(
+        *, interruption: Interruption, observe: Observe[Any]
+    ) -> Coroutine[Any, Any, tuple[list[Ended], int]]:
+        del observe  # each pair is watched by itself
+        return run_suite(
             pairs,
             config,
             read.environment,
             ledger,
             night,
-            interruption=asked,
+            interruption=interruption,
             tell=tell,
             watch=watch,
         )
 
     ledger = open_ledger(config.ledger, config.charge_to)
     try:
-        with alone(config, ledger, night), kept_for_the_result():
-            return asyncio.run(driven())
+        with alone(config, ledger, night):
+            return driven(ask, nullcontext(unobserved))
     finally:
         ledger.close()
 
@@ -261,9 +256,7 @@ def _write(
     found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
 ) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
-    from judgeloop.cli.files import write_output, write_text
-    from judgeloop.report.latex import render_latex
-    from judgeloop.report.markdown import render_markdown
+    from judgeloop.cli.files import FORMS, JUNIT, write_output, write_text
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
@@ -276,17 +269,14 @@ def _write(
             write_output(path.parent / links[name], result)
         return found.to_html(links)
 
-    forms: dict[str, Callable[[Path], str]] = {
-        ".json": lambda _: values,
-        ".md": lambda _: render_markdown(found.page),
-        ".txt": lambda _: f"{render(found.page)}\n",
-        ".csv": lambda _: found.to_csv(),
-        ".xml": lambda _: found.to_junit(),
-        ".tex": lambda _: render_latex(found.page),
+    own: dict[str, Callable[[Path], str]] = {
         ".html": page,
+        ".json": lambda _: values,
+        JUNIT: lambda _: found.to_junit(),
     }
     for path in output:
-        write_text(path, forms[path.suffix](path))
+        form = own.get(path.suffix)
+        write_text(path, form(path) if form else FORMS[path.suffix](found))
 
 
 def _slug(name: str) -> str:

@@ -13,9 +13,9 @@ from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.periods import DAY_STARTS, MIDNIGHT, PERIODS
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import JudgeSettings
 from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, like, one_of
-from judgeloop.settings.shared import ITEMS, JUDGES, MONEY, OUTPUT, REPORT_TEXTS, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount
 from judgeloop.systems.options import KEYS
@@ -27,21 +27,17 @@ _OPTION = re.compile(rf".\.({'|'.join(KEYS)})=")
 class DoctorConfig(JudgeSettings):
     """The settings of `doctor`: what it checks, judges or systems or both."""
 
-    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
-    system: Annotated[
-        tuple[str, ...],
-        Setting(
-            "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
-            ITEMS,
-            Part.KEY,
-            CallerOnly,
-            metavar="NAME",
-            many=True,
-            adds=True,
-            common=True,
-            example=("openai/gpt-5-mini",),
-        ),
-    ] = ()
+    judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
+    system: tuple[str, ...] = Setting(
+        "A system that answers live to check, and its settings as NAME.KEY=VALUE.",
+        shared.ITEMS,
+        Part.KEY,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        common=True,
+        example=("openai/gpt-5-mini",),
+    ).field(())
 
     @property
     def systems(self) -> list[str]:
@@ -58,51 +54,31 @@ class DoctorConfig(JudgeSettings):
 class LedgerConfig(Configuration):
     """The settings of every command that only reads a ledger."""
 
-    ledger: Ledger = HOME / "ledger.sqlite"
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsConfig(LedgerConfig):
     """The settings of `runs list`."""
 
-    since: Annotated[
-        str | None,
-        Setting(
-            "List runs that were worked on since this day, in local time: today, yesterday, a number of "
-            "days, or a date such as 2026-01-31.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="DAY",
-            example="yesterday",
-        ),
-    ] = None
+    since: str | None = shared.place_setting(
+        "List runs that were worked on since this day, in local time: today, yesterday, a number of "
+        "days, or a date such as 2026-01-31.",
+        metavar="DAY",
+        example="yesterday",
+    ).field(None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateConfig(LedgerConfig):
     """The settings of `ledger create`."""
 
-    writer: Annotated[
-        str | None,
-        Setting(
-            "Role of the server that may book in the new ledger, and change no budget.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="ROLE",
-        ),
-    ] = None
-    reader: Annotated[
-        str | None,
-        Setting(
-            "Role of the server that may read the new ledger.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="ROLE",
-        ),
-    ] = None
+    writer: str | None = shared.place_setting(
+        "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
+    ).field(None)
+    reader: str | None = shared.place_setting(
+        "Role of the server that may read the new ledger.", metavar="ROLE"
+    ).field(None)
 
     @property
     def roles(self) -> dict[str, str]:
@@ -115,69 +91,35 @@ class CreateConfig(LedgerConfig):
 class ShowConfig(LedgerConfig):
     """The settings of `runs show`; without `report_texts`, that of the run holds."""
 
-    report_texts: Annotated[str | None, one_of(tuple(Shown)), REPORT_TEXTS] = None
+    report_texts: Annotated[str | None, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SalvageConfig(Configuration):
+class SalvageConfig(LedgerConfig):
     """The settings of `ledger salvage`."""
 
-    to: Annotated[Path, Setting("New ledger file to write.", OUTPUT, Part.PLACE, CallerOnly)]
-    sign: Annotated[
-        bool,
-        Setting(
-            "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
-    ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    to: Path = shared.place_setting("New ledger file to write.").field()
+    sign: bool = shared.place_setting(
+        "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeConfig(Configuration):
+class MergeConfig(LedgerConfig):
     """The settings of `ledger merge`."""
 
-    their_key_variable: Annotated[
-        str | None,
-        Setting(
-            "Environment variable with the key that the other ledgers are signed with.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="NAME",
-        ),
-    ] = None
-    trust_origin: Annotated[
-        tuple[Path, ...],
-        Setting(
-            "Believe this ledger as it is, though nothing shows who wrote it.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            many=True,
-        ),
-    ] = ()
-    own: Annotated[
-        bool,
-        Setting(
-            "Count what the other ledgers spent for the runs and budgets of this one.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
-    ] = False
-    prefer: Annotated[
-        Path | None,
-        Setting(
-            "Ledger whose verdict is used where two differ. Default: neither is.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
-    ] = None
-    ledger: Ledger = HOME / "ledger.sqlite"
+    their_key_variable: str | None = shared.place_setting(
+        "Environment variable with the key that the other ledgers are signed with.", metavar="NAME"
+    ).field(None)
+    trust_origin: tuple[Path, ...] = shared.place_setting(
+        "Believe this ledger as it is, though nothing shows who wrote it.", many=True
+    ).field(())
+    own: bool = shared.place_setting(
+        "Count what the other ledgers spent for the runs and budgets of this one."
+    ).field(False)
+    prefer: Path | None = shared.place_setting(
+        "Ledger whose verdict is used where two differ. Default: neither is."
+    ).field(None)
 
     def their_key(self, environment: Mapping[str, str]) -> bytes | None:
         """Return the key of the other ledgers; None if none is named.
@@ -198,68 +140,42 @@ class MergeConfig(Configuration):
 class LoadConfig(LedgerConfig):
     """The settings of `ledger load`."""
 
-    own: Annotated[
-        bool,
-        Setting(
-            "Count what was spent elsewhere for the runs and budgets of this ledger.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
-    ] = False
+    own: bool = shared.place_setting(
+        "Count what was spent elsewhere for the runs and budgets of this ledger."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedConfig(Configuration):
+class NamedConfig(LedgerConfig):
     """The settings of `budget remove`: which budget."""
 
-    name: Annotated[
-        str,
-        like(r"[\w.-]*", "letters, digits, dots and hyphens"),
-        Setting(
-            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-        ),
-    ] = ""
-    ledger: Ledger = HOME / "ledger.sqlite"
+    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = (
+        shared.money_setting(
+            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
+        ).field("")
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetConfig(NamedConfig):
     """The settings of `budget set`."""
 
-    limit: Annotated[
-        Decimal | None,
-        Parse(amount, DOLLARS_FORM),
-        Setting("The limit, such as '$20'.", MONEY, Part.MONEY, CallerOnly, argument="DOLLARS"),
-    ]
-    per: Annotated[
-        str | None,
-        one_of(PERIODS),
-        Setting(
-            "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
-            "total (never). Default: as it was, and total for a new one. It holds within one ledger: a copy is a "
-            "second budget.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-        ),
-    ] = None
+    limit: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+        "The limit, such as '$20'.", argument="DOLLARS"
+    ).field()
+    per: Annotated[str | None, one_of(PERIODS)] = shared.money_setting(
+        "Time after which it starts again, with nothing carried over: day, week (from Monday), month or "
+        "total (never). Default: as it was, and total for a new one. It holds within one ledger: a copy is a "
+        "second budget."
+    ).field(None)
     day_starts: Annotated[
-        str | None,
-        like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00"),
-        Setting(
-            "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
-            f"{MIDNIGHT} for a new budget.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-            metavar="HH:MM+HH:MM",
-            example="12:00+01:00",
-        ),
-    ] = None
+        str | None, like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00")
+    ] = shared.money_setting(
+        "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
+        f"{MIDNIGHT} for a new budget.",
+        metavar="HH:MM+HH:MM",
+        example="12:00+01:00",
+    ).field(None)
 
     @property
     def limit_p(self) -> int:
@@ -276,62 +192,30 @@ class BudgetConfig(NamedConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(Configuration):
+class PruneConfig(LedgerConfig):
     """The settings of `ledger prune`."""
 
-    older_than: Annotated[
-        str,
-        Setting(
-            "Delete what began before: a number of days, or a date such as 2026-01-31.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-            metavar="DAYS|DATE",
-        ),
-    ]
-    verdicts: Annotated[
-        bool,
-        Setting(
-            "Also delete verdicts. They are paid for again if they are needed.",
-            OUTPUT,
-            Part.PLACE,
-            CallerOnly,
-        ),
-    ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    older_than: str = shared.place_setting(
+        "Delete what began before: a number of days, or a date such as 2026-01-31.",
+        metavar="DAYS|DATE",
+    ).field()
+    verdicts: bool = shared.place_setting(
+        "Also delete verdicts. They are paid for again if they are needed."
+    ).field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconcileConfig(Configuration):
+class ReconcileConfig(LedgerConfig):
     """The settings of `ledger reconcile`."""
 
-    usage: Annotated[
-        Path | None,
-        Setting(
-            "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
-            "model, and cost or tokens. Default: list the calls of unknown cost.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-        ),
-    ] = None
-    judge_price: Annotated[
-        str | None,
-        Setting(
-            "Dollars per million input and output tokens, for an export without costs.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-            metavar="IN,OUT",
-        ),
-    ] = None
-    complete: Annotated[
-        bool,
-        Setting(
-            "The export lists every request of that time, so calls that are not in it were not billed.",
-            MONEY,
-            Part.MONEY,
-            CallerOnly,
-        ),
-    ] = False
-    ledger: Ledger = HOME / "ledger.sqlite"
+    usage: Path | None = shared.money_setting(
+        "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
+        "model, and cost or tokens. Default: list the calls of unknown cost."
+    ).field(None)
+    judge_price: str | None = shared.money_setting(
+        "Dollars per million input and output tokens, for an export without costs.",
+        metavar="IN,OUT",
+    ).field(None)
+    complete: bool = shared.money_setting(
+        "The export lists every request of that time, so calls that are not in it were not billed."
+    ).field(False)

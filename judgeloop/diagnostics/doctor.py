@@ -89,10 +89,7 @@ async def examine(
     if any(finding.fine is False for finding in findings):
         return findings
     if judge.by_hand or parse_spec(spec)[0].reads_file:
-        return [
-            *findings,
-            Finding("verdict", None, "skipped: this judge makes no network calls"),
-        ]
+        return [*findings, Finding("verdict", None, "skipped: this judge makes no network calls")]
     asked = Asked.judge(judge, config.judge_timeout)
     server, answer = await _booked(config, judge.identity.name, judge, asked, call)
     return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]

@@ -101,11 +101,18 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
         requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
         unknown, known = ledger.unknown(), reader.request_ids()
         found, left = matched(unknown, [request for request in requests if request.id not in known])
-        settled = [_billed(each, found[each.number]) for each in unknown if each.number in found]
+        settled = [
+            Settlement(each.number, one.cost_p, one.id, f"billed as request {one.id}")
+            for each in unknown
+            if (one := found.get(each.number))
+        ]
         if config.complete:
             _check_period(config, unknown, requests)
         if config.complete and not left:  # else one of those left may be that of an attempt
-            settled += [_unbilled(each) for each in unknown if each.number not in found]
+            none = "the provider has no such request"
+            settled += [
+                Settlement(one.number, 0, None, none) for one in unknown if one.number not in found
+            ]
         ledger.reconcile(settled)
         return Reconciled(tuple(unknown), tuple(settled), left)
 
@@ -188,15 +195,6 @@ class _Window:
         """Return whether the request may be that of the attempt."""
         in_time = self.since <= request.time <= self.until
         return in_time and (not request.model or request.model.startswith(self.model))
-
-
-def _billed(row: RecordedAttempt, request: Request) -> Settlement:
-    said = f"billed as request {request.id}"
-    return Settlement(row.number, request.cost_p, request.id, said)
-
-
-def _unbilled(row: RecordedAttempt) -> Settlement:
-    return Settlement(row.number, 0, None, "the provider has no such request")
 
 
 def _request(path: Any, row: Row, price: Price | None) -> Request:

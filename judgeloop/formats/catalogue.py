@@ -45,6 +45,7 @@ class Format:
 
     def read(self, source: Source) -> Iterator[Row]:
         """Yield the rows of a source of this format; raises DataError where they are wrong."""
+        source.unit = self.unit
         rows: Iterator[Row] = self._module.read(source)
         return rows
 
@@ -67,17 +68,17 @@ def by_row(convert: Callable[[Source, Row], Row]) -> Callable[[Source], Iterator
     return read
 
 
-def only(source: Source, values: Any, what: str, line: int, unit: str = "line") -> Any:
+def only(source: Source, values: Any, what: str, line: int) -> Any:
     """Return the single value of a list, or None of an empty one.
 
     Raises:
         DataError: this is no list, or it has several values.
     """
     if not isinstance(values, list):
-        raise source.wrong(f"expected a list of {what}, found {values!r:.60}", line, unit)
+        raise source.wrong(f"expected a list of {what}, found {values!r:.60}", line)
     if len(values) > 1:
         raise source.wrong(
-            f"expected one of {what}, found {len(values)}; keep one of them in the file", line, unit
+            f"expected one of {what}, found {len(values)}; keep one of them in the file", line
         )
     return values[0] if values else None
 

@@ -13,16 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from judgeloop.core.errors import InputError
-from judgeloop.formats.columns import (
-    FIELDS,
-    ID,
-    JOINER,
-    OUTPUT,
-    PROMPT,
-    UNTYPABLE,
-    Map,
-    found_text,
-)
+from judgeloop.formats.columns import FIELDS, ID, JOINER, OUTPUT, PROMPT, UNTYPABLE, Map, found_text
 from judgeloop.formats.row import Row
 
 _EXPECTED = (

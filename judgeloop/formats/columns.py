@@ -18,16 +18,9 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.conversation import (
-    USER,
-    conversation,
-    is_messages,
-    role_of,
-    said,
-    split_answer,
-)
+from judgeloop.formats import conversation
 from judgeloop.formats.json_rows import shown
-from judgeloop.formats.row import Place, Row
+from judgeloop.formats.row import Row, Table
 
 ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
     "id", "prompt", "reference", "group", "model", "output",
@@ -77,9 +70,9 @@ class MissingFieldError(DataError):
     `problem` says so without the remedy: who knows several files has a better one.
     """
 
-    def __init__(self, path: Place, row: Row, unit: str, problem: str, remedy: str) -> None:
-        super().__init__(path, f"{problem}; {remedy}", line=row.line, unit=unit)
-        self.problem = str(DataError(path, problem, line=row.line, unit=unit))
+    def __init__(self, table: Table, row: Row, problem: str, remedy: str) -> None:
+        super().__init__(table.place, f"{problem}; {remedy}", line=row.line, unit=table.unit)
+        self.problem = str(table.wrong(problem, row.line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +211,9 @@ def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
 class RowReader:
     """Reads the fields of one row as texts, and names the row and the column in errors."""
 
-    path: Place
+    table: Table
     row: Row
     candidates: Candidates
-    unit: str
     answered: Messages | None = None
 
     def item(self) -> tuple[str | None, str | None, str | None, str | None]:
@@ -262,27 +254,33 @@ class RowReader:
 
     def _prompt(self) -> str | None:
         column = self._pick(PROMPT)
-        listed = column is None or is_messages(self.row.fields[column.name])
+        listed = column is None or conversation.is_messages(self.row.fields[column.name])
         if self.answered is not None and listed:
-            return self._said(conversation, self.answered) if self.answered else None
+            return self._said(conversation.conversation, self.answered) if self.answered else None
         return (self._value(column) or None) if column is not None else None
 
     def turns(self) -> list[tuple[str, str]]:
         """Return the roles and texts of a prompt that is a conversation; empty for another."""
         column = self._pick(PROMPT)
         value = None if column is None else self.row.fields[column.name]
-        if not is_messages(value) or (len(value) == 1 and role_of(value[0]) == USER):
+        if not conversation.is_messages(value) or (
+            len(value) == 1 and conversation.role_of(value[0]) == conversation.USER
+        ):
             return []
         return [
-            (role_of(part), mended(self._said(lambda one: said(one[0]), [part]))) for part in value
+            (
+                conversation.role_of(part),
+                mended(self._said(lambda one: conversation.said(one[0]), [part])),
+            )
+            for part in value
         ]
 
     def _last_answer(self) -> str:
         """Return the answer at the end of a `messages` list, and keep what stands before it."""
         for column in self.candidates[PROMPT]:
             messages = self.row.fields[column.name]
-            if is_messages(messages):
-                before, answer = self._said(split_answer, messages)
+            if conversation.is_messages(messages):
+                before, answer = self._said(conversation.split_answer, messages)
                 if answer is not None:
                     self.answered = before
                     return mended(str(answer))
@@ -299,8 +297,8 @@ class RowReader:
             return None
         if isinstance(value, str):
             return mended(value)
-        if is_messages(value):
-            return mended(str(self._said(conversation, value)))
+        if conversation.is_messages(value):
+            return mended(str(self._said(conversation.conversation, value)))
         number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
         # A whole number of thousands of digits is no float, and Python does not write it.
         with suppress(OverflowError, ValueError):
@@ -318,13 +316,8 @@ class RowReader:
         """Return the error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
             return self._error(BARE_REPLY)
-        return MissingFieldError(
-            self.path,
-            self.row,
-            self.unit,
-            f"the field {field!r} is missing",
-            remedy(field, self.row.fields, self.candidates),
-        )
+        mends = remedy(field, self.row.fields, self.candidates)
+        return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends)
 
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
@@ -333,7 +326,7 @@ class RowReader:
         field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
         part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
         remedy = f"say what in it, as in `map={field}={name}.{part}`"
-        return MissingFieldError(self.path, self.row, self.unit, problem, remedy)
+        return MissingFieldError(self.table, self.row, problem, remedy)
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
         return self._error(
@@ -342,7 +335,7 @@ class RowReader:
         )
 
     def _error(self, problem: str) -> DataError:
-        return DataError(self.path, problem, line=self.row.line, unit=self.unit)
+        return self.table.wrong(problem, self.row.line)
 
 
 def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:

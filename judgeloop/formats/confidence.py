@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.row import Place, Source
+from judgeloop.formats.row import Row, Source, Table
 from judgeloop.formats.rows import parse_output
 
 
@@ -36,8 +36,7 @@ def read_confidence(
     found: dict[str, float] = {}
     table = table_of(source)
     for read in table.rows:
-        row = parse_output(table.place, read)
-        value = _confidence(table.place, read.line, read.fields, field, rule)
+        row, value = parse_output(table, read), _confidence(table, read, field, rule)
         for key in (row.id and f"id {row.id}", row.prompt and f"prompt {row.prompt}"):
             if key:
                 found.setdefault(key, value)
@@ -50,25 +49,21 @@ def read_confidence(
     return np.array(values, dtype=np.float64)
 
 
-def _confidence(path: Place, line: int, fields: Mapping[str, Any], field: str, rule: str) -> float:
-    if field not in fields or fields[field] is None:
-        raise DataError(
-            path,
+def _confidence(table: Table, row: Row, field: str, rule: str) -> float:
+    value = row.fields.get(field)
+    if value is None:
+        raise table.wrong(
             f"the field {field!r} is missing or null, but the system's confidence is read from it; "
             "name another field with `confidence`, or use a selector that needs no confidence "
             "(stratified, random)",
-            line=line,
+            row.line,
         )
-    value = fields[field]
     try:
         return _of_tokens(value, rule) if isinstance(value, list | Mapping) else _number(value)
     except (TypeError, ValueError, KeyError) as error:
         why = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise DataError(
-            path,
-            f"expected a number or a list of log-probabilities in {field!r}: {why}",
-            line=line,
-        ) from None
+        problem = f"expected a number or a list of log-probabilities in {field!r}: {why}"
+        raise table.wrong(problem, row.line) from None
 
 
 def _of_tokens(value: list[Any] | Mapping[str, Any], rule: str) -> float:

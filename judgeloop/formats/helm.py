@@ -12,8 +12,6 @@ from judgeloop.formats.catalogue import Fields, only, within
 from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
 
-UNIT = "request"
-
 
 def recognises(source: Source) -> bool:
     """Return whether this is the state of a scenario."""
@@ -34,7 +32,6 @@ def read(source: Source) -> Iterator[Row]:
                 "this scenario scores each given choice by a request of its own, so there is no "
                 "output to judge",
                 number,
-                UNIT,
             )
         yield _row(source, number, state, trials=trials)
 
@@ -52,14 +49,14 @@ def _row(source: Source, number: int, state: Any, *, trials: bool) -> Row:
     if within(result, "success") is not True:
         reason = within(result, "error") or "the request was not made"
         return Row(number, fields, failed=str(reason), epoch=epoch)
-    completion = only(source, within(result, "completions"), "completions", number, UNIT)
+    completion = only(source, within(result, "completions"), "completions", number)
     return Row(number, fields | {"output": within(completion, "text")}, epoch=epoch)
 
 
 def _prompt(source: Source, number: int, state: Any) -> Any:
     asked = within(state, "instance", "input")
     if within(asked, "multimedia_content"):
-        raise source.wrong("the input is no text, which no judge would see", number, UNIT)
+        raise source.wrong("the input is no text, which no judge would see", number)
     text = within(asked, "messages") or within(asked, "text")
     choices = within(state, "output_mapping")
     if isinstance(choices, dict) and isinstance(text, str):

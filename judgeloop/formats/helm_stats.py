@@ -10,8 +10,6 @@ from judgeloop.formats.catalogue import within
 from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
 
-UNIT = "instance"
-
 
 def recognises(source: Source) -> bool:
     """Return whether the first entry has an instance's statistics."""
@@ -26,7 +24,7 @@ def read(source: Source) -> Iterator[Row]:
         perturbed = within(row.fields, "perturbation", "name")
         listed = row.fields.get("stats")
         if not isinstance(listed, list):
-            raise source.wrong(f"expected a list of 'stats', found {listed!r:.60}", number, UNIT)
+            raise source.wrong(f"expected a list of 'stats', found {listed!r:.60}", number)
         scores: dict[str, Any] = {
             str(within(one, "name", "name")): within(one, "mean") for one in listed
         }

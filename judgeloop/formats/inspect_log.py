@@ -24,7 +24,6 @@ from judgeloop.formats.source import Source
 ZSTANDARD = 93  # the method's number in the zip format
 WORKBOOK = "xl/workbook.xml"
 LOCAL_HEADER = struct.Struct("<26xHH")  # ends in the lengths of the name and of the extra field
-UNIT = "sample"
 HEADER, SAMPLES = "header.json", "samples/"
 ATTACHMENT = "attachment://"
 # How Inspect counts the letters of its scorers, in its `value_to_float`.
@@ -92,11 +91,11 @@ def _row(source: Source, number: int, sample: Any, model: Any) -> Row:
     if within(sample, "error") or not within(output, "choices"):
         reason = within(sample, "error", "message") or "the sample has no output"
         return Row(number, fields, failed=str(reason), epoch=epoch)
-    choice = only(source, output["choices"], "choices", number, UNIT)
+    choice = only(source, output["choices"], "choices", number)
     try:
         answer = said(_restored(within(choice, "message"), attachments))
     except ValueError as error:
-        raise source.wrong(f"the output is no text: {error}", number, UNIT) from None
+        raise source.wrong(f"the output is no text: {error}", number) from None
     return Row(number, fields | {"output": answer}, epoch=epoch, scores=scores)
 
 

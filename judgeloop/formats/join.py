@@ -61,8 +61,7 @@ def align(
     catalogue, answers = _matched(outputs, items, items_path, texts=texts)
     keys = catalogue.entries.keys()
     return Aligned(
-        tuple(map(catalogue.item, keys)),
-        tuple(tuple(map(found.get, keys)) for found in answers),
+        tuple(map(catalogue.item, keys)), tuple(tuple(map(found.get, keys)) for found in answers)
     )
 
 

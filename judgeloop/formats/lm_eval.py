@@ -56,7 +56,7 @@ def _row(source: Source, sample: Row, scores: Fields) -> Row:
         "reference": fields.get("target"),
         "model": source.path.parent.name.replace("__", "/") or None,
     }
-    if not _generates(fields.get("arguments")):
+    if not isinstance(_first(fields.get("arguments"))[1], dict):  # it generates no text
         return Row(sample.line, made, failed=NO_TEXT, scores=scores)
     answers = fields["resps"][0] if isinstance(fields["resps"], list) and fields["resps"] else None
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], str):
@@ -85,10 +85,6 @@ def _first(arguments: Any) -> list[Any]:
     if isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
         return [*arguments[0], None, None][:2]
     return [None, None]
-
-
-def _generates(arguments: Any) -> bool:
-    return isinstance(_first(arguments)[1], dict)
 
 
 def _prompt(arguments: Any) -> Any:

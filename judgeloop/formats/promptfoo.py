@@ -15,7 +15,6 @@ from judgeloop.formats.row import Row
 from judgeloop.formats.source import Source
 
 ERROR = 2  # promptfoo's `failureReason` for everything but a rejected output
-UNIT = "result"
 
 
 def recognises(source: Source) -> bool:
@@ -31,7 +30,7 @@ def read(source: Source) -> Iterator[Row]:
     several = len({str(result.get("promptIdx")) for result in results}) > 1
     for number, result in enumerate(results, start=1):
         if not isinstance(result, dict) or "provider" not in result:
-            raise source.wrong("expected a result with 'provider'", number, UNIT)
+            raise source.wrong("expected a result with 'provider'", number)
         yield _row(number, result, several=several)
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import along_paths
 from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
 from judgeloop.formats.join import Joined, align, name_apart
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row import Place, Row, Source
+from judgeloop.formats.row import Place, Row, Source, Table
 from judgeloop.formats.rows import MEAN, NO_MAP, Located, OutputRow, Outputs, at, one_epoch, stem
 
 Scores = dict[tuple[str, str], float]  # by the ids of items and the names of systems
@@ -53,25 +53,23 @@ def read_recorded(
             score is not in [0, 1], or an item appears twice.
     """
     table = table_of(source)
-    path, unit, opened = table.place, table.unit, along_paths(table.rows, mapped)
-    rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
+    rows = list(along_paths(table.rows if epoch == MEAN else one_epoch(table, epoch), mapped))
     scores = [_scores(row, scorer) for row in rows]
-    scorer = _only_scorer(path, scores, scorer, rows)
+    scorer = _only_scorer(table, scores, scorer, rows)
     found = []
     for row, values in zip(rows, scores, strict=True):
-        reader = RowReader(path, row, candidates_of(row.fields, mapped), unit)
-        score = _number(path, row, unit, scorer, values.get(scorer))
+        reader = RowReader(table, row, candidates_of(row.fields, mapped))
+        score = _number(table, row, scorer, values.get(scorer))
         item, model, output = reader.item(), reader.text(MODEL), reader.text(OUTPUT) or ""
-        found.append(Located(row.line, ScoredRow(*item, model, output, score), unit))
+        found.append(Located(row.line, ScoredRow(*item, model, output, score), table.unit))
     models = list(dict.fromkeys(one.row.model for one in found if one.row.model))
     if len(models) > 1:
-        raise DataError(
-            path,
+        raise table.wrong(
             f"expected the scores of one system, found {' and '.join(map(repr, models[:2]))}; "
-            "write each to a file of its own: judgeloop convert FILE --system NAME -o OUT",
+            "write each to a file of its own: judgeloop convert FILE --system NAME -o OUT"
         )
-    system = name or (models[0] if models else stem(path))
-    return Outputs(path, system, tuple(_of_items(path, found, epoch))), scorer
+    system = name or (models[0] if models else stem(table.place))
+    return Outputs(table.place, system, tuple(_of_items(table.place, found, epoch))), scorer
 
 
 def join_recorded(runs: Sequence[Outputs], *, allow_partial: bool) -> tuple[Joined, Scores]:
@@ -130,7 +128,7 @@ def _scores(row: Row, chosen: str) -> dict[str, object]:
 
 
 def _only_scorer(
-    path: Place, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
+    table: Table, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
 ) -> str:
     names = list(dict.fromkeys(name for values in scores for name in values))
     if chosen in names:
@@ -139,19 +137,18 @@ def _only_scorer(
     columns = found_text(rows[0].fields if rows else ())
     if chosen:
         known = shown or f"the columns {columns}"
-        raise DataError(path, f"there is no score {chosen!r}; found {known}")
+        raise table.wrong(f"there is no score {chosen!r}; found {known}")
     if not names:
-        raise DataError(
-            path,
+        raise table.wrong(
             "no scores are recorded in this file; if a column holds them, name it with "
-            f"`judge=recorded:COLUMN`; found {columns}",
+            f"`judge=recorded:COLUMN`; found {columns}"
         )
     if len(names) > 1:
-        raise DataError(path, f"{len(names)} scores are recorded; choose one: {shown}")
+        raise table.wrong(f"{len(names)} scores are recorded; choose one: {shown}")
     return names[0]
 
 
-def _number(path: Place, row: Row, unit: str, scorer: str, value: object) -> float | None:
+def _number(table: Table, row: Row, scorer: str, value: object) -> float | None:
     """Return a score in [0, 1]; None if it is absent."""
     if value is None or value == "" or value != value:  # noqa: PLR0124 - NaN: Inspect's unscored
         return None
@@ -160,12 +157,10 @@ def _number(path: Place, row: Row, unit: str, scorer: str, value: object) -> flo
     except (TypeError, ValueError):
         number = math.nan
     if not 0.0 <= number <= 1.0:
-        raise DataError(
-            path,
+        raise table.wrong(
             f"expected a score in [0, 1] from {scorer!r}, found {value!r:.60}; choose another with "
             "`judge=recorded:NAME`, or rescale the scores: judgeloop does not guess their range",
-            line=row.line,
-            unit=unit,
+            row.line,
         )
     return number
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from judgeloop.core.errors import DataError
+
 ROW_IN_MEMORY = "row"  # what messages call a row that a program gives
 Place: TypeAlias = Path | str  # where rows are, as messages name it: a file, or a parameter
 
@@ -41,6 +43,10 @@ class Table:
     def __str__(self) -> str:
         """The place, as messages name it."""
         return str(self.place)
+
+    def wrong(self, problem: str, line: int | None = None) -> DataError:
+        """Return an error that names the place, and the row that begins on `line`."""
+        return DataError(self.place, problem, line=line, unit=self.unit)
 
 
 Source: TypeAlias = Path | Table  # a file, or rows in memory

@@ -5,7 +5,7 @@
 items, one epoch is kept. `join.py` joins the files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,13 +29,13 @@ from judgeloop.formats.columns import (
     mended,
     once,
 )
-from judgeloop.formats.row import Place, Row, Source
+from judgeloop.formats.row import Place, Row, Source, Table
 
 MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = {}
 
 
-def one_epoch(rows: Iterable[Row], path: Place, unit: str, epoch: str | None) -> Iterator[Row]:
+def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
     """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
 
     Raises:
@@ -48,24 +48,22 @@ def one_epoch(rows: Iterable[Row], path: Place, unit: str, epoch: str | None) ->
             "`epoch=1`"
         )
     seen: set[int] = set()
-    for row in rows:
+    for row in table.rows:
         if epoch is None and not row.epoch:
             yield row
             continue
         seen.add(row.epoch)
         if epoch is None and len(seen) > 1:
-            raise DataError(
-                path,
+            raise table.wrong(
                 f"the log repeats its items: epochs {' and '.join(map(str, sorted(seen)))}; take one "
                 "with `epoch=1`, or compare the means of recorded scores with `epoch=mean`",
-                line=row.line,
-                unit=unit,
+                row.line,
             )
         if epoch is None or row.epoch in {0, int(epoch)}:
             yield row
     if epoch is not None and not seen & {0, int(epoch)}:
         found = ", ".join(map(str, sorted(seen)))
-        raise DataError(path, f"there is no epoch {epoch}; found {found}")
+        raise table.wrong(f"there is no epoch {epoch}; found {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,28 +150,27 @@ def read_outputs(
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     table = table_of(source)
-    path, unit = table.place, table.unit
     found: list[Located[OutputRow]] = []
     seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
-    every = along_paths(one_epoch(table.rows, path, unit, epoch), mapped)
+    every = along_paths(one_epoch(table, epoch), mapped)
     for row in every:
         candidates, plain = seen.of(row)
         parsed = _plain(row.fields) if plain and not row.failed else None
         why = _why_failed(row, candidates) if parsed is None else ""
         if why and not allow_failed:
-            raise _failure(path, row, why, 1 + _count_failed(every, seen), unit)
+            raise _failure(table, row, why, 1 + _count_failed(every, seen))
         if why:
             failed += 1
             continue
         if parsed is None:
-            parsed = _parsed(RowReader(path, row, candidates, unit))
-        found.append(Located(row.line, parsed, unit))
+            parsed = _parsed(RowReader(table, row, candidates))
+        found.append(Located(row.line, parsed, table.unit))
         if parsed.model:
             systems.setdefault(parsed.model, row.line)
         if len(systems) > 1:
-            raise _two_systems(path, systems, unit)
-    system = name or next(iter(systems), None) or stem(path)
-    return Outputs(path, system, tuple(found), seen.columns, failed, seen.guesses)
+            raise _two_systems(table, systems)
+    system = name or next(iter(systems), None) or stem(table.place)
+    return Outputs(table.place, system, tuple(found), seen.columns, failed, seen.guesses)
 
 
 def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
@@ -187,7 +184,7 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     turns: dict[str, Sequence[tuple[str, str]]] = {}
     told: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
     for row in along_paths(table.rows, mapped):
-        reader = RowReader(table.place, row, seen.of(row)[0], table.unit)
+        reader = RowReader(table, row, seen.of(row)[0])
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
@@ -199,14 +196,13 @@ def read_items(source: Source, mapped: Map = NO_MAP) -> Items:
     return Items(tuple(found), seen.columns, seen.guesses, turns, told)
 
 
-def parse_output(path: Place, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
-    """Check the fields of a row of an output file.
+def parse_output(table: Table, row: Row) -> OutputRow:
+    """Check the fields of a row of an output file, without a map.
 
     Raises:
         DataError: a field is missing or wrong; names the line and the field.
     """
-    (whole,) = along_paths([row], mapped)
-    return _parsed(RowReader(path, whole, candidates_of(whole.fields, mapped), unit))
+    return _parsed(RowReader(table, row, candidates_of(row.fields, NO_MAP)))
 
 
 def _parsed(reader: RowReader) -> OutputRow:
@@ -295,23 +291,19 @@ def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
     return count
 
 
-def _failure(path: Place, row: Row, why: str, count: int, unit: str) -> DataError:
-    others = f"; {count} {unit}s have none" if count > 1 else ""
-    return DataError(
-        path,
+def _failure(table: Table, row: Row, why: str, count: int) -> DataError:
+    others = f"; {count} {table.unit}s have none" if count > 1 else ""
+    return table.wrong(
         f"there is no output: {why}{others}; ask the system again, or leave such items out with "
         "`allow_partial`",
-        line=row.line,
-        unit=unit,
+        row.line,
     )
 
 
-def _two_systems(path: Place, systems: Mapping[str, int], unit: str) -> DataError:
+def _two_systems(table: Table, systems: Mapping[str, int]) -> DataError:
     first, other = systems
-    return DataError(
-        path,
+    return table.wrong(
         f"expected the outputs of one system, found {other!r} after {first!r}; write each to a file "
         "of its own: judgeloop convert FILE --system NAME -o OUT",
-        line=systems[other],
-        unit=unit,
+        systems[other],
     )

@@ -13,15 +13,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import DataError
+from judgeloop.core.errors import DataError, InputError, install
 from judgeloop.formats.row import Row
 from judgeloop.formats.tables import read_bytes, rows_in, text_of
-from judgeloop.formats.yaml_text import yaml_object
 
 ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
 YAML = re.compile(r"evalId: \S+\n|results:\n")  # how promptfoo's begins
 YAML_KEYS = ("\nevalId: ", "\nresults:")  # what it has below another key
+EXPANDED = 20  # times the length of a YAML text, with every alias written out
 ORC = b"ORC"  # the header of a table may begin so, but no text has a NUL
 # Files that are often taken for data, by their first bytes.
 FOREIGN = {
@@ -45,6 +45,7 @@ class Source:
 
     path: Path
     data: bytes = field(repr=False)
+    unit: str = "line"
 
     @property
     def is_zip(self) -> bool:
@@ -71,7 +72,7 @@ class Source:
         if self.is_zip or self.is_parquet:
             return None
         if YAML.match(self.text) or all(key in self.text for key in YAML_KEYS):
-            return yaml_object(self.path, self.text)
+            return _yaml_object(self.path, self.text)
         if not self.text.lstrip().startswith("{"):
             return None
         begin = len(self.text) - len(self.text.lstrip())
@@ -113,9 +114,9 @@ class Source:
         else:
             yield from chain([head], self._rest)
 
-    def wrong(self, problem: str, line: int | None = None, unit: str = "line") -> DataError:
-        """Return an error that names this file."""
-        return DataError(self.path, problem, line=line, unit=unit)
+    def wrong(self, problem: str, line: int | None = None) -> DataError:
+        """Return an error that names this file, and what its `unit` counts there."""
+        return DataError(self.path, problem, line=line, unit=self.unit)
 
 
 def open_source(path: Path) -> Source:
@@ -133,3 +134,37 @@ def open_source(path: Path) -> Source:
     if b"\0" in data[:2]:
         raise DataError(path, "this seems to be UTF-16 without its mark; save the file as UTF-8")
     return Source(path, data)
+
+
+def _yaml_object(path: Path, text: str) -> dict[str, Any] | None:
+    """Return the object of a YAML text, by the extra `yaml`; None if it holds something else.
+
+    An alias may repeat what it names, and a small file may so stand for a huge one: such a file is refused.
+
+    Raises:
+        DataError: it is no YAML, or its aliases stand for far more than the text.
+        InputError: PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise InputError(f"{path}: a YAML file needs {install('yaml')}") from None
+    try:
+        value = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise DataError(path, f"this is no YAML: {str(error).splitlines()[0]}") from None
+    _check_size(path, value, EXPANDED * len(text))
+    return value if isinstance(value, dict) else None
+
+
+def _check_size(path: Path, value: object, most: int) -> None:
+    """Refuse a value that is longer than `most` characters when it is written out; it may hold itself."""
+    left = [value]
+    while left:
+        one = left.pop()
+        most -= 1 + (len(one) if isinstance(one, str) else 0)
+        if most < 0:
+            raise DataError(path, "the aliases of this YAML stand for far more than its text")
+        left += (
+            [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else []
+        )

@@ -49,7 +49,9 @@ def read_bytes(path: Path) -> bytes:
         InputError: the file does not exist, cannot be read, or is too large.
     """
     try:
-        if path.exists() and not (path.is_file() or path.is_dir() or _is_typed_pipe(path)):
+        # A pipe of the system, and not a link to one.
+        typed_pipe = str(path).startswith(DEVICES) and path.is_fifo()
+        if path.exists() and not (path.is_file() or path.is_dir() or typed_pipe):
             raise InputError(
                 f"{path}: expected a file, found a pipe or a device; to read from a pipe, give "
                 "/dev/stdin"
@@ -71,11 +73,6 @@ def no_such_file(path: Path) -> InputError:
     """Return the error for a path at which there is nothing, with the nearest name in its folder."""
     near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
     return InputError(f"{path}: there is no such file{near}")
-
-
-def _is_typed_pipe(path: Path) -> bool:
-    """Return whether a path leads to a pipe and is itself one of the system, not a link to it."""
-    return str(path).startswith(DEVICES) and path.is_fifo()
 
 
 def most_unpacked(packed: int) -> int:

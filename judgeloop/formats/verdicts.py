@@ -1,8 +1,9 @@
 """Recorded verdicts in memory, from items and systems to scores; reads them from tables.
 
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
-`cost_usd`; `verdict_logs.py` makes them of other tools' verdicts. An empty score is an abstention. The
-replay judge (`judges/replay.py`) interprets the scores.
+`cost_usd`. An empty score is an abstention. Two logs of other tools are read as such tables: AlpacaEval's
+`annotations.json`, and MT-Bench's judgments (FastChat), of pairs or of single answers. The replay
+judge (`judges/replay.py`) interprets the scores.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
+from judgeloop.formats.join import id_of
+from judgeloop.formats.row import Row
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
-from judgeloop.formats.verdict_logs import verdict_rows
 
 PAIR_KEY_LENGTH = 3  # item, first system, second system
+# What the rows of AlpacaEval and of MT-Bench have, how MT-Bench names who won, and its scores.
+ANNOTATION = {"instruction", "generator_1", "generator_2", "preference"}
+JUDGMENT = {"question_id", "turn", "judge"}
+WINS = {"model_1": 1.0, "tie": 0.5, "model_2": 0.0}  # an error is no verdict
+LOWEST, HIGHEST = 1, 10  # of MT-Bench's scores
+Fields = dict[str, Any]
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -156,3 +164,56 @@ def read_verdicts(path: Path) -> VerdictTable:
         paired=form == PAIR_KEY_LENGTH,
         rows=rows,
     )
+
+
+def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of a verdict table, made of those of a file; other rows are kept."""
+    every = list(rows)
+    names = set(every[0].fields) if every else set()
+    if names >= ANNOTATION:
+        return (Row(row.line, _annotation(row.fields)) for row in every)
+    return _judgments(every) if names >= JUDGMENT else iter(every)
+
+
+def _annotation(fields: Fields) -> Fields:
+    """Return the verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
+    score = fields.get("preference")
+    if isinstance(score, int | float):
+        # Earlier versions write a tie as 0.
+        score = None if math.isnan(score) else 2 - score if score else WINS["tie"]
+    return {
+        "item_id": id_of(str(fields.get("instruction"))),
+        "model_a": fields.get("generator_1"),
+        "model_b": fields.get("generator_2"),
+        "score": score,
+        "cost_usd": fields.get("price_per_example"),
+    }
+
+
+def _judgments(rows: list[Row]) -> Iterator[Row]:
+    """Yield a row for each question and its systems, whose score is the mean of the turns.
+
+    Each turn of a pair has a game in each order. The judge of judgeloop sees the turns together.
+    """
+    turns: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        names = [row.fields.get(name) for name in ("question_id", "model", "model_1", "model_2")]
+        turns.setdefault(tuple(names), []).append(row)
+    for (question, *systems), same in turns.items():
+        scores = [_score(row.fields) for row in same]
+        known = [score for score in scores if score is not None]
+        fields = dict(zip(("model", "model_a", "model_b"), systems, strict=True))
+        mean = sum(known) / len(scores) if len(known) == len(scores) else None
+        yield Row(same[0].line, {"item_id": question, **fields, "score": mean})
+
+
+def _score(fields: Fields) -> float | None:
+    """Return the score of a turn in [0, 1]; None if the judge gave none."""
+    if "g1_winner" in fields:
+        first, second = (WINS.get(str(fields.get(name))) for name in ("g1_winner", "g2_winner"))
+        if first is None or second is None:
+            return None
+        return first if first == second else WINS["tie"]
+    score = fields.get("score")
+    known = isinstance(score, int | float) and LOWEST <= score <= HIGHEST
+    return (score - LOWEST) / (HIGHEST - LOWEST) if known else None  # type: ignore[operator]

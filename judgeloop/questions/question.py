@@ -6,12 +6,12 @@ are called: the second takes half a second, which `--help` must not pay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.engine.state import Interruption, Observe
     from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.prepare import Comparison
     from judgeloop.questions.compare.result import Result
@@ -29,52 +29,25 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="RunSettings")  # the settings of a question
 P = TypeVar("P", bound="Prepared[Any]")  # a run that is ready to start
 R = TypeVar("R", bound="RunResult")
-C_contra = TypeVar("C_contra", contravariant=True)
-P_co = TypeVar("P_co", covariant=True)
-P_contra = TypeVar("P_contra", contravariant=True)
-R_co = TypeVar("R_co", bound="RunResult", covariant=True)
-
-
-class Prepare(Protocol[C_contra, P_co]):
-    """Reads and checks everything that a run needs; spends nothing."""
-
-    def __call__(
-        self,
-        config: C_contra,
-        environment: Mapping[str, str],
-        *,
-        offline: bool = False,
-    ) -> P_co:
-        """Prepare a run.
-
-        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which
-        needs no key.
-
-        Raises:
-            InputError: a setting or a file is wrong; nothing was spent.
-        """
-
-
-class Run(Protocol[P_contra, R_co]):
-    """Asks the judges until the question is answered, or money, judgments or items run out."""
-
-    def __call__(
-        self, ready: P_contra, /, *, interruption: Interruption, observe: Observe[Any]
-    ) -> Coroutine[Any, Any, R_co]:
-        """Run to the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answering(Generic[C, P, R]):
     """What answers a question.
 
-    `forecast` returns what a run would take, and the result from the ledger's verdicts alone.
-    `so_far` says in words who leads during a run, from a tally and the systems' names, with at most
-    a number of characters of a name. `result` is the class of its results.
+    - `prepare(config, environment, offline=False)`: reads and checks everything that a run needs; raises
+      an `InputError`, and spends nothing. `environment` holds the judges' API keys. With `offline`, only a
+      forecast is made, which needs no key.
+    - `run(ready, interruption=…, observe=…)`: asks the judges until the question is answered, or money,
+      judgments or items run out.
+    - `forecast`: returns what a run would take, and the result from the ledger's verdicts alone.
+    - `so_far`: says in words who leads during a run, from a tally and the systems' names, with at most
+      a number of characters of a name.
+    - `result`: the class of its results.
     """
 
-    prepare: Prepare[C, P]
-    run: Run[P, R]
+    prepare: Callable[..., P]
+    run: Callable[..., Coroutine[Any, Any, R]]
     forecast: Callable[[P], Coroutine[Any, Any, tuple[Plan, R]]]
     so_far: Callable[[Any, tuple[str, ...], int], str]
     result: type[R]
@@ -84,84 +57,54 @@ class Answering(Generic[C, P, R]):
 class Question(Generic[C, P, R]):
     """A question: its name, a line of help, and an example as typed.
 
-    `settings` returns the class of its settings, and `load` what answers it.
+    Its folder has its name. `config` and `result` are the names of the classes of its settings and of
+    its results in the modules of these names.
     """
 
     name: str
     help: str
     example: str
-    settings: Callable[[], type[C]]
-    load: Callable[[], Answering[C, P, R]]
+    config: str
+    result: str
+
+    def settings(self) -> type[C]:
+        """Return the class of its settings."""
+        found: type[C] = self._of("config", self.config)
+        return found
+
+    def load(self) -> Answering[C, P, R]:
+        """Return what answers it."""
+        return Answering(
+            self._of("prepare", "prepare"),
+            self._of("run", "run"),
+            self._of("run", "forecast"),
+            self._of("text", "so_far"),
+            self._of("result", self.result),
+        )
+
+    def _of(self, module: str, name: str) -> Any:
+        return getattr(import_module(f"judgeloop.questions.{self.name}.{module}"), name)
 
 
-def _compare_settings() -> type[CompareConfig]:
-    from judgeloop.questions.compare.config import CompareConfig
-
-    return CompareConfig
-
-
-def _compare() -> Answering[CompareConfig, Comparison, Result]:
-    from judgeloop.questions.compare.prepare import prepare
-    from judgeloop.questions.compare.result import Result
-    from judgeloop.questions.compare.run import forecast, run
-    from judgeloop.questions.compare.text import so_far
-
-    return Answering(prepare, run, forecast, so_far, Result)
-
-
-def _select_settings() -> type[SelectConfig]:
-    from judgeloop.questions.select.config import SelectConfig
-
-    return SelectConfig
-
-
-def _select() -> Answering[SelectConfig, Selection, Selected]:
-    from judgeloop.questions.select.prepare import prepare
-    from judgeloop.questions.select.result import Selected
-    from judgeloop.questions.select.run import forecast, run
-    from judgeloop.questions.select.text import so_far
-
-    return Answering(prepare, run, forecast, so_far, Selected)
-
-
-def _estimate_settings() -> type[EstimateConfig]:
-    from judgeloop.questions.estimate.config import EstimateConfig
-
-    return EstimateConfig
-
-
-def _estimate() -> Answering[EstimateConfig, Estimation, Estimated]:
-    from judgeloop.questions.estimate.prepare import prepare
-    from judgeloop.questions.estimate.result import Estimated
-    from judgeloop.questions.estimate.run import forecast, run
-    from judgeloop.questions.estimate.text import so_far
-
-    return Answering(prepare, run, forecast, so_far, Estimated)
-
-
-COMPARE = Question(
+COMPARE: Question[CompareConfig, Comparison, Result] = Question(
     "compare",
     "Find the better of two systems.",
     "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
-    _compare_settings,
-    _compare,
+    "CompareConfig",
+    "Result",
 )
-SELECT = Question(
+SELECT: Question[SelectConfig, Selection, Selected] = Question(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
     "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
-    _select_settings,
-    _select,
+    "SelectConfig",
+    "Selected",
 )
-ESTIMATE = Question(
+ESTIMATE: Question[EstimateConfig, Estimation, Estimated] = Question(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
     "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
-    _estimate_settings,
-    _estimate,
+    "EstimateConfig",
+    "Estimated",
 )
-QUESTIONS: tuple[Question[Any, Any, Any], ...] = (
-    COMPARE,
-    SELECT,
-    ESTIMATE,
-)
+QUESTIONS: tuple[Question[Any, Any, Any], ...] = (COMPARE, SELECT, ESTIMATE)

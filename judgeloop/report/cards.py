@@ -3,16 +3,15 @@
 Reads a `RunResult`, returns sections and tables. `sentences.py` has the same facts for a terminal.
 """
 
-from decimal import Decimal
 from itertools import zip_longest
 
-from judgeloop.core.money import show_usd, to_pico
+from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, Generated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import money, rows
-from judgeloop.report.words import count, per_cent, seconds
+from judgeloop.report.words import count, dollars, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
 A_CONTROL = "a control", "shows the judge an answer to a question beside one to another question"
@@ -38,7 +37,7 @@ def costs(result: RunResult) -> Section:
             *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
-            (every, "" if whole is None else f"about {_dollars(whole)}"),
+            (every, "" if whole is None else f"about {dollars(whole)}"),
             *_with_outputs(result, whole),
             ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
         ),
@@ -49,7 +48,7 @@ def _parts(result: RunResult) -> list[tuple[str, str]]:
     """Return what went into outputs and what into judging, if systems answered live."""
     parts = (("for outputs", result.generating_usd), ("for judging", result.judging_usd))
     live = result.counts.generated
-    return [(name, _dollars(usd)) for name, usd in parts if live and usd is not None]
+    return [(name, dollars(usd)) for name, usd in parts if live and usd is not None]
 
 
 def _with_outputs(result: RunResult, judging: float | None) -> list[tuple[str, str]]:
@@ -59,8 +58,8 @@ def _with_outputs(result: RunResult, judging: float | None) -> list[tuple[str, s
     if judging is None or not each or None in each:
         return []
     return [
-        (f"all {count(result.items * len(each), 'output')}", f"about {_dollars(outputs)}"),
-        ("all of both", f"about {_dollars(outputs + judging)}"),
+        (f"all {count(result.items * len(each), 'output')}", f"about {dollars(outputs)}"),
+        ("all of both", f"about {dollars(outputs + judging)}"),
     ]
 
 
@@ -122,7 +121,7 @@ def _live(one: Generated) -> tuple[str, ...]:
     return (
         visible(one.system),
         f"{one.asked:,}",
-        *("" if usd is None else _dollars(usd) for usd in (each, one.usd_of_all)),
+        *("" if usd is None else dollars(usd) for usd in (each, one.usd_of_all)),
         *(
             "" if value is None else seconds(value)
             for value in (one.seconds_median, one.seconds_p95)
@@ -139,7 +138,3 @@ def once(result: RunResult) -> Section:
         ("run", setup.run),
     )
     return Section("How to do it again", rows(*named))
-
-
-def _dollars(usd: float) -> str:
-    return show_usd(to_pico(Decimal(str(usd))))

@@ -25,7 +25,8 @@ class _Shown(dict[int, str]):
 
     def __missing__(self, number: int) -> str:
         letter = chr(number)
-        self[number] = _escaped(letter) if _is_unseen(letter) else letter
+        unseen = unicodedata.category(letter) in _UNSEEN or _BLANK.match(letter)
+        self[number] = letter.encode("unicode_escape").decode("ascii") if unseen else letter
         return self[number]
 
 
@@ -45,14 +46,6 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     """Return `text` as `visible` does, but keep its line breaks and tabs."""
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
-
-
-def _is_unseen(letter: str) -> bool:
-    return unicodedata.category(letter) in _UNSEEN or bool(_BLANK.match(letter))
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
 
 
 def csv_cell(text: str) -> str:

@@ -153,7 +153,7 @@ def _body(card: Section | Table) -> str:
     heading = f"<h2>{escape(card.heading)}</h2>\n" if card.heading else ""
     if isinstance(card, Table):
         return heading + _table(card)
-    if not _named(card):
+    if not any(name for name, _ in card.rows):
         return heading + "\n".join(f"<p>{_words(text)}</p>" for _, text in card.rows)
     rows = [f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in card.rows]
     return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
@@ -165,9 +165,12 @@ def _table(
     """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
     kinds = ["" if figure else ' class="word"' for figure in table.figures]
     named = list(zip(kinds, table.columns, strict=True))
+    linked = {
+        name: f'<a href="{escape(quote(link))}">{escape(name)}</a>' for name, link in links.items()
+    }
     head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in named)
     body = "\n".join(
-        f'<tr><th scope="row">{_linked(name, links)}</th>'
+        f'<tr><th scope="row">{linked.get(name) or escape(name)}</th>'
         + "".join(
             f'<td{kind} data-name="{escape(column)}">{_toned(cell, tones)}</td>'
             for cell, (kind, column) in zip(cells, named[1:], strict=True)
@@ -183,15 +186,6 @@ def _toned(cell: str, tones: Mapping[str, str]) -> str:
     return (
         f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
     )
-
-
-def _linked(name: str, links: Mapping[str, str]) -> str:
-    shown = escape(name)
-    return f'<a href="{escape(quote(links[name]))}">{shown}</a>' if name in links else shown
-
-
-def _named(section: Section) -> bool:
-    return any(name for name, _ in section.rows)
 
 
 def _again(section: Section) -> str:

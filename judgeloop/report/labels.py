@@ -1,4 +1,4 @@
-"""The judged items: a record of each, their texts, and all of them as CSV.
+"""The judged items: a record of each, their texts, and all of them as CSV or as a data frame.
 
 Holds what was said of an item and how it was drawn, and reads prompts and outputs from a pool. In
 CSV texts are escaped, because a spreadsheet runs a cell that looks like a formula.
@@ -6,13 +6,16 @@ CSV texts are escaped, because a spreadsheet runs a cell that looks like a formu
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 from judgeloop.core.choices import Shown
+from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Item, Key, Label, Verdict
+from judgeloop.core.records import Abstention, Item, Key, Label
 from judgeloop.report.escaping import csv_cell
 
 
@@ -53,10 +56,7 @@ class LabelRow:
 
 
 def label_rows(
-    labels: Sequence[Label],
-    systems: Sequence[str],
-    items: Sequence[Item],
-    deciding: frozenset[Key],
+    labels: Sequence[Label], systems: Sequence[str], items: Sequence[Item], deciding: frozenset[Key]
 ) -> tuple[LabelRow, ...]:
     """Return label rows; `items` are by position, `deciding` are keys in the decision."""
     return tuple(
@@ -71,29 +71,25 @@ def _row(
     first, *others = (systems[number] for number in label.choice.systems)
     second = others[0] if others else None
     verdict = None if isinstance(answer, Abstention) else answer
+    winner = shown_first = None
+    if verdict and second:
+        winner = {1: first, 0: None, -1: second}[verdict.preference]
+        shown_first = {None: None, False: first, True: second}[verdict.swapped]
     return LabelRow(
         item_id=items[label.choice.position].id,
         system=first,
         against=second,
         score=verdict.score if verdict else None,
-        winner=_preferred(verdict, first, second) if verdict and second else None,
+        winner=winner,
         flipped=verdict.flipped if verdict else False,
         reason=answer.reason,
         propensity=label.choice.propensity,
         in_decision=in_decision,
         votes=verdict.votes if verdict else (),
         group=items[label.choice.position].group,
-        shown_first=_first(verdict, first, second) if verdict and second else None,
+        shown_first=shown_first,
         other_reason=verdict.other_reason if verdict else "",
     )
-
-
-def _first(verdict: Verdict, first: str, second: str) -> str | None:
-    return None if verdict.swapped is None else second if verdict.swapped else first
-
-
-def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
-    return {1: first, 0: None, -1: second}[verdict.preference]
 
 
 def csv_line(values: Iterable[object]) -> str:
@@ -105,6 +101,7 @@ def csv_line(values: Iterable[object]) -> str:
 
 
 LONGEST = 8_000  # characters shown of a text
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 
 
 @dataclass(frozen=True)
@@ -150,9 +147,7 @@ class Texts:
 
 
 def render_csv(
-    labels: Sequence[LabelRow],
-    texts: Texts | None = None,
-    may: Callable[[LabelRow], bool] = bool,
+    labels: Sequence[LabelRow], texts: Texts | None = None, may: Callable[[LabelRow], bool] = bool
 ) -> str:
     """Return a header and a row for each judged item, in the order asked.
 
@@ -167,6 +162,23 @@ def render_csv(
             row |= {"reason": "", "other_reason": ""}
         lines.append(csv_line([*row.values(), *(column[number] for column in more.values())]))
     return "".join(f"{line}\n" for line in lines)
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
+    """Return a data frame of the caller's `library`, which is imported only now."""
+    if library not in LIBRARIES:
+        raise InputError(f"`library`: expected {', '.join(LIBRARIES)}, found {library!r}")
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise InputError(
+            f"`library={library}` cannot be imported ({error}): install it, name another of "
+            f"{', '.join(LIBRARIES)}, or use to_dict()['labels']"
+        ) from None
+    import narwhals
+
+    backend: Any = library  # checked above, where mypy does not see it
+    return narwhals.from_dict(dict(columns), backend=backend).to_native()
 
 
 def cut(text: str) -> str:

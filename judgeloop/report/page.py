@@ -7,7 +7,7 @@ other forms.
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.report.pictures import Picture
 from judgeloop.report.words import WIDTH, shortened
@@ -107,13 +107,7 @@ def render(page: Page, files: str | None = None, width: int = WIDTH, paint: Pain
     warnings.
     """
     if files is not None:
-        page = Page(
-            page.headline,
-            (*page.details, ("files", files)),
-            page.summary,
-            page.tables,
-            page.notes,
-        )
+        page = replace(page, details=(*page.details, ("files", files)))
     parts = [render_short(page, width, paint), *(_section(one, width) for one in page.sections)]
     return "\n\n".join(parts)
 

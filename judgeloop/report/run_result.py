@@ -19,9 +19,8 @@ from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
-from judgeloop.report.frames import frame_of
 from judgeloop.report.html import render_html, render_notebook
-from judgeloop.report.labels import LabelRow, Texts, render_csv
+from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode, note

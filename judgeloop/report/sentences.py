@@ -5,17 +5,16 @@ own `text.py` states its decision.
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
 from itertools import zip_longest
 
 from judgeloop.core.choices import Population
-from judgeloop.core.money import show_usd, to_pico
+from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import about, count, per_cent, seconds, sentence, shortened
+from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -260,7 +259,7 @@ def _of_outputs(result: RunResult) -> str:
     outputs, judging = result.generating_usd, result.judging_usd
     if not result.counts.generated or outputs is None or judging is None:
         return ""
-    return f" ({_dollars(outputs)} for outputs, {_dollars(judging)} for judging)"
+    return f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
 
 
 def generating(result: RunResult) -> list[tuple[str, str]]:
@@ -314,19 +313,15 @@ def _other_end(one: Generated) -> str:
 def _asked(one: Generated, result: RunResult) -> str:
     """Return how many outputs were asked for now, at what price, and what all would cost."""
     text = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
-    text += f" for {_dollars(one.usd)}" if one.asked and one.usd is not None else ""
+    text += f" for {dollars(one.usd)}" if one.asked and one.usd is not None else ""
     if one.usd_of_all:
-        text += f" (all {result.items:,} would cost about {_dollars(one.usd_of_all)}, an estimate)"
+        text += f" (all {result.items:,} would cost about {dollars(one.usd_of_all)}, an estimate)"
     text += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
     if one.seconds_median is not None and one.seconds_p95 is not None:
         text += (
             f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
         )
     return text
-
-
-def _dollars(usd: float) -> str:
-    return show_usd(to_pico(Decimal(str(usd))))
 
 
 def tokens(usage: Usage) -> str:

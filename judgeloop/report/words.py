@@ -79,4 +79,9 @@ def about(usd: float | None) -> str:
     >>> about(0.1197), about(None)
     (' (about $0.12)', '')
     """
-    return f" (about {show_usd(round(usd * PICO_PER_DOLLAR))})" if usd else ""
+    return f" (about {dollars(usd)})" if usd else ""
+
+
+def dollars(usd: float) -> str:
+    """Return a sum of dollars as sentences say it."""
+    return show_usd(round(usd * PICO_PER_DOLLAR))

@@ -20,49 +20,20 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.own_files import HOME
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.settings.setting import Gate, Part, Setting, declared, one_of
-from judgeloop.settings.shared import (
-    ITEMS,
-    JUDGE,
-    JUDGES,
-    MISSING,
-    MONEY,
-    OUTPUT,
-    REPORT_TEXTS,
-    STOPPING,
-    AllowPlugins,
-    BaseUrl,
-    Budget,
-    CallsAMinute,
-    ChargeTo,
-    ColumnMap,
-    Concurrency,
-    Deadline,
-    Effort,
-    EpochOfRun,
-    Found,
-    Inside,
-    JudgeNames,
-    JudgePrice,
-    Ledger,
-    LedgerMustExist,
-    LenientReplies,
-    LiveSystems,
-    MaxAbstentions,
-    MaxJudgments,
-    MaxTokens,
-    MinJudgments,
-    Missing,
-    Night,
-    Seed,
-    SystemNames,
-    TieMargin,
-    Tier,
-    TokensAMinute,
-    run_setting,
+from judgeloop.providers.catalogue import TIERS
+from judgeloop.settings import shared
+from judgeloop.settings.setting import (
+    DOLLARS_FORM,
+    Gate,
+    Parse,
+    Part,
+    Setting,
+    declared,
+    like,
+    one_of,
 )
 from judgeloop.settings.validation import Configuration
-from judgeloop.settings.written import amount
+from judgeloop.settings.written import amount, listed, price_text
 from judgeloop.systems.catalogue import files_of
 
 REFERENCES = "the references"  # whose answers controls show, if no system's
@@ -74,10 +45,24 @@ CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person 
 class MoneySettings(Configuration):
     """What may be spent, in dollars, and where it is booked."""
 
-    budget: Budget = Decimal("5.00")
-    charge_to: ChargeTo = ()
-    ledger: Ledger = HOME / "ledger.sqlite"
-    ledger_must_exist: LedgerMustExist = False
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = shared.money_setting(
+        "Limit of dollars for this run, repeated commands included, or none.",
+        source=shared.Lower,
+        metavar="DOLLARS",
+        common=True,
+    ).field(Decimal("5.00"))
+    charge_to: Annotated[tuple[str, ...], Parse(listed)] = shared.money_setting(
+        "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
+        source=shared.Found,
+        metavar="NAME",
+        many=True,
+        adds=True,
+        example=("nightly",),
+    ).field(())
+    ledger: shared.Ledger = HOME / "ledger.sqlite"
+    ledger_must_exist: bool = shared.place_setting(
+        "Refuse to run without a ledger, in place of making one.", file_only=True
+    ).field(False)
 
     @property
     def budget_p(self) -> int | None:
@@ -89,51 +74,65 @@ class MoneySettings(Configuration):
 class JudgeSettings(MoneySettings):
     """The judges, their prompt and prices. Money in dollars, times in seconds."""
 
-    judge: Annotated[tuple[str | Judge, ...], MinLen(1), JUDGES]
-    judge_base_url: BaseUrl = None
-    judge_name: JudgeNames = ()
-    judge_price: JudgePrice = None
-    tier: Tier = "standard"
-    judge_timeout: Annotated[
-        float,
-        Gt(0),
-        Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found, file_only=True),
-    ] = 120.0
-    judge_max_tokens: MaxTokens = None
-    judge_effort: Effort = None
-    tie_margin: TieMargin = 0.0
-    verdict: Annotated[
-        str,
-        one_of(VERDICT_FORMS),
-        Setting(
-            "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
-            JUDGE,
-            Part.KEY,
-            Found,
-        ),
-    ] = "schema"
-    lenient_replies: LenientReplies = False
-    prompt: Annotated[
+    judge: Annotated[tuple[str | Judge, ...], MinLen(1)] = shared.JUDGES.field()
+    judge_base_url: str | None = shared.judge_setting(
+        "Address of an OpenAI-compatible server.", common=True, example="http://localhost:8000/v1"
+    ).field(None)
+    judge_name: tuple[str, ...] = shared.judge_setting(
+        "Name that stands for the server's address in the keys of verdicts, so that they are found "
+        "again at another address. For one judge of several: JUDGE=NAME.",
+        metavar="[JUDGE=]NAME",
+        many=True,
+        file_only=True,
+    ).field(())
+    judge_price: Annotated[str | None, Parse(price_text)] = Setting(
+        "Dollars per million input and output tokens, or a TOML file of prices.",
+        shared.JUDGE,
+        Part.MONEY,
+        metavar="IN,OUT|FILE",
+        common=True,
+        example="2,8",
+    ).field(None)
+    tier: Annotated[str, one_of(TIERS)] = shared.money_setting(
+        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
+        "(standard while flex has no capacity).",
+        source=shared.Found,
+    ).field("standard")
+    judge_timeout: Annotated[float, Gt(0)] = Setting(
+        "Seconds until an attempt times out.", shared.JUDGE, Part.PACE, shared.Found, file_only=True
+    ).field(120.0)
+    judge_max_tokens: Annotated[int | None, Ge(16)] = shared.judge_setting(
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
+        source=shared.Found,
+    ).field(None)
+    judge_effort: Annotated[
         str | None,
-        Setting(
-            "Prompt: your own .md file, or the name of a prompt of judgeloop.",
-            JUDGE,
-            Part.KEY,
-            Inside,
-        ),
-    ] = None
-    rubric: Annotated[
-        str | None,
-        Setting(
-            "Criteria to judge by: text or a file.",
-            JUDGE,
-            Part.KEY,
-            Inside,
-            common=True,
-            example="Which answer is more helpful?",
-        ),
-    ] = None
-    allow_plugins: AllowPlugins = False
+        like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
+    ] = shared.judge_setting(
+        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
+        "provider offers (anthropic: also a number of tokens).",
+        source=shared.Found,
+    ).field(None)
+    tie_margin: shared.TieMargin = 0.0
+    verdict: Annotated[str, one_of(VERDICT_FORMS)] = shared.judge_setting(
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
+        source=shared.Found,
+    ).field("schema")
+    lenient_replies: bool = shared.judge_setting(
+        "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
+        "around it, or its label in another case.",
+        source=shared.Found,
+    ).field(False)
+    prompt: str | None = shared.judge_setting(
+        "Prompt: your own .md file, or the name of a prompt of judgeloop.", source=shared.Inside
+    ).field(None)
+    rubric: str | None = shared.judge_setting(
+        "Criteria to judge by: text or a file.",
+        source=shared.Inside,
+        common=True,
+        example="Which answer is more helpful?",
+    ).field(None)
+    allow_plugins: shared.AllowPlugins = False
 
     @property
     def price_file(self) -> Path | None:
@@ -156,106 +155,72 @@ class JudgeSettings(MoneySettings):
 class RunSettings(JudgeSettings):
     """The settings of every run that asks judges about systems' outputs."""
 
-    items: Annotated[
-        Source | None,
-        Setting(
-            "File of prompts and references, joined with the outputs by id or prompt.",
-            ITEMS,
-            Part.CONTENT,
-            Inside,
-            common=True,
-            example="items.jsonl",
-        ),
-    ] = None
-    system: LiveSystems = ()
-    missing: Missing = MISSING[0]
-    allow_partial: Annotated[
-        bool,
-        Setting(
-            "Judge only the items that all files have.",
-            ITEMS,
-            Part.CONTENT,
-            Found,
-            gate=Gate.GROUND,
-        ),
-    ] = False
-    map: ColumnMap = None
-    names: SystemNames = ()
-    epoch: EpochOfRun = None
-    max_item_bytes: Annotated[
-        int,
-        Ge(1),
-        run_setting("Maximum bytes of an item with its outputs.", ITEMS, file_only=True),
-    ] = 1_000_000
-    seed: Seed = 0
-    night: Night = None
-    risk: Annotated[
-        float,
-        Gt(0),
-        Le(1),
-        run_setting(
-            "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
-            "1).",
-            STOPPING,
-            common=True,
-        ),
-    ] = 0.1
-    about: Annotated[
-        str,
-        one_of(tuple(Population)),
-        run_setting(
-            "What the result is about: items (these alone), or like-these (these are a random sample of "
-            "them). like-these takes random draws and a guaranteed rule.",
-            STOPPING,
-        ),
-    ] = Population.THESE_ITEMS.value
-    min_judgments: MinJudgments = 5
-    max_judgments: MaxJudgments = 200
-    max_abstentions: MaxAbstentions = 0.05
-    fail_on_warning: Annotated[
-        bool,
-        Setting(
-            "Exit with code 5 in place of 0 if the result has a warning.",
-            STOPPING,
-            Part.REPORT,
-            Found,
-            file_only=True,
-            gate=Gate.CONDITION,
-        ),
-    ] = False
-    deadline: Deadline = None
-    concurrency: Concurrency = 8
-    lookahead: Annotated[
-        int,
-        Ge(0),
-        Setting(
-            "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
-            MONEY,
-            Part.PACE,
-            Found,
-            file_only=True,
-        ),
-    ] = 0
-    rpm: CallsAMinute = None
-    tpm: TokensAMinute = None
-    controls: Annotated[
-        str | None,
-        one_of(("on", "off")),
-        Setting(
-            "Test first whether each judge can tell an answer to the question from an answer to another "
-            "question: on or off. "
-            "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
-            JUDGE,
-            Part.REPORT,
-            Found,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    report_texts: Annotated[str, one_of(tuple(Shown)), REPORT_TEXTS] = Shown.ALL.value
-    cache_dir: Annotated[
-        Path,
-        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
-    ] = HOME / "cache"
+    items: Source | None = shared.items_setting(
+        "File of prompts and references, joined with the outputs by id or prompt.",
+        source=shared.Inside,
+        common=True,
+        example="items.jsonl",
+    ).field(None)
+    system: shared.LiveSystems = ()
+    missing: Annotated[str, one_of(shared.MISSING)] = shared.run_setting(
+        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
+        shared.ITEMS,
+        file_only=True,
+    ).field(shared.MISSING[0])
+    allow_partial: bool = shared.items_setting(
+        "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
+    ).field(False)
+    map: shared.ColumnMap = None
+    names: Annotated[tuple[str, ...], Parse(listed)] = shared.items_setting(
+        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
+        metavar="NAME,...",
+    ).field(())
+    epoch: Annotated[str | None, shared.EPOCH] = replace(shared.WHICH_EPOCH, file_only=True).field(
+        None
+    )
+    max_item_bytes: Annotated[int, Ge(1)] = shared.run_setting(
+        "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
+    ).field(1_000_000)
+    seed: shared.Seed = 0
+    night: shared.Night = None
+    risk: Annotated[float, Gt(0), Le(1)] = shared.run_setting(
+        "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to 1).",
+        shared.STOPPING,
+        common=True,
+    ).field(0.1)
+    about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
+        "What the result is about: items (these alone), or like-these (these are a random sample of "
+        "them). like-these takes random draws and a guaranteed rule.",
+        shared.STOPPING,
+    ).field(Population.THESE_ITEMS.value)
+    min_judgments: shared.MinJudgments = 5
+    max_judgments: shared.MaxJudgments = 200
+    max_abstentions: shared.MaxAbstentions = 0.05
+    fail_on_warning: bool = shared.report_setting(
+        "Exit with code 5 in place of 0 if the result has a warning.",
+        shared.STOPPING,
+        file_only=True,
+        gate=Gate.CONDITION,
+    ).field(False)
+    deadline: shared.Deadline = None
+    concurrency: shared.Concurrency = 8
+    lookahead: Annotated[int, Ge(0)] = shared.pace_setting(
+        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
+        file_only=True,
+    ).field(0)
+    rpm: shared.CallsAMinute = None
+    tpm: shared.TokensAMinute = None
+    controls: Annotated[str | None, one_of(("on", "off"))] = shared.report_setting(
+        "Test first whether each judge can tell an answer to the question from an answer to another "
+        "question: on or off. "
+        "Exit code 4: it cannot. Default: on for a comparison that has to be won or passed.",
+        shared.JUDGE,
+        gate=Gate.CONDITION,
+    ).field(None)
+    report_texts: Annotated[str, one_of(tuple(Shown))] = shared.REPORT_TEXTS.field(Shown.ALL.value)
+    cache_dir: Path = shared.place_setting(
+        "Folder for vectors and other caches.", source=shared.Inside, file_only=True
+    ).field(HOME / "cache")
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
@@ -338,32 +303,23 @@ class RunSettings(JudgeSettings):
 class ContestSettings(RunSettings):
     """The settings of questions in which judges compare the outputs of two systems."""
 
-    require_winner: Annotated[
-        str | None,
-        Setting(
-            "Exit with code 5 if another (B: the second) wins.",
-            STOPPING,
-            Part.REPORT,
-            Found,
-            metavar="NAME",
-            common=True,
-            example="new",
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    order: Annotated[
-        Order,
-        run_setting(
-            "Order in which the two outputs are shown: both, random, audited (random, and "
-            "the first 20 decisive items in both) or fixed.",
-            JUDGE,
-            common=True,
-        ),
-    ] = Order.BOTH
-    vote: Annotated[
-        Vote,
-        run_setting("How a panel decides: majority, mean or unanimous.", JUDGE, file_only=True),
-    ] = Vote.MAJORITY
+    require_winner: str | None = shared.report_setting(
+        "Exit with code 5 if another (B: the second) wins.",
+        shared.STOPPING,
+        metavar="NAME",
+        common=True,
+        example="new",
+        gate=Gate.CONDITION,
+    ).field(None)
+    order: Order = shared.run_setting(
+        "Order in which the two outputs are shown: both, random, audited (random, and "
+        "the first 20 decisive items in both) or fixed.",
+        shared.JUDGE,
+        common=True,
+    ).field(Order.BOTH)
+    vote: Vote = shared.run_setting(
+        "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True
+    ).field(Vote.MAJORITY)
 
     def trusted(self, systems: tuple[str, ...]) -> str:
         """Return the system whose outputs controls show: the baseline."""

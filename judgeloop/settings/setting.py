@@ -1,6 +1,7 @@
-"""The declaration of a setting: an annotated field of a configuration, and the forms of its value.
+"""The declaration of a setting, which is a field of a configuration, and the forms of its value.
 
-The annotation holds the setting's help, what it is part of, and who may set it. The command line,
+It holds the setting's help, what it is part of, and who may set it: at the field, or in the annotation
+of a type that several configurations share. The command line,
 the settings file and its schema, the run id and the documentation are made from it. `validation.py`
 checks values. Pydantic is not imported here, so that `--help` stays fast.
 """
@@ -8,15 +9,20 @@ checks values. Pydantic is not imported here, so that `--help` stays fast.
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.settings.written import listed
 
+if TYPE_CHECKING:
+    from judgeloop.methods.selectors.catalogue import SelectorRow
+    from judgeloop.methods.stopping.catalogue import RuleRow
+
 PREFIX = "JUDGELOOP_"  # of every variable
+KEPT = "setting"  # where a field keeps its declaration
 # What a value may look like in a settings file, where the type does not say: a JSON schema whose
 # description follows "expected".
 Form = Mapping[str, Any]
@@ -76,7 +82,7 @@ class Setting:
 
     - `help`: the help text.
     - `panel`: the heading in the help under which it is listed.
-    - `part`, `source`: what it is part of, and where it may be set.
+    - `part`, `source`: what it is part of, and where it may be set: by the caller alone, unless said.
     - `short`: the one-letter flag.
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
@@ -91,7 +97,7 @@ class Setting:
     help: str
     panel: str
     part: Part
-    source: Source
+    source: Source = Source.CALLER
     short: str | None = None
     metavar: str | None = None
     argument: str | None = None
@@ -106,6 +112,10 @@ class Setting:
     def is_ground(self) -> bool:
         """Whether it decides if a condition holds, as all values do that are part of the run."""
         return self.gate is Gate.GROUND or (self.gate is None and self.part is Part.RUN)
+
+    def field(self, default: Any = MISSING) -> Any:
+        """Return the field of a configuration that it declares; without a default, it is required."""
+        return field(default=default, metadata={KEPT: self})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,11 +201,6 @@ class Declared:
         return Path in self.kinds
 
     @property
-    def many(self) -> bool:
-        """Whether its flag may be given several times."""
-        return self.setting.many
-
-    @property
     def repeated(self) -> bool:
         """Whether it takes several values."""
         return get_origin(self.type) is tuple and Ellipsis in get_args(self.type)
@@ -238,11 +243,12 @@ def declared(config: Any) -> dict[str, Declared]:
 
 @cache
 def _declared(config: Any) -> dict[str, Declared]:
-    hints = get_type_hints(config, include_extras=True)
-    return {
-        field.name: Declared(field.name, hints[field.name], field.default)
-        for field in fields(config)
-    }
+    hints: dict[str, Any] = get_type_hints(config, include_extras=True)
+    annotated: Any = Annotated
+    for one in fields(config):
+        if KEPT in one.metadata:
+            hints[one.name] = annotated[hints[one.name], one.metadata[KEPT]]
+    return {one.name: Declared(one.name, hints[one.name], one.default) for one in fields(config)}
 
 
 def merged(configs: Iterable[Any]) -> dict[str, Declared]:
@@ -312,19 +318,7 @@ def like(pattern: str, expected: str) -> Parse:
     return Parse(check, matching(pattern, expected))
 
 
-class Described(Protocol):
-    """A row of a catalogue, as the help shows it."""
-
-    @property
-    def name(self) -> str:
-        """The name as typed."""
-
-    @property
-    def help(self) -> str:
-        """A description in a few words."""
-
-
-def described(rows: Iterable[Described]) -> str:
+def described(rows: "Iterable[SelectorRow | RuleRow]") -> str:
     """Return the rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
     return "; ".join(f"{row.name} ({row.help})" for row in rows)
 

@@ -1,17 +1,15 @@
 """What configurations share: panels of the help, types of values, settings."""
 
 from dataclasses import replace
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings.setting import (
-    DOLLARS_FORM,
     DURATION_FORM,
     Parse,
     Part,
@@ -20,9 +18,8 @@ from judgeloop.settings.setting import (
     alternatives,
     like,
     matching,
-    one_of,
 )
-from judgeloop.settings.written import amount, listed, night_name, price_text, seconds
+from judgeloop.settings.written import night_name, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
 
@@ -41,13 +38,18 @@ RepresentOne = Annotated[
     like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
 ]
 Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
-CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
+Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 
-def run_setting(help_: str, panel: str, **more: Any) -> Setting:
-    """Return the setting of what the outcome depends on, which a settings file may hold."""
-    return Setting(help_, panel, Part.RUN, Found, **more)
+# Settings of one kind; each also takes what else `Setting` does.
+run_setting = partial(Setting, part=Part.RUN, source=Found)  # what the outcome depends on
+report_setting = partial(Setting, part=Part.REPORT, source=Found)
+items_setting = partial(Setting, panel=ITEMS, part=Part.CONTENT)
+judge_setting = partial(Setting, panel=JUDGE, part=Part.KEY)
+money_setting = partial(Setting, panel=MONEY, part=Part.MONEY)
+pace_setting = partial(Setting, panel=MONEY, part=Part.PACE, source=Found)
+place_setting = partial(Setting, panel=OUTPUT, part=Part.PLACE)
 
 
 def _map_text(value: object) -> object:
@@ -60,46 +62,21 @@ def _map_text(value: object) -> object:
 ColumnMap = Annotated[
     str | None,
     Parse(_map_text, matching(".+=.+", 'text such as "prompt=question"')),
-    Setting(
+    items_setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
-        ITEMS,
-        Part.CONTENT,
-        Found,
+        source=Found,
         metavar="FIELD=COLUMN,...",
     ),
 ]
-_EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
-_WHICH_EPOCH = Setting(
+EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")
+WHICH_EPOCH = items_setting(
     "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
-    ITEMS,
-    Part.CONTENT,
-    Found,
+    source=Found,
     metavar="NUMBER",
 )
-Epoch = Annotated[str | None, _EPOCH, _WHICH_EPOCH]
-EpochOfRun = Annotated[str | None, _EPOCH, replace(_WHICH_EPOCH, file_only=True)]
-SystemNames = Annotated[
-    tuple[str, ...],
-    Parse(listed),
-    Setting(
-        "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
-        ITEMS,
-        Part.CONTENT,
-        CallerOnly,
-        metavar="NAME,...",
-    ),
-]
+Epoch = Annotated[str | None, EPOCH, WHICH_EPOCH]
 ABSTAIN = "abstain"
 MISSING = ("lost", ABSTAIN)
-Missing = Annotated[
-    str,
-    one_of(MISSING),
-    run_setting(
-        "What an item is on which a system that answers live fails by itself: lost, or abstain.",
-        ITEMS,
-        file_only=True,
-    ),
-]
 LiveSystems = Annotated[
     tuple[str, ...],
     Setting(
@@ -107,7 +84,6 @@ LiveSystems = Annotated[
         f"{', '.join(KEYS)}.",
         ITEMS,
         Part.KEY,
-        CallerOnly,
         metavar="NAME.KEY=VALUE",
         many=True,
         adds=True,
@@ -136,55 +112,14 @@ MinGap = Annotated[
     ),
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
-Budget = Annotated[
-    Decimal | None,
-    Parse(amount, DOLLARS_FORM),
-    Setting(
-        "Limit of dollars for this run, repeated commands included, or none.",
-        MONEY,
-        Part.MONEY,
-        Source.LOWER,
-        metavar="DOLLARS",
-        common=True,
-    ),
-]
-ChargeTo = Annotated[
-    tuple[str, ...],
-    Parse(listed),
-    Setting(
-        "Budget of the ledger that the run also draws on; judgeloop budget set makes it.",
-        MONEY,
-        Part.MONEY,
-        Found,
-        metavar="NAME",
-        many=True,
-        adds=True,
-        example=("nightly",),
-    ),
-]
-REPORT_TEXTS = Setting(
+REPORT_TEXTS = report_setting(
     "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or "
     "none.",
     OUTPUT,
-    Part.REPORT,
-    Found,
     file_only=True,
 )
 AllowPlugins = Annotated[
-    bool,
-    Setting(
-        "Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE, CallerOnly
-    ),
-]
-LedgerMustExist = Annotated[
-    bool,
-    Setting(
-        "Refuse to run without a ledger, in place of making one.",
-        OUTPUT,
-        Part.PLACE,
-        CallerOnly,
-        file_only=True,
-    ),
+    bool, Setting("Allow python:MODULE:FUNCTION and command:…, which run code.", JUDGE, Part.PLACE)
 ]
 MaxAbstentions = Annotated[
     float,
@@ -200,117 +135,21 @@ Deadline = Annotated[
     float | None,
     Parse(seconds, DURATION_FORM),
     Gt(0),
-    Setting(
+    pace_setting(
         "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
-        MONEY,
-        Part.PACE,
-        Found,
         metavar="DURATION",
     ),
 ]
-Concurrency = Annotated[
-    int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
-]
+Concurrency = Annotated[int, Ge(1), pace_setting("Maximum number of calls in flight.")]
 CallsAMinute = Annotated[
     int | None,
     Ge(1),
-    Setting(
-        "Maximum number of calls a minute for each judge.",
-        MONEY,
-        Part.PACE,
-        Found,
-        file_only=True,
-    ),
+    pace_setting("Maximum number of calls a minute for each judge.", file_only=True),
 ]
 TokensAMinute = Annotated[
     int | None,
     Ge(1),
-    Setting(
-        "Maximum number of tokens a minute for each judge.",
-        MONEY,
-        Part.PACE,
-        Found,
-        file_only=True,
-    ),
-]
-BaseUrl = Annotated[
-    str | None,
-    Setting(
-        "Address of an OpenAI-compatible server.",
-        JUDGE,
-        Part.KEY,
-        CallerOnly,
-        common=True,
-        example="http://localhost:8000/v1",
-    ),
-]
-JudgeNames = Annotated[
-    tuple[str, ...],
-    Setting(
-        "Name that stands for the server's address in the keys of verdicts, so that they are found "
-        "again at another address. For one judge of several: JUDGE=NAME.",
-        JUDGE,
-        Part.KEY,
-        CallerOnly,
-        metavar="[JUDGE=]NAME",
-        many=True,
-        file_only=True,
-    ),
-]
-JudgePrice = Annotated[
-    str | None,
-    Parse(price_text),
-    Setting(
-        "Dollars per million input and output tokens, or a TOML file of prices.",
-        JUDGE,
-        Part.MONEY,
-        CallerOnly,
-        metavar="IN,OUT|FILE",
-        common=True,
-        example="2,8",
-    ),
-]
-LenientReplies = Annotated[
-    bool,
-    Setting(
-        "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
-        "around it, or its label in another case.",
-        JUDGE,
-        Part.KEY,
-        Found,
-    ),
-]
-Tier = Annotated[
-    str,
-    one_of(TIERS),
-    Setting(
-        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
-        "(standard while flex has no capacity).",
-        MONEY,
-        Part.MONEY,
-        Found,
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    Ge(16),
-    Setting(
-        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
-        JUDGE,
-        Part.KEY,
-        Found,
-    ),
-]
-Effort = Annotated[
-    str | None,
-    like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
-    Setting(
-        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
-        "provider offers (anthropic: also a number of tokens).",
-        JUDGE,
-        Part.KEY,
-        Found,
-    ),
+    pace_setting("Maximum number of tokens a minute for each judge.", file_only=True),
 ]
 TieMargin = Annotated[
     float,
@@ -322,7 +161,6 @@ NIGHT = Setting(
     "before it do not count.",
     SELECTION,
     Part.RUN,
-    CallerOnly,
     metavar="DATE",
     file_only=True,
 )
@@ -330,11 +168,9 @@ Night = Annotated[str | None, Parse(night_name), NIGHT]
 NightOfSuite = Annotated[
     str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)
 ]
-JUDGES = Setting(
+JUDGES = judge_setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
-    JUDGE,
-    Part.KEY,
-    OfJudge,
+    source=OfJudge,
     common=True,
     example=("openai/gpt-4.1-mini",),
     many=True,
@@ -352,11 +188,9 @@ def _address(value: object) -> object:
 
 Ledger = Annotated[
     Path | PostgresAddress,
-    Setting(
+    place_setting(
         "Record of paid verdicts and spending: a file (SQLite), or postgresql://USER@HOST/DATABASE.",
-        OUTPUT,
-        Part.PLACE,
-        Inside,
+        source=Inside,
         metavar="PATH|ADDRESS",
     ),
     Parse(_address, {"type": "string"}),

@@ -212,6 +212,7 @@ def _of_env_file(
     variables = dotenv_values(ENV_FILE, interpolate=False)
     check_variables(variables, ENV_FILE, commands, asked)
     fields = {one.variable: one for one in commands[asked].values()}
+    callers = {*BESIDE, *(f"{row.kind.upper()}_BASE_URL" for row in JUDGES)}  # servers of judges
     keys: dict[str, str] = {}
     found: dict[str, Any] = {}
     for name, value in variables.items():
@@ -219,7 +220,7 @@ def _of_env_file(
             continue
         if name.endswith(KEYS):
             keys[name] = value
-        elif name in BESIDE or _is_address(name):
+        elif name in callers:
             file.refuse(name, trust.OF_CALLERS, name)
         elif name in fields:
             one = fields[name]
@@ -230,12 +231,7 @@ def _of_env_file(
 
 def _of_variable(field: Declared, given: str) -> str | list[str]:
     """Return the value that a variable gives: of several, one a line, as names may hold spaces."""
-    return given.splitlines() if field.many else given
-
-
-def _is_address(name: str) -> bool:
-    """Return whether a variable names the server of a judge, such as OPENAI_BASE_URL."""
-    return name in {f"{row.kind.upper()}_BASE_URL" for row in JUDGES}
+    return given.splitlines() if field.setting.many else given
 
 
 def parsed(path: Path) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     given |= {
         name: (value,)
         for name, value in given.items()
-        if declared(config)[name].many and not isinstance(value, list | tuple)
+        if declared(config)[name].setting.many and not isinstance(value, list | tuple)
     }
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
@@ -84,7 +84,7 @@ def checked_value(field: Declared, value: object) -> Any:
 
     if value is None and not field.required:
         return field.default
-    given = (value,) if field.many and isinstance(value, str) else value
+    given = (value,) if field.setting.many and isinstance(value, str) else value
     try:
         return TypeAdapter(field.annotation).validate_python(given)
     except ValidationError as error:

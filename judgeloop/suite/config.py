@@ -5,17 +5,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import MoneySettings
-from judgeloop.settings.setting import DOLLARS_FORM, Parse, Part, Setting, declared
-from judgeloop.settings.shared import (
-    ITEMS,
-    CallerOnly,
-    CallsAMinute,
-    Concurrency,
-    Deadline,
-    NightOfSuite,
-    TokensAMinute,
-)
+from judgeloop.settings.setting import DOLLARS_FORM, Parse, declared
 from judgeloop.settings.written import amount
 
 
@@ -23,27 +15,16 @@ from judgeloop.settings.written import amount
 class SuiteConfig(MoneySettings):
     """What is set once for all pairs; each pair has the settings of its question beside them."""
 
-    file: Annotated[
-        Path,
-        Setting(
-            "The pairs: a TOML file with a table [pairs.NAME] for each.",
-            ITEMS,
-            Part.CONTENT,
-            CallerOnly,
-            argument="FILE",
-        ),
-    ]
+    file: Path = shared.items_setting(
+        "The pairs: a TOML file with a table [pairs.NAME] for each.", argument="FILE"
+    ).field()
     # The default is that of a run, which a found file may lower; a suite has to be given one.
-    budget: Annotated[
-        Decimal | None,
-        Parse(amount, DOLLARS_FORM),
-        replace(
-            declared(MoneySettings)["budget"].setting,
-            help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
-        ),
-    ] = Decimal("5.00")
-    night: NightOfSuite = None
-    concurrency: Concurrency = 8
-    rpm: CallsAMinute = None
-    tpm: TokensAMinute = None
-    deadline: Deadline = None
+    budget: Annotated[Decimal | None, Parse(amount, DOLLARS_FORM)] = replace(
+        declared(MoneySettings)["budget"].setting,
+        help="Limit of dollars for all pairs of a night together. Default: that of FILE; one is required.",
+    ).field(Decimal("5.00"))
+    night: shared.NightOfSuite = None
+    concurrency: shared.Concurrency = 8
+    rpm: shared.CallsAMinute = None
+    tpm: shared.TokensAMinute = None
+    deadline: shared.Deadline = None

@@ -195,11 +195,10 @@ def _merged(
     gate = [name for name in (*conditions, *grounds) if name in values]
     if not values.keys() & set(conditions):
         gate = []
-    return values, tuple((f"{key(name)} = {_shown(values[name])}", origins[name]) for name in gate)
-
-
-def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    shown = {
+        name: str(one).lower() if isinstance(one, bool) else one for name, one in values.items()
+    }
+    return values, tuple((f"{key(name)} = {shown[name]}", origins[name]) for name in gate)
 
 
 def in_order(layers: Iterable[Layer]) -> list[Layer]:

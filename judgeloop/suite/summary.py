@@ -3,8 +3,6 @@
 Pure: the ends of the pairs in, values and texts out.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -19,9 +17,10 @@ from judgeloop.core.errors import (
     EXIT_USAGE,
 )
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.report.escaping import csv_cell, visible
+from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_index
 from judgeloop.report.junit import render_ends
+from judgeloop.report.labels import csv_line
 from judgeloop.report.page import Page, Rows, Section, Table
 from judgeloop.report.words import count, sentence
 
@@ -156,18 +155,8 @@ class Summary:
 
     def to_csv(self) -> str:
         """Return the table as a spreadsheet reads it, with figures as numbers, as in the JSON."""
-        file = io.StringIO()
-        rows = [one.to_json() for one in self.lines]
-        table = csv.DictWriter(file, FIGURES, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        table.writerows(
-            {
-                name: csv_cell(visible(one)) if isinstance(one, str) else one
-                for name, one in row.items()
-            }
-            for row in rows
-        )
-        return file.getvalue()
+        rows = [[one.to_json()[name] for name in FIGURES] for one in self.lines]
+        return "".join(f"{csv_line(row)}\n" for row in (FIGURES, *rows))
 
     def to_junit(self) -> str:
         """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0."""

@@ -44,7 +44,7 @@ class Large(Configuration):
 def received(*arguments, path="compare", env=None):
     """What the callback of a command is given, without what is not given."""
     found = {}
-    command = settings_command(path, lambda **given: found.update(given), "Help.")
+    command = settings_command(path, lambda **given: found.update(given))
     done = CliRunner().invoke(command, list(arguments), env=env)
     assert done.exit_code == 0, done.output
     return {name: value for name, value in found.items() if value}

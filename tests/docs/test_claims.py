@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from judgeloop.cli.replay import replay
+from judgeloop.cli.commands import command_at
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results" / "tables.md").read_text(encoding="utf-8")
@@ -109,7 +109,7 @@ def test_every_command_of_the_results_parses(name):
     vectors = [] if name.startswith("estimate") else ["--vectors", "v.npz"]
     if name in RESULTS.SELECTIONS or "lexical" in flags:
         vectors = []
-    command = replay()
+    command = command_at(("replay",)).make()
     with command.make_context("replay", [*files, *flags, *vectors, "--config", "none"]) as context:
         check(context)
 

@@ -13,12 +13,7 @@ from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
-from judgeloop.methods.selectors.catalogue import (
-    SelectorRow,
-    names_of,
-    selector_row,
-    selectors_of,
-)
+from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -27,21 +22,9 @@ from judgeloop.methods.stopping.catalogue import (
     rules_asked_by,
     rules_of,
 )
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
-from judgeloop.settings.shared import (
-    ITEMS,
-    JUDGES,
-    SELECTION,
-    STOPPING,
-    CallerOnly,
-    Found,
-    Inside,
-    MinGap,
-    Represent,
-    Vectors,
-    run_setting,
-)
 from judgeloop.systems.catalogue import source
 
 QUESTION = "compare"
@@ -55,132 +38,78 @@ PREFERRING = "decisive"
 class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
 
-    first: Annotated[
-        Source | str,
-        Parse(source),
-        Setting(
-            "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-            ITEMS,
-            Part.CONTENT,
-            CallerOnly,
-            argument="A",
-        ),
-    ]
-    second: Annotated[
-        Source | str,
-        Parse(source),
-        Setting("The second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
-    ]
+    first: Annotated[Source | str, Parse(source)] = shared.items_setting(
+        "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
+        argument="A",
+    ).field()
+    second: Annotated[Source | str, Parse(source)] = shared.items_setting(
+        "The second system.", argument="B"
+    ).field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
-    judge: Annotated[tuple[str | Judge, ...], JUDGES] = ()
-    selector: Annotated[
-        str,
-        one_of(SELECTORS),
-        run_setting(
-            f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
-            "that does not need uniform draws.",
-            SELECTION,
-        ),
-    ] = SELECTORS[0]
-    history: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
-            "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
-            SELECTION,
-            Part.CONTENT,
-            Inside,
-            gate=Gate.GROUND,
-        ),
-    ] = "auto"
-    represent: Annotated[
-        Represent,
-        Setting(
-            "How texts become vectors: lexical, minilm or minilm:FOLDER.",
-            SELECTION,
-            Part.RUN,
-            Vectors,
-        ),
-    ] = "lexical"
-    rule: Annotated[
-        str,
-        one_of(RULES),
-        run_setting(
-            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-            f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
-            STOPPING,
-        ),
-    ] = RULES[0]
-    about: Annotated[
-        str,
-        one_of(tuple(Population)),
-        run_setting(
-            "What the decision is about: like-these (these items are a random sample of them), or items "
-            f"(these alone). Default: {Population.ITEMS_LIKE_THESE} for a guaranteed rule with "
-            f"selector=random; {Population.THESE_ITEMS} for the others, which prove nothing more.",
-            STOPPING,
-        ),
-    ] = Population.ITEMS_LIKE_THESE.value
-    near_tie: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        run_setting(
-            'With the rule anytime: stop with "no practical difference" once the gap is within '
-            "this of zero, at the stated risk. Above 0 and below 1.",
-            STOPPING,
-        ),
-    ] = None
-    min_gap: MinGap = None
-    not_worse: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        run_setting(
-            "Ask whether the second system is not worse than the first by this gap (share won less "
-            "share lost). Exit code 0: it is not; 5: it is worse.",
-            STOPPING,
-            common=True,
-            example=0.1,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    by_group: Annotated[
-        str | None,
-        one_of(tuple(Groups)),
-        run_setting(
-            "For each group of items: which system is better there. Further judgments, beyond "
-            "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
-            "is worse in a group.",
-            STOPPING,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    max_flips: Annotated[
-        float | None,
-        Ge(0),
-        Le(1),
-        Setting(
-            "Exit with code 4 if a larger share of the verdicts in both orders changed with the order "
-            "(0 to 1).",
-            STOPPING,
-            Part.REPORT,
-            Found,
-            file_only=True,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    give_up: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        run_setting(
-            "Stop undecided once the probability of a decision within the maximum number of judgments "
-            "is below this, for example 0.1.",
-            STOPPING,
-        ),
-    ] = None
+    judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
+    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
+        f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
+        "that does not need uniform draws.",
+        shared.SELECTION,
+    ).field(SELECTORS[0])
+    history: Annotated[str, MinLen(1)] = Setting(
+        "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
+        "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
+        shared.SELECTION,
+        Part.CONTENT,
+        shared.Inside,
+        gate=Gate.GROUND,
+    ).field("auto")
+    represent: shared.Represent = Setting(
+        "How texts become vectors: lexical, minilm or minilm:FOLDER.",
+        shared.SELECTION,
+        Part.RUN,
+        shared.Vectors,
+    ).field("lexical")
+    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+        f"calibrated for {PREFERRING}; tie-aware for a selector that picks items.",
+        shared.STOPPING,
+    ).field(RULES[0])
+    about: Annotated[str, one_of(tuple(Population))] = shared.run_setting(
+        "What the decision is about: like-these (these items are a random sample of them), or items "
+        f"(these alone). Default: {Population.ITEMS_LIKE_THESE} for a guaranteed rule with "
+        f"selector=random; {Population.THESE_ITEMS} for the others, which prove nothing more.",
+        shared.STOPPING,
+    ).field(Population.ITEMS_LIKE_THESE.value)
+    near_tie: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+        'With the rule anytime: stop with "no practical difference" once the gap is within '
+        "this of zero, at the stated risk. Above 0 and below 1.",
+        shared.STOPPING,
+    ).field(None)
+    min_gap: shared.MinGap = None
+    not_worse: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+        "Ask whether the second system is not worse than the first by this gap (share won less "
+        "share lost). Exit code 0: it is not; 5: it is worse.",
+        shared.STOPPING,
+        common=True,
+        example=0.1,
+        gate=Gate.CONDITION,
+    ).field(None)
+    by_group: Annotated[str | None, one_of(tuple(Groups))] = shared.run_setting(
+        "For each group of items: which system is better there. Further judgments, beyond "
+        "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "
+        "is worse in a group.",
+        shared.STOPPING,
+        gate=Gate.CONDITION,
+    ).field(None)
+    max_flips: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
+        "Exit with code 4 if a larger share of the verdicts in both orders changed with the order "
+        "(0 to 1).",
+        shared.STOPPING,
+        file_only=True,
+        gate=Gate.CONDITION,
+    ).field(None)
+    give_up: Annotated[float | None, Gt(0), Lt(1)] = shared.run_setting(
+        "Stop undecided once the probability of a decision within the maximum number of judgments "
+        "is below this, for example 0.1.",
+        shared.STOPPING,
+    ).field(None)
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.stopping.rule import Rule, scores_for
-from judgeloop.questions.compare.plain import plain
 from judgeloop.questions.compare.result import Result
+from judgeloop.questions.compare.risk import plain
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board

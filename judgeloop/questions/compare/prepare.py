@@ -38,13 +38,7 @@ from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
-from judgeloop.run.inputs import (
-    Inputs,
-    check_winner,
-    names_for,
-    read_inputs,
-    wanted_for,
-)
+from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs, wanted_for
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import (
     Prepared,
@@ -127,10 +121,7 @@ class Comparison(Prepared[CompareConfig]):
 
 
 def prepare(
-    config: CompareConfig,
-    environment: Mapping[str, str],
-    *,
-    offline: bool = False,
+    config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Comparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Finished, StopKind, Tally
-from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
@@ -35,16 +34,9 @@ from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
-from judgeloop.report.records import DataNotes, Setup
+from judgeloop.report.records import Setup
 from judgeloop.represent.embed import embed
-from judgeloop.run.drive import (
-    data_notes,
-    drive_session,
-    planned,
-    session_of,
-    setup_of,
-    terms_of,
-)
+from judgeloop.run import drive
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -55,10 +47,10 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
-    finished = await drive_session(
+    finished = await drive.drive_session(
         _session(comparison),
         comparison,
-        terms_of(comparison),
+        drive.terms_of(comparison),
         interruption=interruption,
         observe=observe,
     )
@@ -72,8 +64,12 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     """
     if not comparison.booked:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
-    terms, pool, config = terms_of(comparison, offline=True), comparison.pool, comparison.config
-    finished = await drive_session(_session(comparison), comparison, terms)
+    terms, pool, config = (
+        drive.terms_of(comparison, offline=True),
+        comparison.pool,
+        comparison.config,
+    )
+    finished = await drive.drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments = judgments_to_decide(
@@ -87,7 +83,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         worst = tests.left if over else len(pool) - outcome.asked
         judgments = replace(judgments[0], worst=worst), judgments[1]
     queries = map(pool.query, range(len(pool)))
-    plan = await planned(
+    plan = await drive.planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
     tally = outcome.estimate.tally
@@ -99,7 +95,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
-    return session_of(
+    return drive.session_of(
         comparison,
         _selector(comparison),
         estimator,
@@ -110,23 +106,16 @@ def _session(comparison: Comparison) -> Session[Tally]:
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
-    config, row = comparison.config, comparison.selector
+    config, row, pool = comparison.config, comparison.selector, comparison.pool
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(COMBINATIONS[0], *_output_vectors(config, comparison.pool))
+        both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
+        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
     elif Need.PROMPT_VECTORS in row.needs:
-        vectors = _embedded(config, [item.prompt for item in comparison.pool.items])
+        vectors = _embedded(config, [item.prompt for item in pool.items])
     known = _prospects(comparison) if Need.HISTORY in row.needs else None
     made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors, prospects=known))
     return made
-
-
-def _output_vectors(
-    config: CompareConfig, pool: Pool
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
-    both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-    return both[: len(pool)], both[len(pool) :]
 
 
 def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
@@ -163,15 +152,22 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more = more_to_decide(rule.stronger, tally, comparison.limits, unasked, sampled=sampled)
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
+    data = drive.data_notes(comparison)
+    if (
+        not comparison.booked
+    ):  # nobody reads the outputs beside recorded scores, which may be missing
+        data = replace(data, empty={}, repeated={})
     result = result_of(
         finished,
         _setup(comparison),
         _options(comparison),
-        _data(comparison),
+        data,
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=_before(comparison),
+        before=risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
+        if comparison.booked
+        else [],
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
         risk_beyond=beyond,
@@ -182,16 +178,9 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     return replace(result, page=page(result), texts=texts)
 
 
-def _before(comparison: Comparison) -> list[float]:
-    """Return the risks of earlier comparisons with the baseline on these items by these judges."""
-    if not comparison.booked:
-        return []
-    return risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
-
-
 def _setup(comparison: Comparison) -> Setup:
     config, row = comparison.config, comparison.selector
-    return setup_of(
+    return drive.setup_of(
         comparison,
         comparison.rule,
         row.name,
@@ -212,9 +201,3 @@ def _options(comparison: Comparison) -> CompareOptions:
         give_up=config.give_up,
         max_judgments=config.max_judgments if comparison.booked else None,
     )
-
-
-def _data(comparison: Comparison) -> DataNotes:
-    found = data_notes(comparison)
-    # Nobody reads the outputs beside recorded scores, which may be missing.
-    return found if comparison.booked else replace(found, empty={}, repeated={})

@@ -9,26 +9,12 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.reasons import at_most, points
 from judgeloop.questions.compare.pictures import board
-from judgeloop.questions.compare.plain import asked
 from judgeloop.questions.compare.result import Result, ScoreFigures
-from judgeloop.questions.compare.risk import stated_risk, what_it_means
+from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means
+from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Page, Section, Table
-from judgeloop.report.sentences import (
-    about_data,
-    ended,
-    gate,
-    judge,
-    judged_by,
-    money,
-    notes,
-    on_items,
-    required_first,
-    rows,
-    shared,
-    summed_up,
-)
 from judgeloop.report.words import count, per_cent, sentence, shortened, stopped
 
 
@@ -37,8 +23,11 @@ def page(result: Result) -> Page:
     return Page(
         headline(result),
         details(result),
-        summary=summed_up(result, _standing(result)),
-        notes=(*_groups(result), *notes(result, *what_it_means(result), whole=result.whole)),
+        summary=sentences.summed_up(result, _standing(result)),
+        notes=(
+            *_groups(result),
+            *sentences.notes(result, *what_it_means(result), whole=result.whole),
+        ),
         board=board(result),
     )
 
@@ -74,7 +63,7 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Result) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    return _failing_first(required_first(_decision(result), result), result)
+    return _failing_first(sentences.required_first(_decision(result), result), result)
 
 
 def _failing_first(line: str, result: Result) -> str:
@@ -93,7 +82,7 @@ def _failing_first(line: str, result: Result) -> str:
 
 def _decision(result: Result) -> str:
     first, second = map(visible, result.setup.systems)
-    where = on_items(result.about, result.items)
+    where = sentences.on_items(result.about, result.items)
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
     if result.winner is not None:
@@ -113,7 +102,7 @@ def _no_winner(result: Result, where: str) -> str:
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
         return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
-    return stopped(f"No winner yet between {first} and {second} {where}: {ended(result)}")
+    return stopped(f"No winner yet between {first} and {second} {where}: {sentences.ended(result)}")
 
 
 def _ahead(result: Result) -> str:
@@ -144,9 +133,9 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
         return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
     if result.failed or not result.judged:
         return stopped(
-            f"No answer yet whether {second} is worse than {first} {where}: {ended(result)}"
+            f"No answer yet whether {second} is worse than {first} {where}: {sentences.ended(result)}"
         )
-    why = f"{_ahead(result)}." if result.used_up else sentence(ended(result))
+    why = f"{_ahead(result)}." if result.used_up else sentence(sentences.ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
         f"worse {by}. {why}"
@@ -162,13 +151,13 @@ def _standing(result: Result) -> str:
         _how_far(result),
         stated_risk(result),
     ]
-    return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
+    return " ".join([*filter(None, parts), f"Cost: {sentences.money(result)}."])
 
 
 def _judged(result: Result) -> str:
     if result.judged == result.items:
-        return f"Judged by {judged_by(result)}: all {count(result.items, 'item')}."
-    return f"Judged by {judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
+        return f"Judged by {sentences.judged_by(result)}: all {count(result.items, 'item')}."
+    return f"Judged by {sentences.judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
 
 
 def _leads(result: Result) -> str:
@@ -192,16 +181,18 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
     votes = (("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result)))
     if result.recorded is not None:
         scores = _scores(result, result.recorded)
-        return rows(*votes, *scores, ("judge", judge(result)), *about_data(result))
-    return rows(
+        return sentences.rows(
+            *votes, *scores, ("judge", sentences.judge(result)), *sentences.about_data(result)
+        )
+    return sentences.rows(
         *votes,
-        ("judge", judge(result)),
+        ("judge", sentences.judge(result)),
         ("selector", _selector(result)),
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
         ("asked", _asked(result)),
-        ("gate", gate(result, asked(result))),
-        *shared(result),
+        ("gate", sentences.gate(result, asked(result))),
+        *sentences.shared(result),
     )
 
 

@@ -59,115 +59,65 @@ ConfidenceBy = Annotated[
 class EstimateConfig(RunSettings):
     """All settings of an estimate of one system's mean score."""
 
-    outputs: Annotated[
-        Source | str,
-        Parse(source),
-        Setting(
-            "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-            shared.ITEMS,
-            Part.CONTENT,
-            shared.CallerOnly,
-            argument="OUTPUTS",
-        ),
-    ]
-    proxy: Annotated[
-        str | Judge | None,
-        Setting(
-            "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
-            "(other systems' ratings).",
-            shared.JUDGE,
-            Part.KEY,
-            shared.OfJudge,
-        ),
-    ] = None
-    history: Annotated[
-        str,
-        MinLen(1),
-        Setting(
-            "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
-            "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
-            shared.JUDGE,
-            Part.CONTENT,
-            shared.Inside,
-        ),
-    ] = "auto"
-    selector: Annotated[
-        str,
-        one_of(SELECTORS),
-        shared.run_setting(f"{described(selectors_of(QUESTION))}.", shared.SELECTION),
-    ] = SELECTORS[0]
-    represent: Annotated[
-        shared.RepresentOne,
-        Setting(
-            "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
-            "of a causal language model).",
-            shared.SELECTION,
-            Part.RUN,
-            shared.Vectors,
-        ),
-    ] = "lexical"
-    layer: Annotated[
-        shared.Layer | None,
-        shared.run_setting(
-            "Layer of the hidden states: middle, last or a number. Default: middle; last for "
-            "cross-entropy and mmd-critic, as in their papers.",
-            shared.SELECTION,
-        ),
-    ] = None
-    clusters: Annotated[
-        int | None,
-        Parse(unless_auto, CLUSTERS),
-        Ge(1),
-        shared.run_setting("Number of strata, at least 1, or auto.", shared.SELECTION),
-    ] = None
-    allocation: Annotated[
-        str,
-        one_of(ALLOCATIONS),
-        shared.run_setting(
-            "How judgments are divided among strata: mc-ucb or proportional.",
-            shared.SELECTION,
-            file_only=True,
-        ),
-    ] = ALLOCATIONS[0]
+    outputs: Annotated[Source | str, Parse(source)] = shared.items_setting(
+        "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
+        argument="OUTPUTS",
+    ).field()
+    proxy: str | Judge | None = shared.judge_setting(
+        "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
+        "(other systems' ratings).",
+        source=shared.OfJudge,
+    ).field(None)
+    history: Annotated[str, MinLen(1)] = Setting(
+        "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
+        "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
+        shared.JUDGE,
+        Part.CONTENT,
+        shared.Inside,
+    ).field("auto")
+    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
+        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    ).field(SELECTORS[0])
+    represent: shared.RepresentOne = Setting(
+        "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
+        "of a causal language model).",
+        shared.SELECTION,
+        Part.RUN,
+        shared.Vectors,
+    ).field("lexical")
+    layer: shared.Layer | None = shared.run_setting(
+        "Layer of the hidden states: middle, last or a number. Default: middle; last for "
+        "cross-entropy and mmd-critic, as in their papers.",
+        shared.SELECTION,
+    ).field(None)
+    clusters: Annotated[int | None, Parse(unless_auto, CLUSTERS), Ge(1)] = shared.run_setting(
+        "Number of strata, at least 1, or auto.", shared.SELECTION
+    ).field(None)
+    allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
+        "How judgments are divided among strata: mc-ucb or proportional.",
+        shared.SELECTION,
+        file_only=True,
+    ).field(ALLOCATIONS[0])
     confidence: Confidence = CONFIDENCE_FIELD
     confidence_by: ConfidenceBy = CONFIDENCES[0]
-    half_width: Annotated[
-        float | None,
-        Gt(0),
-        Lt(0.5),
-        shared.run_setting(
-            "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
-            shared.STOPPING,
-            common=True,
-            example=0.05,
-        ),
-    ] = None
-    interval: Annotated[
-        str,
-        one_of(tuple(INTERVALS)),
-        shared.run_setting(
-            "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
-            shared.STOPPING,
-        ),
-    ] = next(iter(INTERVALS))
-    require_score: Annotated[
-        float | None,
-        Ge(0),
-        Le(1),
-        Setting(
-            "Exit code 0 if the interval lies above this score, 5 if it lies below.",
-            shared.STOPPING,
-            Part.REPORT,
-            shared.Found,
-            gate=Gate.CONDITION,
-        ),
-    ] = None
-    risk: Annotated[
-        shared.Share,
-        shared.run_setting(
-            "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
-        ),
-    ] = 0.1
+    half_width: Annotated[float | None, Gt(0), Lt(0.5)] = shared.run_setting(
+        "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
+        shared.STOPPING,
+        common=True,
+        example=0.05,
+    ).field(None)
+    interval: Annotated[str, one_of(tuple(INTERVALS))] = shared.run_setting(
+        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
+        shared.STOPPING,
+    ).field(next(iter(INTERVALS)))
+    require_score: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
+        "Exit code 0 if the interval lies above this score, 5 if it lies below.",
+        shared.STOPPING,
+        gate=Gate.CONDITION,
+    ).field(None)
+    risk: shared.Share = shared.run_setting(
+        "Stated risk that the interval misses the mean.", shared.STOPPING, common=True
+    ).field(0.1)
     min_judgments: shared.MinJudgments = FIRST_LOOK
 
     @classmethod

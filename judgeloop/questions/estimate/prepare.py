@@ -27,13 +27,7 @@ from judgeloop.questions.estimate.config import (
     default_layer,
 )
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
-from judgeloop.run.inputs import (
-    Inputs,
-    checked_judge,
-    judge_options,
-    read_inputs,
-    wanted_for,
-)
+from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
 from judgeloop.run.live import looks_at_all
 from judgeloop.run.prepared import (
     Prepared,
@@ -70,10 +64,7 @@ class Estimation(Prepared[EstimateConfig]):
 
 
 def prepare(
-    config: EstimateConfig,
-    environment: Mapping[str, str],
-    *,
-    offline: bool = False,
+    config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Estimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
@@ -199,11 +190,7 @@ def _refuse_intervals(config: EstimateConfig) -> None:
 
 
 def _proxy(
-    config: EstimateConfig,
-    inputs: Inputs,
-    environment: Mapping[str, str],
-    *,
-    offline: bool,
+    config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 

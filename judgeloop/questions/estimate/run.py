@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judgeloop.core.outcomes import Finished, Spend, StopKind, StopReason
-from judgeloop.core.protocols import Estimator, Judge
+from judgeloop.core.protocols import Estimator
 from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
@@ -21,7 +21,7 @@ from judgeloop.methods.stats.controls import NO_CONTROLS
 from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import BY_CONFIDENCE, EstimateConfig
+from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know, too_few
 from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
@@ -95,18 +95,18 @@ async def _run(
     )
     if first is not None and first.outcome.stop.kind not in WHOLE:
         session.ask()
-        session.tell([], halt=_of_proxy(first.outcome.stop))
+        stop = first.outcome.stop
+        said = f"the proxy has not rated every item: {stop.sentence}"
+        session.tell([], halt=StopReason(stop.kind, said))
         unasked = ((),) * len(estimation.judges)
         none = tuple(NO_CONTROLS if queries else None for queries in terms.controls)
         ended = replace(first, outcome=session.outcome(), models=unasked, controls=none)
         return _Ran(ended, None)
-    took_s = asyncio.get_running_loop().time() - began
+    if terms.deadline_s is not None:
+        took_s = asyncio.get_running_loop().time() - began
+        terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
     finished = await drive_session(
-        session,
-        estimation,
-        _later(terms, took_s),
-        interruption=interruption,
-        observe=observe,
+        session, estimation, terms, interruption=interruption, observe=observe
     )
     return _Ran(replace(finished, spend=_together(first, finished)), proxy)
 
@@ -176,17 +176,6 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     return np.where(np.isnan(scores), tally.moments.mean, scores)
 
 
-def _of_proxy(stop: StopReason) -> StopReason:
-    return StopReason(stop.kind, f"the proxy has not rated every item: {stop.sentence}")
-
-
-def _later(terms: Terms, took_s: float) -> Terms:
-    """Return the terms with the rest of the deadline."""
-    if terms.deadline_s is None:
-        return terms
-    return replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
-
-
 def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
     """Return the spend of the proxy's and the judge's parts together.
 
@@ -209,7 +198,7 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
 
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
     config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
-    tally = finished.outcome.estimate.tally
+    tally, proxy = finished.outcome.estimate.tally, estimation.proxy
     result = estimated_of(
         finished,
         setup_of(
@@ -224,7 +213,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
             half_width=config.half_width,
             interval_kind=config.interval,
-            proxy=_name_of(estimation.proxy, config),
+            proxy=proxy.identity.name if proxy else str(config.proxy or "") or None,
             required_score=config.require_score,
         ),
         data_notes(estimation),
@@ -237,7 +226,3 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
     )
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
-
-
-def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:
-    return str(config.proxy or "") or None if proxy is None else proxy.identity.name

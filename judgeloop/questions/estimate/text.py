@@ -1,18 +1,19 @@
-"""The result of an estimate as text: the score first, then the evidence.
+"""The result of an estimate as text: the score first, then the evidence; and the score as a picture.
 
-Takes an `Estimated` and returns sentences. Computes no figures and prints nothing.
+Takes an `Estimated` and returns sentences. Computes no figures, draws nothing and prints nothing.
 """
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stopping.catalogue import INTERVALS
-from judgeloop.questions.estimate.pictures import board
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report import sentences
+from judgeloop.report.cards import costs, once, trust
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
-from judgeloop.report.words import count, stopped
+from judgeloop.report.page import Board, Page
+from judgeloop.report.pictures import Row, Scale
+from judgeloop.report.words import count, one_in, stopped
 
 
 def page(result: Estimated) -> Page:
@@ -23,7 +24,7 @@ def page(result: Estimated) -> Page:
         details(result),
         summary=sentences.summed_up(result, *_standing(result)),
         notes=sentences.notes(result, "What the interval means", means),
-        board=board(result),
+        board=_board(result),
     )
 
 
@@ -212,3 +213,53 @@ def _of_what(result: Estimated) -> str:
     if result.options.layer:
         return f", layer {result.options.layer}"
     return " of the texts (not the model's own hidden states)"
+
+
+def _board(result: Estimated) -> Board:
+    """Return what a page in a browser shows beside the text."""
+    required = result.options.required_score
+    asked = () if required is None else (f"a score of at least {required:g}",)
+    cards = (costs(result), trust(result))
+    return Board(
+        "How good is this system?",
+        sentences.plainly(result, _wrong(result), asked=asked),
+        (_picture(result),),
+        cards,
+        once(result),
+    )
+
+
+def _wrong(result: Estimated) -> str:
+    """Return how likely the interval is wrong, in words that need no statistics."""
+    if result.mean is None:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return sentences.DRAWN_WHOLE
+    if result.interval is None:
+        return "How far the score may be off is not known."
+    kind = "at most" if result.setup.guarantee else "about"
+    return f"A range like this misses the score of all items {kind} {one_in(result.setup.risk_threshold)} times."
+
+
+def _picture(result: Estimated) -> tuple[Scale, ...]:
+    """Return the mean with its interval, and the score that is required."""
+    if result.mean is None:
+        return ()
+    name, required = visible(result.setup.systems[0]), result.options.required_score
+    said = f"Mean score of {name}: {result.mean:.3f} out of 1"
+    whole = result.stop_reason is StopKind.ALL_JUDGED
+    interval = None if whole else result.interval
+    note = "" if whole else "The error of this mean is unknown."
+    if interval is not None:
+        low, high = interval
+        said += f", between {low:.3f} and {high:.3f}"
+        misses = (
+            f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
+        )
+        note = f"The interval misses the mean of all items with a probability of {misses}."
+    figures = f"{result.mean:.3f}"
+    if interval is not None:
+        figures += " ({:.3f} to {:.3f})".format(*interval)
+    bound = None if required is None else (required, "required")
+    row = Row(name, figures, result.mean, interval)
+    return (Scale("Mean score", said, 0, 1, (row,), ((0.0, "0"), (1.0, "1")), bound, note),)

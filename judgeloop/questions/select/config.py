@@ -20,16 +20,9 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
+from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of
-from judgeloop.settings.shared import (
-    ITEMS,
-    SELECTION,
-    STOPPING,
-    CallerOnly,
-    MinJudgments,
-    run_setting,
-)
+from judgeloop.settings.setting import Form, Parse, described, one_of
 from judgeloop.settings.written import listed, unless_auto
 from judgeloop.systems.catalogue import sources
 
@@ -43,9 +36,9 @@ MinGap = Annotated[
     float | None,
     Gt(0),
     Lt(1),
-    run_setting(
+    shared.run_setting(
         "Stop once no system is better than the named one by more than this gap (share won less share lost).",
-        STOPPING,
+        shared.STOPPING,
         common=True,
         example=0.05,
     ),
@@ -77,14 +70,16 @@ def epsilons(value: object) -> object:
 
 
 WeakJudges = Annotated[
-    int, Ge(1), run_setting("Number of weak judges (word-sequence models).", SELECTION)
+    int,
+    Ge(1),
+    shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION),
 ]
 Epsilon = Annotated[
     Epsilons | None,
     Parse(epsilons, EPSILONS),
-    run_setting(
+    shared.run_setting(
         "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
-        SELECTION,
+        shared.SELECTION,
         metavar="E1,E2",
     ),
 ]
@@ -94,63 +89,40 @@ Epsilon = Annotated[
 class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
 
-    outputs: Annotated[
-        tuple[Source | str, ...],
-        Parse(sources),
-        Setting(
-            "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
-            ITEMS,
-            Part.CONTENT,
-            CallerOnly,
-            argument="OUTPUTS",
-        ),
-    ]
-    baseline: Annotated[
-        str | None,
-        run_setting(
-            "System that all others are compared with: its name or file. By default, race chooses one on a few "
-            "items.",
-            SELECTION,
-            metavar="NAME",
-            common=True,
-            example="today",
-        ),
-    ] = None
-    selector: Annotated[
-        str,
-        one_of(SELECTORS),
-        run_setting(f"{described(selectors_of(QUESTION))}.", SELECTION),
-    ] = SELECTORS[0]
+    outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
+        "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
+        argument="OUTPUTS",
+    ).field()
+    baseline: str | None = shared.run_setting(
+        "System that all others are compared with: its name or file. By default, race chooses one on a few "
+        "items.",
+        shared.SELECTION,
+        metavar="NAME",
+        common=True,
+        example="today",
+    ).field(None)
+    selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
+        f"{described(selectors_of(QUESTION))}.", shared.SELECTION
+    ).field(SELECTORS[0])
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
-    rule: Annotated[
-        str,
-        one_of(RULES),
-        run_setting(
-            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-            "fixed-budget for a selector that picks.",
-            STOPPING,
-        ),
-    ] = RULES[0]
+    rule: Annotated[str, one_of(RULES)] = shared.run_setting(
+        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+        "fixed-budget for a selector that picks.",
+        shared.STOPPING,
+    ).field(RULES[0])
     # At a risk of 1 every system would be ruled out before the first query.
-    risk: Annotated[
-        float,
-        Gt(0),
-        Lt(1),
-        run_setting("Stated risk at which to stop.", STOPPING, common=True),
-    ] = 0.1
+    risk: Annotated[float, Gt(0), Lt(1)] = shared.run_setting(
+        "Stated risk at which to stop.", shared.STOPPING, common=True
+    ).field(0.1)
     min_gap: MinGap = None
-    min_judgments: MinJudgments = 1
-    max_judgments: Annotated[
-        int,
-        Ge(1),
-        run_setting(
-            f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
-            "system.",
-            STOPPING,
-            common=True,
-        ),
-    ] = USUAL
+    min_judgments: shared.MinJudgments = 1
+    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
+        f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
+        "system.",
+        shared.STOPPING,
+        common=True,
+    ).field(USUAL)
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

@@ -59,10 +59,7 @@ class Selection(Prepared[SelectConfig]):
 
 
 def prepare(
-    config: SelectConfig,
-    environment: Mapping[str, str],
-    *,
-    offline: bool = False,
+    config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Selection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
@@ -82,10 +79,7 @@ def prepare(
         instead = "`selector=race` or `selector=random`"
         raise looks_at_all(f"selector={config.selector}", live, instead)
     ingredients = Ingredients(
-        risk=config.risk,
-        items=inputs.items,
-        limit=config.max_judgments,
-        gap=config.min_gap or 0.0,
+        risk=config.risk, items=inputs.items, limit=config.max_judgments, gap=config.min_gap or 0.0
     )
     return Selection(
         config,

@@ -13,8 +13,7 @@ from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import Item
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.report.frames import frame_of
-from judgeloop.report.labels import label_rows
+from judgeloop.report.labels import frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult

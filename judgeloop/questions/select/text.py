@@ -9,23 +9,9 @@ from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
 from judgeloop.questions.select.pictures import board, on, standings
 from judgeloop.questions.select.result import Selected
+from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
-from judgeloop.report.sentences import (
-    DRAWN_WHOLE,
-    HEADING_RISK,
-    about_the_judge,
-    ended,
-    judge,
-    judged_by,
-    money,
-    notes,
-    promise,
-    required_first,
-    rows,
-    shared,
-    summed_up,
-)
 from judgeloop.report.words import count, shortened, stopped
 
 
@@ -34,9 +20,9 @@ def page(result: Selected) -> Page:
     return Page(
         headline(result),
         details(result),
-        summary=summed_up(result, _standing(result), *_still(result)),
+        summary=sentences.summed_up(result, _standing(result), *_still(result)),
         tables=(standings(result),),
-        notes=notes(result, HEADING_RISK, _risk_means(result)),
+        notes=sentences.notes(result, sentences.HEADING_RISK, _risk_means(result)),
         board=board(result),
     )
 
@@ -54,7 +40,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Selected) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    return required_first(_decision(result), result)
+    return sentences.required_first(_decision(result), result)
 
 
 def _decision(result: Selected) -> str:
@@ -62,7 +48,7 @@ def _decision(result: Selected) -> str:
     why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
     among = f"{len(result.setup.systems):,} systems {on(result)}{why}"
     if result.winner is None:
-        return stopped(f"No winner yet among {among}: {ended(result)}")
+        return stopped(f"No winner yet among {among}: {sentences.ended(result)}")
     name = visible(result.winner)
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."
@@ -85,8 +71,8 @@ def _level_with(result: Selected) -> str:
 def _standing(result: Selected) -> str:
     """Return what was judged, at which risk and cost."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}"
-    judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
-    return f"{judged} {_beside(result)}{_risk(result)}Cost: {money(result)}."
+    judged = f"Judgments by {sentences.judged_by(result)}: {result.judged:,}, {on}."
+    return f"{judged} {_beside(result)}{_risk(result)}Cost: {sentences.money(result)}."
 
 
 def _beside(result: Selected) -> str:
@@ -114,13 +100,13 @@ def _risk(result: Selected) -> str:
 def _risk_means(result: Selected) -> str:
     """Return what is proved about the risk, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"{DRAWN_WHOLE} {about_the_judge(result)}"
+        return f"{sentences.DRAWN_WHOLE} {sentences.about_the_judge(result)}"
     if result.setup.guarantee is None:
         return (
             "No risk is stated: this rule spends the whole budget and then names the highest win "
             "rate."
         )
-    return promise(result, result.setup.guarantee)
+    return sentences.promise(result, result.setup.guarantee)
 
 
 def _still(result: Selected) -> list[str]:
@@ -139,13 +125,13 @@ def _still(result: Selected) -> list[str]:
 
 def details(result: Selected) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the decision, as pairs of a name and a text."""
-    return rows(
+    return sentences.rows(
         ("near best", _near_best(result)),
         ("baseline", _chosen(result)),
         ("rule", _rule(result)),
-        ("judge", judge(result)),
+        ("judge", sentences.judge(result)),
         ("selector", _selector(result)),
-        *shared(result),
+        *sentences.shared(result),
     )
 
 
