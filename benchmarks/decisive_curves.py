@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.majority import CountingRule, TieAware
+from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.rule import Rule
 
 LEAST = 5  # minimum number of judgments
@@ -36,7 +36,7 @@ DISTANCES = (0.03, 0.1, 0.2, 1.0)
 
 
 @dataclass(frozen=True)
-class Predictive(CountingRule):
+class Predictive(Rule):
     """A rule with the statistic of `calibrated` and a given threshold."""
 
     name: str = "predictive"
@@ -47,8 +47,21 @@ class Predictive(CountingRule):
         """Return the statistic of `calibrated`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
-        return chance_not_to_win(max(tally.wins), min(tally.wins), tally.judged, tally.items)
+        return _chance(max(tally.wins), min(tally.wins), tally.judged, tally.items)
 
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: Floats
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along_each`; the statistic is computed once for all thresholds."""
+        wins, losses = (np.cumsum(preferences == side, axis=-1) for side in (1, -1))
+        looks = np.broadcast_to(np.arange(1, preferences.shape[-1] + 1), preferences.shape)
+        most, least = np.maximum(wins, losses), np.minimum(wins, losses)
+        risks = np.vectorize(_chance)(most, least, looks, items)
+        met: NDArray[np.bool_] = (risks <= thresholds[:, None, None]) & (wins != losses)
+        return met
+
+
+_chance = cache(chance_not_to_win)
 
 # `Runs.ended` sets the thresholds.
 TIE_AWARE, PREDICTIVE = TieAware(1.0), Predictive(1.0)
@@ -86,7 +99,7 @@ class Runs:
         draws = (rng.multinomial(count, np.full(count, 1 / count)) for _ in range(RESAMPLES))
         return np.array([np.ones(count), *draws])[:, pair.ravel()]
 
-    def ended(self, rule: CountingRule, thresholds: Floats, give_up: float = 0.0) -> Floats:
+    def ended(self, rule: Rule, thresholds: Floats, give_up: float = 0.0) -> Floats:
         """Return judgments, wrong and undecided of each run, shape (thresholds, 3, runs).
 
         `thresholds` are those of the rule. Wrong means that the wrong system is named, undecided
@@ -170,9 +183,7 @@ class Curve:
         return found
 
 
-def curve(
-    runs: Runs, rule: CountingRule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0
-) -> Curve:
+def curve(runs: Runs, rule: Rule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0) -> Curve:
     """Return judgments, errors and undecided of one kind of draws at every threshold of a rule.
 
     A run ends undecided once a decision is less likely than `give_up`.

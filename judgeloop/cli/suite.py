@@ -145,17 +145,16 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
-    from judgeloop.suite.run import prepared
 
+    budget_p = config.budget_p or 0
     values: dict[str, Any] = {}
     costs: list[Range | None] = []
-    budget_p = config.budget_p or 0
-    share_p = budget_p // len(pairs)
+    made = {pair.name: _offline(pair, config, read) for pair in pairs}
+    share_p = budget_p // max(1, sum(not isinstance(one, JudgeloopError) for one in made.values()))
     for pair in pairs:
-        try:
-            ready = prepared(pair, config, read.environment, offline=True)
-        except JudgeloopError as error:
-            values[pair.name], text = {"error": as_flags(str(error))}, str(error)
+        ready = made[pair.name]
+        if isinstance(ready, JudgeloopError):
+            values[pair.name], text = {"error": as_flags(str(ready))}, str(ready)
         else:
             share = to_usd(share_p)
             own = replace(ready.config, budget=min(share, ready.config.budget or share))
@@ -184,6 +183,16 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
             print(f"{count(len(wrong), 'pair')} cannot be asked: {', '.join(map(visible, wrong))}.")
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
+
+
+def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | JudgeloopError:
+    """Return a pair that is ready for a forecast, or why it cannot be asked."""
+    from judgeloop.suite.run import prepared
+
+    try:
+        return prepared(pair, config, read.environment, offline=True)
+    except JudgeloopError as error:
+        return error
 
 
 def _run(

@@ -57,4 +57,4 @@ def csv_cell(text: str) -> str:
     >>> csv_cell("=1+1"), csv_cell("a;=1+1"), csv_cell("a=1")
     ("'=1+1", "a;'=1+1", 'a=1')
     """
-    return _FORMULA.sub(r"\1'\2", visible(text))
+    return _FORMULA.sub(r"\1'\2", visible_lines(text))

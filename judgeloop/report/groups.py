@@ -13,7 +13,7 @@ from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Table
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
 FEWEST_SHOWN = 5  # verdicts: fewer say nothing
@@ -133,6 +133,8 @@ def _cells(row: GroupRow) -> tuple[str, ...]:
     counts = (row.items, row.judged, row.wins, row.ties, row.losses)
     gap = "" if row.gap is None else f"{row.gap:+.2f}"
     more = "" if row.more is None else f"{row.more:,}"
-    bounds = (f"{end:+.2f}" for end in row.interval or ())
-    claimed = (*bounds, row.claim, more) if row.claim else ()
+    claimed: tuple[str, ...] = ()
+    if row.claim and row.interval:
+        bounds = ends(row.interval, without_0=row.claim != "open")
+        claimed = (*bounds, row.claim, more)
     return (row.name, *(f"{number:,}" for number in counts), gap, *claimed)

@@ -73,6 +73,19 @@ def per_cent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits or int(0 < share < HALF_A_PER_CENT)}f} %"
 
 
+def ends(interval: tuple[float, float], *, without_0: bool) -> tuple[str, str]:
+    """Return the ends of an interval of gaps with their signs; `without_0` says that 0 is ruled out.
+
+    >>> ends((-0.62, 0.0), without_0=True), ends((-0.1, 0.004), without_0=False)
+    (('-0.62', 'below 0'), ('-0.10', '+0.00'))
+    """
+    low, high = (f"{round(end, 2) + 0.0:+.2f}" for end in interval)
+    level = f"{0.0:+.2f}"
+    if not without_0:
+        return low, high
+    return "above 0" if low == level else low, "below 0" if high == level else high
+
+
 def about(usd: float | None) -> str:
     """Return an estimated sum in brackets, after what it pays for; empty for nothing.
 

@@ -17,7 +17,7 @@ from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board
 from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
-from judgeloop.report.words import count
+from judgeloop.report.words import count, ends
 
 FEWEST_LOOKS, MOST_DOTS = 2, 400
 MINUS = "\N{MINUS SIGN}"
@@ -141,7 +141,8 @@ def _gap(result: Result) -> tuple[Scale, ...]:
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is a little too large."
     )
-    figures = f"{_signed(result.gap)} ({_signed(low)} to {_signed(high)})"
+    shown = ends((low, high), without_0=result.claim in {"better", "worse"})
+    figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
     row = Row(name, figures, result.gap, result.gap_interval)
     marks = ((0.0, "level"), (-1.0, _signed(-1)), (1.0, _signed(1)))
     return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)

@@ -14,7 +14,7 @@ from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.pictures import Row, Scale
-from judgeloop.report.words import count, shortened
+from judgeloop.report.words import count, ends, shortened
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
@@ -41,6 +41,7 @@ class Point(NamedTuple):
     gap: float | None
     interval: tuple[float, float] | None
     fresh: bool
+    shown: bool  # that one system is better
 
 
 class Drift(NamedTuple):
@@ -138,6 +139,7 @@ def _point(name: str, one: Result, *, fresh: bool) -> Point:
         0.0 + sign * (one.gap or 0.0) if known else None,
         (low, high) if known and one.gap_interval else None,
         fresh,
+        one.claim in {"better", "worse"},
     )
 
 
@@ -226,9 +228,6 @@ def _row(one: Point, *, many: bool) -> Row:
 
 def _figures(one: Point) -> tuple[str, str]:
     """Return the gap and its interval as they are shown; empty where they are not known."""
-    gap = "" if one.gap is None else _signed(one.gap)
-    return gap, "" if one.interval is None else " to ".join(map(_signed, one.interval))
-
-
-def _signed(gap: float) -> str:
-    return f"{round(gap, 2) + 0.0:+.2f}"
+    gap = "" if one.gap is None else f"{round(one.gap, 2) + 0.0:+.2f}"
+    interval = () if one.interval is None else ends(one.interval, without_0=one.shown)
+    return gap, " to ".join(interval)
