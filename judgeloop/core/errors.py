@@ -133,14 +133,16 @@ class JudgeError(JudgeloopError):
 
 
 def some(names: Iterable[str]) -> str:
-    """Return the first names, and the number of the others.
+    """Return the first names, and the number of the others; a single other is named, too.
 
-    >>> some(["a", "b"]), some("abcdefgh")
-    ('a, b', 'a, b, c, d, e and 3 more')
+    >>> some("abcdef"), some("abcdefgh")
+    ('a, b, c, d, e, f', 'a, b, c, d, e and 3 more')
     """
     first = list(names)
     more = len(first) - MOST_NAMED
-    return ", ".join(first[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    if more <= 1:
+        return ", ".join(first)
+    return f"{', '.join(first[:MOST_NAMED])} and {more:,} more"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

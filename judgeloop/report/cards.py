@@ -29,7 +29,8 @@ def costs(result: RunResult) -> Section:
     spend, every = result.spend, f"all {count(result.queries_in_all, 'judgment')}"
     whole = result.whole_usd
     if whole is None:
-        whole = 0.0 if spend.known and not spend.charged_p else None
+        free = spend.known and not spend.charged_p and not spend.remembered
+        whole = 0.0 if free else None
     return Section(
         "What it cost",
         rows(

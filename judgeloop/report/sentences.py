@@ -122,6 +122,8 @@ def ended(result: RunResult) -> str:
     """
     if result.judged == 0 and result.stop_reason in {StopKind.ABSTENTIONS, StopKind.DEADLINE}:
         return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
+    if result.judged == 0 and result.stop_reason is StopKind.BUDGET and result.spend.unconfirmed_p:
+        return "the budget is used up by attempts that failed and may have been billed"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
     cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")
@@ -233,8 +235,9 @@ def cost(result: RunResult) -> str:
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown, as the model has no price"
     ahead = result.counts.ahead
+    what = "paid for" if result.ahead_usd else "given"
     unneeded = (
-        f"{count(ahead, 'more answer')} {'was' if ahead == 1 else 'were'} paid for, and not needed"
+        f"{count(ahead, 'more answer')} {'was' if ahead == 1 else 'were'} {what}, and not needed"
     )
     parts = [
         (

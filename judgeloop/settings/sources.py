@@ -185,7 +185,7 @@ def _table(path: Path, tables: Any, names: tuple[str, ...], commands: Commands) 
     """Return the table of a command; empty if there is none."""
     for depth, name in enumerate(names):
         known = list(dict.fromkeys(one[depth] for one in commands if one[:depth] == names[:depth]))
-        known += [] if depth else [SHARED]
+        known += [] if depth else [SHARED, SYSTEMS, PAIRS]
         for unknown in sorted(tables.keys() - set(known)):
             expected = ", ".join(f"[{'.'.join((*names[:depth], one))}]" for one in known)
             nearest = did_you_mean(unknown, known)

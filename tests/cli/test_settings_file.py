@@ -77,7 +77,7 @@ def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monke
         (b'[ask]\njudge = "\xff"\n', "judgeloop.toml: this is no TOML"),
         (
             "[tell]\n",
-            r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], \[shared\], found",
+            r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], \[shared\], \[systems\], \[pairs\], found",
         ),
         ("ask = 1\n", r"judgeloop.toml: expected the table \[ask\], found a single value"),
         ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no setting 'bugdet'"),

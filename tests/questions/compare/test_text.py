@@ -20,6 +20,7 @@ from judgeloop.core.outcomes import (
 )
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
+from judgeloop.report import sentences
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import render, render_short
 from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP, generating
@@ -627,3 +628,17 @@ def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
         whole.more_usd * 20 / 30
     )
     assert replace(whole, labels=(*whole.labels, *(4 * aside))).more_usd == 0
+
+
+def test_a_budget_that_failed_attempts_used_up_says_so():
+    spend = replace(SPEND, unconfirmed_p=10**10)
+    result = undecided(spend=spend, tally=Tally(items=100))
+    assert result.page.headline.endswith(
+        ": the budget is used up by attempts that failed and may have been billed."
+    )
+
+
+def test_answers_that_cost_nothing_were_not_paid_for():
+    result = make_result()
+    result = replace(result, counts=replace(result.counts, ahead=3), spend=Spend())
+    assert "3 more answers were given, and not needed" in sentences.cost(result)
