@@ -50,9 +50,7 @@ class Retries:
         self._began = asyncio.get_running_loop().time()
         self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
-        self._counted: RetryCallState | None = (
-            None  # what `_backoff_s` reads; made once a call fails
-        )
+        self._counted: RetryCallState | None = None  # of `_backoff_s`; made once a call fails
 
     def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
         """Return the seconds to wait before another attempt; None if there is no other.

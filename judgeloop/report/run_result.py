@@ -302,12 +302,12 @@ class RunResult(Part):
     def _budget_enough(self) -> tuple[Note, ...]:
         """Return a budget that covers the worst case of `more_judgments`, else of one.
 
-        It takes each for as dear as the one that the budget did not cover.
+        It takes each for as dear as the one that the budget did not cover. None while controls go on.
         """
         spend = self.spend
-        testing = any(one is not None and one.end is None for one in self.counts.controls)
+        testing = any(one and one.end is None for one in self.counts.controls)
         if self.stop_reason is not StopKind.BUDGET or not spend.next_p or testing:
-            return ()  # what the other controls cost is not known
+            return ()
         more = (self.judged and self.more_judgments) or 1
         enough = budget_over(spend.charged_p + more * spend.next_p)
         return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)

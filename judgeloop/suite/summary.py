@@ -48,8 +48,8 @@ class Line:
     - `name`, `question`, `systems`: what was asked; no systems if they could not be read
     - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
     - `winner`: the system that is named; None without one
-    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars, and
-      `unconfirmed_p`: the part of it for attempts without a reply, at their worst case
+    - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
+      `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     """
@@ -128,7 +128,7 @@ class Summary:
             f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         )
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
-            cost += f" {show_usd(doubtful_p)} of it is the maximum of attempts without a reply; perhaps less was billed."
+            cost += f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed."
         gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         conditions = Section(
             "Conditions, what they rest on, and who set it", _grouped(gates, len(self.lines))
