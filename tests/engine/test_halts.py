@@ -161,9 +161,12 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
 
 
 def test_a_deadline_says_that_the_calls_before_it_failed():
-    down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False, wait_s=0.2)
+    down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False)
     judge = ScriptedJudge(failing(10**6, down))
-    finished = run(judge, terms=Terms("run", deadline_s=0.5))
+    patient = RetryPolicy(
+        first_wait_s=60, longest_wait_s=120
+    )  # no second attempt before the deadline
+    finished = run(judge, terms=Terms("run", deadline_s=1.0, policy=patient))
     assert finished.outcome.stop.kind is StopKind.DEADLINE
     assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
