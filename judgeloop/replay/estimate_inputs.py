@@ -22,6 +22,7 @@ from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.replay.embedding import sentences_of
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, needs_of, outputs_of, read_recorded
 from judgeloop.represent.embed import embed, reduced
@@ -166,7 +167,12 @@ class _Sources:
         if given is not None:
             return reduced(given)
         return states_of(
-            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
+            pool,
+            config.represent,
+            layer,
+            seed=config.seed,
+            cache_dir=config.cache_dir,
+            sentences=sentences_of(config.engine),
         )
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:
@@ -176,4 +182,10 @@ class _Sources:
         """
         config = self.config
         kind = "lexical" if config.represent.startswith(f"{HIDDEN}:") else config.represent
-        return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)
+        return embed(
+            pool.outputs[0],
+            kind,
+            seed=config.seed,
+            cache_dir=config.cache_dir,
+            sentences=sentences_of(config.engine),
+        )
