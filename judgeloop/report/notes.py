@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.part import Say, plain
 from judgeloop.report.escaping import visible
-from judgeloop.report.words import about, count, per_cent
+from judgeloop.report.words import about, count, dollars, per_cent
 
 
 class NoteCode(enum.StrEnum):
@@ -53,6 +53,7 @@ class NoteCode(enum.StrEnum):
     MORE_ITEMS_ANEW = "more_items_anew"
     RAISE_LIMIT = "raise_limit"
     RAISE_BUDGET = "raise_budget"
+    RAISE_NIGHT = "raise_night"
 
 
 # `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
@@ -109,6 +110,9 @@ TEXTS: dict[NoteCode, str] = {
     "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",
+    NoteCode.RAISE_NIGHT: "Raise the budget that the pairs of the night {night} share, in the file of the suite or by "
+    "`judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
+    "{judgments:more judgment} at the maximum cost.",
 }
 
 
@@ -135,7 +139,11 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
-SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "share": per_cent}
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    "about": about,
+    "dollars": dollars,
+    "share": per_cent,
+}
 
 
 class _Sentences(Formatter):

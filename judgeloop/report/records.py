@@ -49,6 +49,7 @@ class Setup(Part):
     - `asked_anew`: which judges are functions without an identity; empty if none are
     - `tier`: the service tier asked for and its price; empty for the standard tier
     - `run`: the run's id
+    - `night`: the night of a suite that it belongs to; empty for none
     - `version`: the version of judgeloop
     """
 
@@ -78,6 +79,7 @@ class Setup(Part):
     asked_anew: Sentence = ""
     tier: str = ""
     run: str
+    night: str = ""
     version: str
 
     @property

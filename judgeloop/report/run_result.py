@@ -300,7 +300,7 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """Return a budget that covers the worst case of `more_judgments`, else of one.
+        """Return a budget that covers the worst case of `more_judgments`, else of one; of a night how much more.
 
         It takes each for as dear as the one that the budget did not cover. None while controls go on.
         """
@@ -309,6 +309,9 @@ class RunResult(Part):
         if self.stop_reason is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
         more = (self.judged and self.more_judgments) or 1
+        if night := self.setup.night:  # its budget is shared, and this run's is a part of it
+            usd = float(budget_over(more * spend.next_p))
+            return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
         enough = budget_over(spend.charged_p + more * spend.next_p)
         return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
 

@@ -336,6 +336,7 @@ def setup_of(
         asked_anew=_asked_anew(config),
         about=prepared.population,
         run=terms.run_id,
+        night=prepared.night,
         version=version("judgeloop"),
     )
 

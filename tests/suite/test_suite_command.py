@@ -66,6 +66,9 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert costs["all even"] > 0.10 > costs["all better"] == costs["all worse"]
     assert night["charged_usd"] == pytest.approx(sum(costs.values()))
     assert 0.29 < night["charged_usd"] <= 0.30
+    shown = re.sub(r"\s+", " ", judgeloop("runs", "show", night["pairs"][1]["run"]).stdout)
+    assert f"that the pairs of the night {night['night']} share" in shown
+    assert not re.search(r"--budget [0-9]", shown)
 
 
 def test_a_second_start_pays_nothing_and_a_larger_sum_goes_on():

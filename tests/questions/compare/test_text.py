@@ -300,6 +300,15 @@ def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, j
     assert f"`budget={budget}`" in advice.message
 
 
+def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_much():
+    result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
+    advice = result.advice[-1]
+    assert advice.values == {"night": "2026-11-24-nightly", "usd": 0.30, "judgments": 30}
+    assert "by `judgeloop suite --budget`" in advice.message
+    assert "$0.30 more covers 30 more judgments" in advice.message
+    assert "budget=" not in advice.message
+
+
 @pytest.mark.parametrize(
     ("kind", "code"),
     [
