@@ -190,7 +190,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("selector", _selector(result)),
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
-        ("asked", _asked(result)),
+        ("earlier", _earlier(result)),
         ("gate", sentences.gate(result, asked(result))),
         *sentences.shared(result),
     )
@@ -209,15 +209,15 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
 
 
-def _asked(result: Result) -> str:
-    """Return how often this was asked, and what the risks add up to; empty for the first time."""
+def _earlier(result: Result) -> str:
+    """Return how many comparisons came before, and what the risks add up to; empty for the first."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
-    number, wrong = f"{result.comparison:,}", result.wrong_expected
+    before = count(result.comparison - 1, "comparison")
     return (
-        f"comparison {number} with {visible(result.baseline)} on these items by this judge in the ledger; over all "
-        f"{number}, a candidate is expected to win or pass wrongly at most {wrong:.4g} times, if none was made "
-        "with these items' verdicts"
+        f"{before} with {visible(result.baseline)} on these items by this judge, each with a risk of its own. With "
+        f"this one, expect at most {result.wrong_expected:.4g} wrong wins or passes of a candidate in all, if none "
+        "was chosen or made by verdicts on these items"
     )
 
 

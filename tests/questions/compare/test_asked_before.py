@@ -71,9 +71,9 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "comparison 2 with old on these items by this judge" in said
-    assert "over all 2, a candidate is expected to win or pass wrongly at most 0.15 times" in said
-    assert "if none was made with these items' verdicts" in said
+    assert "earlier 1 comparison with old on these items by this judge, each with a risk" in said
+    assert "With this one, expect at most 0.15 wrong wins or passes of a candidate in all" in said
+    assert "if none was chosen or made by verdicts on these items" in said
 
 
 def test_the_baseline_is_the_system_that_is_not_required(asked):
