@@ -66,9 +66,11 @@ def runs() -> click.Command:
 
 
 def _list(*, json: bool, **given: Any) -> None:
-    """List the runs of a ledger, the latest first: start, exit code or state, cost, systems, judge, decision.
+    """List the runs of a ledger, the last worked on first: begin, exit code or state, cost, systems, judge, decision.
 
-    A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from another ledger.
+    A command that is repeated, also with another --require-winner or --require-score, is the same run, which shows
+    its last result. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from
+    another ledger.
     """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
 

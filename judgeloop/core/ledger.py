@@ -87,9 +87,9 @@ class RunNote:
     """What a run is, in names, and who worked on it last.
 
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
-    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. It was run
-    at `risk`, 1 if that promises nothing. `asked` has some of its questions about a baseline
-    (`history/asked.py`).
+    `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
+    that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
+    some of its questions about a baseline (`history/asked.py`).
     """
 
     systems: tuple[str, ...] = ()
@@ -98,6 +98,7 @@ class RunNote:
     process: str = ""
     since: str = ""
     exit_code: int | None = None
+    results: int = 0
     risk: float = 1.0
     asked: tuple[str, ...] = ()
 

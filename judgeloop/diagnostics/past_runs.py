@@ -118,7 +118,7 @@ def local_day(text: str, today: date) -> str:
 
 
 def lines(runs: Sequence[PastRun]) -> list[str]:
-    """Return a line for each run: id, local time, night if any has one, state, cost, names, decision."""
+    """Return a line for each run: id, when it began, night if any has one, state, cost, names, decision."""
     rows = []
     for run in runs:
         note = run.recorded.note
@@ -126,12 +126,12 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
         rows.append(
             (
                 run.id,
-                datetime.fromisoformat(run.started_at).astimezone().isoformat(" ")[:MINUTE],
+                _minute(run.recorded.began_at),
                 note.night,
                 run.state if note.exit_code is None else f"exit {note.exit_code}",
                 f"{show_usd(run.recorded.charged_p):>8}",
                 ", ".join(shortened(name, LONGEST_NAMES) for name in names),
-                visible(run.headline),
+                visible(run.headline) + _again(run),
             )
         )
     *widths, _ = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0]
@@ -140,6 +140,17 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width)
         for row in rows
     ]
+
+
+def _again(run: PastRun) -> str:
+    """Return how often a run had a result, of which the ledger has the last; empty for once."""
+    number = run.recorded.note.results
+    return f" (the last of {number:,} results, {_minute(run.started_at)})" if number > 1 else ""
+
+
+def _minute(time: str) -> str:
+    """Return a time in local time, up to its minute."""
+    return datetime.fromisoformat(time).astimezone().isoformat(" ")[:MINUTE]
 
 
 def past_run(ledger: Address, beginning: str) -> PastRun:

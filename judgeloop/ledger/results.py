@@ -13,9 +13,11 @@ from judgeloop.ledger.charges import run_row
 from judgeloop.ledger.connection import LedgerConnection
 
 
-def note(connection: LedgerConnection, run: str, note: RunNote) -> None:
-    """Note what a run is, and who works on it."""
-    rows.change(connection, run_row(connection, run), note=json.dumps(asdict(note)))
+def note(connection: LedgerConnection, run: str, note: RunNote, kept: int = 0) -> None:
+    """Note what a run is, who works on it, and how many results are `kept` with that."""
+    row = run_row(connection, run)
+    note = replace(note, results=note_of(row).results + kept)
+    rows.change(connection, row, note=json.dumps(asdict(note)))
 
 
 def noted(connection: LedgerConnection, run: str) -> RunNote:
@@ -45,7 +47,7 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
         "document": result.document,
         "digests": json.dumps(list(result.texts)),
     }
-    note(connection, run, replace(noted(connection, run), exit_code=result.exit_code))
+    note(connection, run, replace(noted(connection, run), exit_code=result.exit_code), 1)
     found = rows.one(connection, rows.ResultRow, "run", run)
     if found is None:
         rows.insert(

@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -48,6 +49,18 @@ def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision
     runs = json.loads(judgeloop("runs", "--json").stdout)
     assert [run["charged_usd"] > 0 for run in runs] == [False, True]
     assert runs[0]["id"] in last
+
+
+def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(two_runs):
+    again = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1"]
+    failed = judgeloop(*again, "--require-winner", "b")
+    assert failed.exit_code == 5, failed.stderr
+    line, other = judgeloop("runs").stdout.splitlines()
+    assert re.search(r"FAILED: b was required.*\(the last of 2 results, \d{4}-[-\d: ]+\)$", line)
+    assert "results" not in other
+    run, _ = json.loads(judgeloop("runs", "--json").stdout)
+    assert run["results"] == 2
+    assert datetime.fromisoformat(run["began_at"]).astimezone().isoformat(" ")[:16] in line
 
 
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
