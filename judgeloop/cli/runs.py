@@ -14,7 +14,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.ledger.opening import Address
 from judgeloop.report.escaping import visible_lines
-from judgeloop.report.page import render
+from judgeloop.report.page import render, render_short
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -77,26 +77,33 @@ def _list(*, json: bool, **given: Any) -> None:
     config = RunsConfig.of(**given)
     today = datetime.now().astimezone().date()
     since = "" if config.since is None else local_day(config.since, today)
-    found = past_runs(config.ledger, since)
+    found = past_runs(config.ledger, since, config.night or "")
     if json:
         print(dumps([run.to_json() for run in found], indent=2))
         return
-    nothing = "no runs yet" if config.since is None else f"no runs since {config.since}"
+    since = "" if config.since is None else f" since {config.since}"
+    nothing = f"no runs{f' of the night {config.night}' if config.night else ''}{since}"
     print("\n".join(lines(found) or [nothing]))
 
 
-def _show(*, run: str | None, output: tuple[Path, ...], **given: Any) -> None:
+def _show(
+    *, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any
+) -> None:
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
-    from judgeloop.cli.files import check_outputs, write_outputs
+    from judgeloop.cli.files import check_outputs, render_json, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
 
     config = ShowConfig.of(**given)
     check_outputs(output, [config.ledger])
     kept = stored(config.ledger, with_result(config.ledger, run).id)
-    print(visible_lines(kept.text), end="")
-    if output:
-        write_outputs(output, result_of(kept, shown=config.report_texts))
+    if not (json or quiet or output):
+        print(visible_lines(kept.text), end="")
+        return
+    result = result_of(kept, shown=config.report_texts)
+    short = f"{render_short(result.page, columns())}\n" if quiet else kept.text
+    print(render_json(result) if json else visible_lines(short), end="")
+    write_outputs(output, result)
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:

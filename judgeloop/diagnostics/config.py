@@ -67,6 +67,9 @@ class RunsConfig(LedgerConfig):
         metavar="DAY",
         example="yesterday",
     ).field(None)
+    night: str | None = shared.place_setting(
+        "List runs of the nights whose names begin so, such as 2026-01-31.", metavar="NIGHT"
+    ).field(None)
 
 
 @dataclass(frozen=True, kw_only=True)

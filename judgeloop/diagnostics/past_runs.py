@@ -78,8 +78,10 @@ class PastRun:
         }
 
 
-def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
+def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun]:
     """Return the runs that were worked on at or after `since` (ISO 8601, UTC), the latest first.
+
+    `night` is how the names of their nights begin; empty for all runs.
 
     Raises:
         InputError: there is no such file.
@@ -92,7 +94,11 @@ def past_runs(ledger: Address, since: str = "") -> list[PastRun]:
         working = reader.working({*open_, *nights})
     found = [PastRun(run, _state(run, working), decisions.get(run.id)) for run in reversed(every)]
     found.sort(key=lambda run: run.started_at, reverse=True)
-    return [run for run in found if run.started_at >= since]
+    return [
+        run
+        for run in found
+        if run.started_at >= since and run.recorded.note.night.startswith(night)
+    ]
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:

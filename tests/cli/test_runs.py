@@ -97,6 +97,7 @@ def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
 def test_runs_since_a_day_are_listed_and_others_are_not(two_runs):
     assert len(judgeloop("runs", "--since", "yesterday").stdout.splitlines()) == 2
     assert judgeloop("runs", "--since", "2999-01-01").stdout == "no runs since 2999-01-01\n"
+    assert judgeloop("runs", "--night", "2999").stdout == "no runs of the night 2999\n"
     refused = judgeloop("runs", "--since", "someday")
     assert refused.exit_code == 2
     assert "--since someday: expected today, yesterday, a number of days" in refused.stderr
@@ -140,11 +141,15 @@ def test_the_trend_of_several_systems_that_a_pattern_names_names_them_all(two_ru
     assert re.search("^ +night or day +system +run ", found, re.MULTILINE)
 
 
-def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
+def test_a_runs_result_is_shown_again_as_it_was_printed_or_short_or_as_json(two_runs):
     ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     assert judgeloop("runs", "show", ids[0]).stdout == two_runs[1]
     assert judgeloop("runs", "show", ids[1][:6]).stdout == two_runs[0]
     assert judgeloop("runs", ids[1][:6]).stdout == two_runs[0]
+    short = judgeloop("runs", "show", ids[0], "-q").stdout.rstrip()
+    assert short == two_runs[1].split("\n\n")[0]
+    judgeloop("runs", "show", ids[0], "-o", "result.json")
+    assert judgeloop("runs", ids[0], "--json").stdout == Path("result.json").read_text()
 
 
 def test_without_an_id_the_latest_run_that_has_a_result_is_shown(two_runs):

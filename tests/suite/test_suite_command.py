@@ -94,6 +94,8 @@ def test_another_night_is_another_seed_and_has_its_own_sum():
     assert {one["id"]: one["night"] for one in shown} == {
         run: night["night"] for night, its in zip((first, other), runs, strict=True) for run in its
     }
+    of_night = judgeloop("runs", "--night", "2026-01-02").stdout.splitlines()
+    assert {line.split()[0] for line in of_night} == runs[1]
     judgeloop("runs", "show", min(runs[1]), "-o", "result.json")
     assert json.loads(Path("result.json").read_text())["seed"] == 20260102
 
