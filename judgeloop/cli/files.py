@@ -125,16 +125,21 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
     """Let JUnit files say that the command did not finish, or with which error it ended.
 
     An earlier result must not pass for that of a command that was killed. The result replaces what
-    is written here. A file that judgeloop did not write is left as it is.
+    is written here. A file that judgeloop did not write is left as it is. An error replaces nothing that
+    another command has written meanwhile: the one that was running, so that this one was refused.
     """
     places = [path for path in paths if path.suffix == JUNIT and _is_free(path)]
+    begun = render_unfinished(question)
 
     def write(text: str) -> None:
         for path in places:
-            with suppress(JudgeloopError):  # whether it can be written is checked with the others
-                write_text(path, text)
+            with suppress(
+                JudgeloopError, OSError
+            ):  # whether it can be written is checked with the others
+                if text == begun or read_own(path) == begun:
+                    write_text(path, text)
 
-    write(render_unfinished(question))
+    write(begun)
     try:
         yield
     except click.UsageError as error:

@@ -10,6 +10,9 @@ from click.testing import CliRunner
 from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
+from judgeloop.cli.files import unfinished
+from judgeloop.core.errors import LedgerError
+from judgeloop.report.junit import render_ends
 
 COMMAND = ["compare", "a.jsonl", "b.jsonl", "--judge"]
 
@@ -73,6 +76,19 @@ def test_during_a_run_the_file_says_that_it_did_not_finish_and_then_the_result()
         assert invoked(*command, "--ledger", f"{night}.sqlite").exit_code == 0
         assert "judgeloop did not finish" in Path("seen.xml").read_text()
         assert not list(ET.parse("result.xml").iter("error"))
+
+
+def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():
+    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better")])
+
+    def refused():
+        with unfinished((path,), "suite"):
+            path.write_text(theirs)
+            raise LedgerError("the night is being worked on by process 1")
+
+    with pytest.raises(LedgerError):
+        refused()
+    assert path.read_text() == theirs
 
 
 @pytest.mark.parametrize("theirs", ["<testsuite name='theirs'/>", ""])

@@ -71,9 +71,13 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert not re.search(r"--budget [0-9]", shown)
 
 
-def test_a_second_start_pays_nothing_and_a_larger_sum_goes_on():
-    first, again, more = found(), found(), found("--budget", "0.40")
+def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on():
+    (first, tests), (again, same) = (
+        (found("-o", "night.xml"), Path("night.xml").read_text()) for _ in range(2)
+    )
+    more = found("--budget", "0.40")
     assert charged(again) == charged(first)
+    assert tests == same
     assert 0.39 < more["charged_usd"] <= 0.40
 
 
