@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli.commands import FIELDS, SETTINGS
-from judgeloop.cli.naming import as_flags
+from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
 from judgeloop.core.errors import EXIT_ERROR, EXIT_JUDGE, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import render, render_short
-from judgeloop.report.words import count
+from judgeloop.report.page import Page, Rows, Section, Table, render, render_short
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
     from judgeloop.report.run_result import RunResult
-    from judgeloop.run.plan import Range
+    from judgeloop.run.dry_run import DryRun
     from judgeloop.run.prepared import Prepared
     from judgeloop.settings.sources import Read
     from judgeloop.suite.config import SuiteConfig
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
 FAULTS = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE}  # said with `--quiet`, too
 LONGEST = 80  # characters of the name of a file
+MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
+FORECAST = ("pair", "items", "most judgments", "expected cost", "worst cost")
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -145,44 +146,76 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
     """Print the forecast of each pair within its share of the budget, and what all may cost together."""
     from judgeloop.cli.files import json_text
     from judgeloop.cli.questions import Asking
+    from judgeloop.run.live import WITHOUT_LIMIT
 
     budget_p = config.budget_p or 0
-    values: dict[str, Any] = {}
-    costs: list[Range | None] = []
     made = {pair.name: _offline(pair, config, read) for pair in pairs}
-    share_p = budget_p // max(1, sum(not isinstance(one, JudgeloopError) for one in made.values()))
+    wrong = {
+        name: str(one).removesuffix(WITHOUT_LIMIT)  # a suite has a budget
+        for name, one in made.items()
+        if isinstance(one, JudgeloopError)
+    }
+    share_p = budget_p // max(1, len(made) - len(wrong))
+    found: dict[str, DryRun] = {}
     for pair in pairs:
-        ready = made[pair.name]
-        if isinstance(ready, JudgeloopError):
-            values[pair.name], text = {"error": as_flags(str(ready))}, str(ready)
-        else:
+        if not isinstance(ready := made[pair.name], JudgeloopError):
             share = to_usd(share_p)
             own = replace(ready.config, budget=min(share, ready.config.budget or share))
-            found = Asking(pair.question).foreseen(replace(ready, config=own), read)
-            values[pair.name], text = found.to_dict(as_flags), found.text(columns())
-            costs.append(found.plan.cost_p if found.priced else None)
-        if not as_json:
-            print(f"{visible(pair.name)}\n\n{as_flags(text)}\n")
-    wrong = [name for name, one in values.items() if "error" in one]
-    known = [one for one in costs if one is not None]
-    whole = bool(known) and len(known) == len(costs)
-    expected_p, worst_p = sum(one.expected for one in known), sum(one.worst for one in known)
+            found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
     if as_json:
+        values = {
+            name: found[name].to_dict(as_flags)
+            if name in found
+            else {"error": as_flags(wrong[name])}
+            for name in made
+        }
+        worst = sum(one.plan.cost_p.worst for one in found.values())
+        known = bool(found) and all(one.priced for one in found.values())
         about = {"job": "suite", "dry_run": True, "budget_usd": float(to_usd(budget_p))}
-        worst = float(to_usd(worst_p)) if whole else None
-        print(json_text({**about, "worst_usd": worst, "pairs": values}, read.files), end="")
+        about |= {"worst_usd": float(to_usd(worst)) if known else None, "pairs": values}
+        print(json_text(about, read.files), end="")
     else:
-        cost = (
-            f"{show_usd(expected_p)} expected, {show_usd(worst_p)} at worst"
-            if whole
-            else "not known"
-        )
         stops = f"The night stops at {show_usd(budget_p)}; a pair begins with {show_usd(share_p)}."
-        print(f"What all pairs cost together: {cost}. {stops}")
-        if wrong:
-            print(f"{count(len(wrong), 'pair')} cannot be asked: {', '.join(map(visible, wrong))}.")
+        page = page_as_flags(_forecast_page(found, wrong, stops))
+        print(render(page, width=columns(), paint=paint))
     if wrong:
         raise click.exceptions.Exit(EXIT_USAGE)
+
+
+def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops: str) -> Page:
+    """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
+    from judgeloop.run.dry_run import OPENING
+    from judgeloop.suite.summary import grouped
+
+    def rows(texts: Mapping[str, str]) -> Rows:
+        return grouped(((name, one, one) for name, one in texts.items()), len(found) + len(wrong))
+
+    lines = [
+        (visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()
+    ]
+    together = ("together", "", *_figures(list(found.values())))
+    warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
+    if len(warned) > MOST_WARNED:
+        more = len(warned) - MOST_WARNED
+        warned = (*warned[more:], ("", f"{more} more like these: --json has their figures."))
+    sections = (("", warned), ("Cannot be asked", rows(wrong)))
+    return Page(
+        OPENING,
+        (),
+        (stops, "--json has the whole forecast of each pair."),
+        tables=(Table("", FORECAST, (*lines, together)),) if found else (),
+        notes=tuple(Section(heading, said) for heading, said in sections if said),
+    )
+
+
+def _figures(forecasts: Sequence[DryRun]) -> tuple[str, ...]:
+    """Return the most judgments, and the expected and the worst cost, of some forecasts together."""
+    most = f"{sum(one.plan.judgments.worst for one in forecasts):,}"
+    if not all(one.priced for one in forecasts):
+        return most, "not known", "not known"
+    costs = [one.plan.cost_p for one in forecasts]
+    expected_p, worst_p = sum(one.expected for one in costs), sum(one.worst for one in costs)
+    return most, show_usd(expected_p), show_usd(worst_p)
 
 
 def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | JudgeloopError:

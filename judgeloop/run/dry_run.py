@@ -20,6 +20,7 @@ from judgeloop.ledger.opening import is_ledger
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.naming import as_python
+from judgeloop.report.notes import Note
 from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import WIDTH, count, per_cent, sentence, shortened
@@ -61,10 +62,27 @@ class DryRun:
         """Whether the price of every judge and system is known."""
         return not (self.unpriced or self.unpriced_systems)
 
+    @property
+    def decided(self) -> bool:
+        """Whether what is known decides, or needs no call."""
+        return self.plan.calls.worst == 0 or self.result.stop_reason is not StopKind.DRY_RUN
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to be careful of, in sentences: the chance of an answer, prices and data."""
+        plan, result = self.plan, self.result
+        passes = [] if self.decided else unlikely_to_pass(plan.equal, result.items)
+        stays = [f"Warning: {plan.stays_open}"] if plan.stays_open else []
+        return [*passes, *stays, *(f"Warning: {one.message}" for one in self._notes)]
+
+    @property
+    def _notes(self) -> list[Note]:
+        return [*self.result.setup.warnings, *self.result.data.warnings]
+
     def text(self, width: int = WIDTH) -> str:
         """Return the text for a terminal of `width` columns."""
         plan, result = self.plan, self.result
-        if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
+        if self.decided:
             return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
         paragraphs = [
             _basis(plan),
@@ -72,8 +90,7 @@ class DryRun:
             *_both_orders(result),
             *_controls(plan),
             _affordable(plan, result),
-            *unlikely_to_pass(plan.equal, result.items),
-            *([f"Warning: {plan.stays_open}"] if plan.stays_open else []),
+            *self.warnings,
             *_groups(plan),
             *(
                 f"{visible(one)} has no known price."
@@ -127,6 +144,7 @@ class DryRun:
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,
             "stays_open": say(plan.stays_open) if plan.stays_open else None,
+            "warnings": [one.to_json(say) for one in self._notes],
             "equal_system": [asdict(one) for one in plan.equal],
             "groups": [asdict(one) for one in plan.groups],
             "guessed": data["guessed"],
@@ -289,7 +307,7 @@ def _without_calls(plan: Plan, result: RunResult) -> list[str]:
 
 
 def _data_and_price(result: RunResult, settings: str) -> list[str]:
-    """Return sentences on prices, guessed columns, empty outputs and files with settings, if any."""
+    """Return sentences on prices, guessed columns and files with settings, if any."""
     setup = result.setup
     named = {
         "Price": visible(setup.prices),
@@ -297,10 +315,7 @@ def _data_and_price(result: RunResult, settings: str) -> list[str]:
         "Columns": visible(result.data.guessed),
         "Settings": visible(settings),
     }
-    return [
-        *(f"{name}: {text}." for name, text in named.items() if text),
-        *(f"Warning: {note.message}" for note in (*setup.warnings, *result.data.warnings)),
-    ]
+    return [f"{name}: {text}." for name, text in named.items() if text]
 
 
 def _learned(result: RunResult) -> list[str]:

@@ -131,12 +131,12 @@ class Summary:
             cost += f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed."
         gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         conditions = Section(
-            "Conditions, what they rest on, and who set it", _grouped(gates, len(self.lines))
+            "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
         )
         said = [(one.name, one.of_each, one.headline) for one in self.lines]
         return Page(
             visible(headline),
-            _grouped(said, len(self.lines)),
+            grouped(said, len(self.lines)),
             (cost,),
             tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines)),),
             notes=(conditions,) if gates else (),
@@ -169,7 +169,7 @@ class Summary:
         return render_index(self.page, shown, TONES)
 
 
-def _grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:
+def grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:
     """Return a row for each name and text; those with a text in common are one row, the most of them the last.
 
     `said` has names, the texts that they may have in common, and their own; `pairs` is the number of all.
