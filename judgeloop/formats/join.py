@@ -328,6 +328,7 @@ def _apart(catalogue: _Catalogue, found: Mapping[str, set[int]], everywhere: set
         return [
             f"{len(keys):,} only in {name}{_examples(catalogue, keys)}"
             for name, keys in alone.items()
+            if keys
         ]
     anywhere = set.union(*found.values())
     lack = {name: sorted(anywhere - keys) for name, keys in found.items() if anywhere - keys}

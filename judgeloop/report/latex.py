@@ -4,7 +4,7 @@ Reads a `Page`. A page without a table gives its details as two columns, of whic
 the width of the text. The text needs no package. Computes no figure and writes no file.
 """
 
-from judgeloop.report.page import Page, Table
+from judgeloop.report.page import WARNING, Page, Table
 
 DETAILS = r"l p{0.75\linewidth}"  # the columns of names and sentences
 # What LaTeX takes for its own, and signs that some of its fonts lack.
@@ -21,13 +21,15 @@ ESCAPED = {
 
 
 def render_latex(page: Page) -> str:
-    """Return a `table` with a `tabular`; its caption has the decision, the judge, the risk and the cost."""
+    """Return a `table` with a `tabular`; its caption has decision, judge, risk, cost and warnings."""
     table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
     form = "".join("r" if figure else "l" for figure in table.figures) if table.columns else DETAILS
     head = [_row(table.columns), r"\hline"] if table.columns else []
     rows = [*head, *map(_row, table.rows)]
     inside = "\n".join([r"\hline", *rows, r"\hline"])
-    said = escaped(" ".join(" ".join([page.headline, *page.summary[:1], table.note]).split()))
+    warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
+    caption = " ".join([page.headline, *page.summary[:1], *warnings, table.note])
+    said = escaped(" ".join(caption.split()))
     whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
     return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"
 

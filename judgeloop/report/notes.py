@@ -21,6 +21,7 @@ class NoteCode(enum.StrEnum):
     FEW_ITEMS = "few_items"
     FEW_ITEMS_LIKE_THESE = "few_items_like_these"
     POSITION_PREFERRED = "position_preferred"
+    ITEMS_LEFT_OUT = "items_left_out"
     OUTPUT_REPEATED = "output_repeated"
     OUTPUTS_EMPTY = "outputs_empty"
     PRICES_OLD = "prices_old"
@@ -63,6 +64,7 @@ TEXTS: dict[NoteCode, str] = {
     "items only if they are like these.",
     NoteCode.POSITION_PREFERRED: "{flip_rate:share} of the verdicts changed with the order of "
     "presentation: this judge mainly prefers a position.",
+    NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "

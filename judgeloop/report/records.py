@@ -128,9 +128,11 @@ class DataNotes(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """Outputs that are repeated, or empty more often than those of the baseline."""
+        """Items left out; outputs that are repeated, or empty more often than those of the baseline."""
         same, empty = self.repeated.items(), self.empty.items()
+        partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
+            *([partial] if self.left_out else []),
             *(
                 note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items)
                 for name, number in same

@@ -372,7 +372,6 @@ def about_data(result: RunResult) -> list[tuple[str, str]]:
     return [
         ("rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
         ("controls", _controls(result)),
-        ("left out", data.left_out),
         ("empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
         ("columns", data.guessed),
         ("tier", setup.tier),
