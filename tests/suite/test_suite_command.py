@@ -264,3 +264,16 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert not Path("night.xml").exists()
     assert not Path("told").exists()
     assert suite("--dry-run", "-o", "night.xml").exit_code == 2
+
+
+def test_a_forecast_says_three_warnings_that_differ_and_how_many_more_there_are():
+    given = ["--dry-run", "--judge", "openai/gpt-4.1", "--judge-price", "1,2"]
+    for name in "vwxyz":
+        rows = [{"id": n, "prompt": f"p{n}", "output": "the same"} for n in range(ITEMS)]
+        Path(f"new/{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    shown = suite(*given).stdout
+    assert shown.count("gives the same output for 60 of 60 items") == 3
+    assert "2 more like these: --json has their figures." in shown
+    pairs = json.loads(suite(*given, "--json").stdout)["pairs"]
+    codes = [note["code"] for one in pairs.values() for note in one["warnings"]]
+    assert codes == ["output_repeated"] * 5
