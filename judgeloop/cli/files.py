@@ -133,9 +133,8 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
 
     def write(text: str) -> None:
         for path in places:
-            with suppress(
-                JudgeloopError, OSError
-            ):  # whether it can be written is checked with the others
+            # Whether it can be written is checked with the others.
+            with suppress(JudgeloopError, OSError):
                 if text == begun or read_own(path) == begun:
                     write_text(path, text)
 
