@@ -111,7 +111,7 @@ class Session(Generic[T]):
         self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
         self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
-        self._rounds = 0
+        self._rounds = self._ahead = 0
         self._pending: list[Step] = []
         self._asked: list[Choice] = []
         self._stop: StopReason | None = None
@@ -193,7 +193,7 @@ class Session(Generic[T]):
             stop=self._stop,
             labels=tuple(self._labels.values()),
             deciding=frozenset(key for keys in self._active.values() for key in keys),
-            ahead=len(self._labels) - len(self._reached),
+            ahead=self._ahead,
             rounds=self._rounds,
             belief=self._belief(),
             further=tuple(self._later),
@@ -221,8 +221,7 @@ class Session(Generic[T]):
         is queued then, the run halts.
         """
         queued = Queued(self._active, self._labels)
-        ahead = 0  # steps queued after answers could meet the rule
-        enough = False
+        ahead, enough = 0, False  # steps queued after answers could meet the rule
         while True:
             enough = enough or self._could_stop(queued)
             if enough and ahead == self._lookahead:
@@ -262,6 +261,7 @@ class Session(Generic[T]):
             self._enter(step)
             self._stop = self._settled() or self._too_many_abstentions()
             if self._stop is not None:
+                self._ahead = len(self._labels) - len(self._reached)
                 break
         self._pending = []
 

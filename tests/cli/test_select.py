@@ -122,6 +122,16 @@ def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_serve
     assert more["stop_reason"] in {"all_judged", "risk_met"}, "the same command goes on"
 
 
+@pytest.mark.parametrize(("budget", "chosen"), [("0.011", 0), ("0.05", 12)])
+def test_of_a_search_cut_short_no_answer_was_needless(systems, chat_server, budget, chosen):
+    command = live(chat_server, systems, "--budget", budget, "--json")
+    command = [part for part in command if part not in {"--baseline", "base"}]
+    outcome = outcome_of(judgeloop(*command))
+    assert (outcome["stop_reason"], outcome["ahead"]) == ("budget", 0)
+    assert outcome["chosen_by"] == chosen, "a choice that was cut short chose nothing"
+    assert outcome["asked"] > outcome["judged"] + chosen, "some are of a round that is not finished"
+
+
 def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     command = live(chat_server, systems, "--risk", "0.02")
     exact = outcome_of(judgeloop(*command, "--json"))

@@ -137,6 +137,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
             chosen_by=sum(
                 label.choice.propensity is None and label.choice.key not in outcome.deciding
                 for label in outcome.labels[: scouted * (len(tally.wins) - 1)]
+                if tally.queries  # else the choice was cut short
             ),
             min_gap=config.min_gap,
             epsilon=given.epsilons,
