@@ -1,11 +1,13 @@
 """Draws pictures as SVG: numbers in, text out, with no style but the names of classes.
 
 A chart grows with its place. A bar and a scale are as wide as their place, in letters of one size: their
-places are in per cent of the width. `web/pictures.css` gives the classes colours, light and dark. Names are
-escaped; unseen characters are expected to be visible already. Reads no file but that style sheet.
+places are in per cent of the width. `web/pictures.css` gives the classes colours, light and dark; a picture
+that stands alone is light. Names are escaped; unseen characters are expected to be visible already. Reads no
+file but that style sheet.
 """
 
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,11 +59,13 @@ class Drawing:
         below = "\n".join(
             _text(0, TITLE + inner + at * LEADING, line) for at, line in enumerate(note, start=1)
         )
+        parts = "\n".join(_parts(self.picture))
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="jl jl-alone" width="{wide}" height="{height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="jl" width="{wide}" height="{height}" '
             f'viewBox="-{AROUND} 0 {wide} {height}" {_named(self.picture)}>'
-            f"<style>{styles()}</style>\n{title}\n"
-            f'<svg y="{TITLE}" width="{WIDE}" height="{inner}">\n{draw(self.picture)}\n</svg>\n{below}</svg>'
+            f"<style>{_plain_styles()}</style>\n"
+            f'<rect x="-{AROUND}" y="0" width="{wide}" height="{height}" fill="#fff"/>\n{title}\n'
+            f'<svg x="0" y="{TITLE}" width="{WIDE}" height="{inner}">\n{parts}\n</svg>\n{below}</svg>'
         )
 
     def _repr_svg_(self) -> str:
@@ -75,6 +79,14 @@ class Drawing:
 def styles() -> str:
     """Return the style sheet of the pictures."""
     return (files("judgeloop.report") / "web" / "pictures.css").read_text("utf-8")
+
+
+def _plain_styles() -> str:
+    """Return the light ones without variables and conditions: not every viewer of a file knows these."""
+    plain = re.sub(r"@media.*?\}\s*\}\n", "", styles(), flags=re.DOTALL)
+    light = dict(re.findall(r"--(\w+): (\S+); ", plain))
+    plain = re.sub(r"--\w+: \S+; ", "", plain)
+    return re.sub(r"var\(--(\w+)\)", lambda name: light[name[1]], plain)
 
 
 def draw(picture: Picture) -> str:
