@@ -90,6 +90,8 @@ def gate(result: RunResult, asked: Sequence[str]) -> str:
     every = [*([f"that {visible(required)} wins"] if required else []), *asked]
     if not every:
         return ""
+    silent = per_cent(result.setup.max_abstentions)
+    every += [f"that at most {silent} of the items have no verdict"]
     every += ["that nothing is warned of"] if warned else []
     failed = [visible(one.name) for one in result.failing]
     failed += ["a warning"] if result.warned else []

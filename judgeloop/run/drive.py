@@ -329,6 +329,7 @@ def setup_of(
         calls_per_item=len(judges) + twice,
         required_winner=required_winner(config, prepared.pool.systems),
         controlled=config.controlled,
+        max_abstentions=config.max_abstentions,
         fail_on_warning=config.fail_on_warning,
         old_prices=old_prices((*judges, *systems), today()),
         prices=price_sentence(judges, systems),

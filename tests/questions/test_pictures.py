@@ -93,14 +93,15 @@ def test_a_long_comparison_has_so_many_dots_that_they_can_be_told_apart():
 def test_what_was_asked_stands_on_top_with_whether_it_holds():
     passed = make_result(required_winner="large", max_flips=0.2).page.board.plain
     assert passed.startswith(
-        "Asked: that large wins; that at most 20 % of the verdicts change with the order. Passed. "
+        "Asked: that large wins; that at most 20 % of the verdicts change with the order; "
+        "that at most 5 % of the items have no verdict. Passed. "
     )
     assert (
-        "Asked: that small wins. Not passed. "
+        "Asked: that small wins; that at most 5 % of the items have no verdict. Not passed. "
         in make_result(required_winner="small").page.board.plain
     )
     open_ = undecided(not_worse=0.1, rule="not-worse").page.board.plain
-    assert "Asked: that large is not worse by 10 points or more. Not passed. " in open_
+    assert "Asked: that large is not worse by 10 points or more; that at most 5 %" in open_
     assert "Asked" not in make_result().page.board.plain
 
 
@@ -227,7 +228,7 @@ def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_pa
     (scale,) = drawn(result)
     assert (scale.note, scale.rows[0].interval) == ("", None)
     assert " to " not in scale.rows[0].said
-    assert result.page.board.plain.startswith("Asked: a score of at least 0.9. Not passed. ")
+    assert result.page.board.plain.startswith("Asked: a score of at least 0.9; that at most 5 %")
 
 
 def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):

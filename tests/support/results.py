@@ -31,6 +31,7 @@ SETUP = Setup(
     seed=7,
     calls_per_item=2,
     required_winner=None,
+    max_abstentions=0.05,
     run="0123abcd",
     version="0.1.0",
 )

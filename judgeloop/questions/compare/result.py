@@ -43,7 +43,7 @@ class CompareOptions(Part):
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
     - `max_flips`: the largest share of verdicts that may change with the order; null without one
     - `give_up`: the probability of a decision below which the run stops undecided
-    - `max_judgments`: the maximum number of judgments; null if recorded scores are compared
+    - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
     """
 
     near_tie: float | None = None
@@ -114,6 +114,7 @@ class Result(RunResult):
         "worse_by_margin",
         "gap_interval",
         "wrong_expected",
+        "limit",
     )
 
     job: ClassVar[str] = "compare"
@@ -219,7 +220,7 @@ class Result(RunResult):
 
     @property
     def limit(self) -> int:
-        """The most judgments that the run could make."""
+        """The most judgments that the run could make: `max_judgments`, or all items if these are fewer."""
         return min(self.items, self.options.max_judgments or self.items)
 
     @property
