@@ -19,6 +19,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
+BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
@@ -28,9 +29,11 @@ def render_junit(result: RunResult) -> str:
     A judge that failed and a run that was interrupted are errors. Another winner than the required
     one, no winner, and a condition that does not hold are failures; a warning that fails the command
     is one of the type `warning`. The text of the result is the output of the first test, and its
-    warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them.
+    warnings are the errors that it wrote; unseen characters are escaped, as XML does not allow them. Where
+    only a condition fails, a line before that text says so.
     """
-    said = {"system-out": render(result.page)}
+    beside = "" if result.answer_code or not result.exit_code or result.warned else BESIDE
+    said = {"system-out": f"{beside}{render(result.page)}"}
     if result.warnings:
         said["system-err"] = "\n".join(f"Warning: {one.message}" for one in result.warnings)
     ended = EXIT_OTHER_WON if result.warned else result.answer_code
