@@ -233,11 +233,14 @@ def check_dry_run() -> None:
 
 def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
+    from judgeloop.report.groups import for_groups
     from judgeloop.report.sentences import cost, money
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
     items = count(result.items, "item")
-    say(f"judged: {result.judged:,} of {items}; cost: {money(result)} ({cost(result)})")
+    say(
+        f"judged: {result.judged:,} of {items}{for_groups(result.counts)}; cost: {money(result)} ({cost(result)})"
+    )
     for note in result.advice:
         say(as_flags(note.message))
 

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, Generated
 from judgeloop.report.escaping import visible
+from judgeloop.report.groups import for_groups
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import money, rows
@@ -37,7 +38,10 @@ def costs(result: RunResult) -> Section:
             ("paid", money(result)),
             *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
-            ("judgments", f"{result.judged:,} of {result.queries_in_all:,}"),
+            (
+                "judgments",
+                f"{result.judged:,} of {result.queries_in_all:,}{for_groups(result.counts)}",
+            ),
             (every, "" if whole is None else f"about {dollars(whole)}"),
             *_with_outputs(result, whole),
             ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),

@@ -167,6 +167,7 @@ class Counts(Part):
     - `asked`: number of queries
     - `abstentions`: number of items without a verdict
     - `ahead`: number of queries asked ahead whose answers were not needed
+    - `further`: number of judgments after the decision, for the groups
     - `rounds`: how often the run waited for answers
     - `both_orders`: number of verdicts that were asked in both orders of presentation
     - `flips`: how many of these changed with the order
@@ -184,6 +185,7 @@ class Counts(Part):
     asked: int
     abstentions: int
     ahead: int
+    further: int = 0
     rounds: int
     both_orders: int = 0
     flips: int = 0
@@ -219,6 +221,7 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         asked=outcome.asked,
         abstentions=outcome.estimate.tally.abstentions,
         ahead=outcome.ahead,
+        further=len(outcome.further),
         rounds=outcome.rounds,
         both_orders=both_orders,
         flips=flips,

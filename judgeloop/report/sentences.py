@@ -12,6 +12,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
+from judgeloop.report.groups import for_groups
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened
@@ -77,7 +78,7 @@ def plainly(
     """
     on = on or on_items(result.about, result.items)
     where = "For items like these" if result.setup.sampled else on.capitalize()
-    took = took or f"{result.judged:,} of {count(result.items, 'item')}"
+    took = took or f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""

@@ -73,7 +73,7 @@ class Ended:
             exit_code=result.exit_code,
             headline=result.page.headline,
             winner=result.winner or (self.ran.pool.systems[-1] if better else None),
-            judged=result.judged,
+            judged=result.judged + result.counts.further,
         )
 
 

@@ -101,7 +101,6 @@ class Result(RunResult):
     - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
       the ledger knows: 1 for the first. Another candidate, question or seed is another one
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
-    - `further`: number of judgments after the decision, for the groups
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -131,7 +130,6 @@ class Result(RunResult):
     more_items_likely: int | None = None
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
-    further: int = 0
     comparison: int = 1
     risk_before: float = 0.0
     risk_beyond: float | None = None
@@ -417,7 +415,6 @@ def result_of(
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
-        further=len(outcome.further),
         comparison=len(before) + 1,
         risk_before=math.fsum(before),
         recorded=None if scores is None else _figures(tally, setup, scores),

@@ -13,7 +13,7 @@ from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means
 from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import group_table
+from judgeloop.report.groups import for_groups, group_table
 from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.words import count, per_cent, sentence, shortened, stopped
 
@@ -38,7 +38,7 @@ def _groups(result: Result) -> tuple[Section | Table, ...]:
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
     risk = result.setup.risk_threshold
-    more = count(result.further, "further judgment")
+    more = count(result.counts.further, "further judgment")
     without = "went to open groups; the winner, votes and gap above are without them"
     further = f"{more} {without}. " if result.recorded is None else ""
     means = (
@@ -157,7 +157,8 @@ def _standing(result: Result) -> str:
 def _judged(result: Result) -> str:
     if result.judged == result.items:
         return f"Judged by {sentences.judged_by(result)}: all {count(result.items, 'item')}."
-    return f"Judged by {sentences.judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
+    some = f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
+    return f"Judged by {sentences.judged_by(result)}: {some}."
 
 
 def _leads(result: Result) -> str:

@@ -102,6 +102,8 @@ def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
 def test_what_is_spent_on_groups_is_money_of_the_run(asked):
     values = json.loads(asked(BETTER, "--by-group", "report", "--json").stdout)
     assert values["attempts"] == values["asked"] + values["further"]
+    said = asked(BETTER, "--by-group", "report").stdout.splitlines()[1]
+    assert f" {values['judged']} of 120 items, {values['further']} more for groups." in said
 
 
 def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
