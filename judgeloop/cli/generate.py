@@ -75,7 +75,12 @@ def _summary(ready: Generation, found: Gathered) -> str:
         parts.append(f"in {found.failed:,} of them the system gave no output by itself")
     if found.missing:
         likely, worst = map(show_usd, found.lacking_p or (0, 0))
-        cost = f", which would cost about {likely}, and at most {worst}" if found.lacking_p else ""
+        basis = "as the others did" if found.as_known else "a guess, as none is known yet"
+        cost = (
+            f", which would cost about {likely} ({basis}), and at most {worst}"
+            if found.lacking_p
+            else ""
+        )
         parts.append(f"{count(found.missing, 'output')} missing{cost}")
     if found.stop is not None:
         parts.append(found.stop.sentence)

@@ -76,15 +76,16 @@ class Gathered:
 
     `rows` holds them as judgeloop's own rows, in the order of the items. Where the system failed by
     itself, the output is null and `error` says why; there are `failed` such rows. `lacking_p` is what
-    the missing ones probably cost, and at most, in picodollars; None without a price. `asked` says
-    what this command asked for, and `stop` why it asked for less than it should; both are None if it
-    did not.
+    the missing ones probably cost, and at most, in picodollars; None without a price. The first is as
+    the known ones cost, if they did (`as_known`). `asked` says what this command asked for, and `stop` why
+    it asked for less than it should; both are None if it did not.
     """
 
     rows: tuple[dict[str, Any], ...]
     missing: int
     failed: int
     lacking_p: tuple[int, int] | None = None
+    as_known: bool = False
     asked: Generated | None = None
     spend: Spend | None = None
     stop: StopReason | None = None
@@ -196,12 +197,16 @@ async def gathered(generation: Generation) -> Gathered:
     ]
     quotes = list(map(sources.quote, asks))
     likely_p, worst_p = sum(one.likely_cost_p for one in quotes), sum(one.cost_p for one in quotes)
+    known_p = sum(output.cost_p for _, output in known)
+    if known_p:
+        likely_p = min(worst_p, len(asks) * known_p // len(known))
     priced = all(system.priced for system in sources.systems.values())
     return Gathered(
         tuple(_row(item, output) for item, output in known),
         missing=len(found) - len(known),
         failed=sum(output.text is None for _, output in known),
         lacking_p=(likely_p, worst_p) if priced else None,
+        as_known=known_p > 0,
     )
 
 

@@ -72,21 +72,23 @@ def test_an_export_asks_for_nothing_and_says_what_is_missing(server):
 
 
 def test_a_dry_run_says_what_is_missing_and_its_price_and_writes_nothing(server):
+    assert "(a guess, as none is known yet)" in judgeloop(*generation(server, "--dry-run")).stderr
     judgeloop(*generation(server, "--first", 10))
     OUT.unlink()
     done = judgeloop(*generation(server, "--dry-run", "--json"))
     plan = json.loads(done.stdout)
     assert (done.exit_code, len(server.requests), OUT.exists()) == (0, 10, False)
     assert (plan["dry_run"], plan["outputs"], plan["missing"]) == (True, 10, 20)
-    assert 0 < plan["usd_of_missing"]["expected"] < plan["usd_of_missing"]["worst"]
-    assert "20 outputs missing, which would cost about $" in re.sub(r"\s+", " ", done.stderr)
+    said = "20 outputs missing, which would cost about $0.012 (as the others did)"
+    assert said in re.sub(r"\s+", " ", done.stderr)
     found = json.loads(judgeloop(*generation(server, "--json")).stdout)
     assert (found["generated"]["asked"], found["missing"], found["usd_of_missing"]["worst"]) == (
         20,
         0,
         0,
     )
-    assert found["spent_usd"] == pytest.approx(found["generated"]["usd"])
+    assert plan["usd_of_missing"]["worst"] > plan["usd_of_missing"]["expected"]
+    assert found["spent_usd"] == pytest.approx(plan["usd_of_missing"]["expected"])
 
 
 @pytest.mark.parametrize("other", [["openai/plain"], ["old.jsonl"]])
