@@ -51,8 +51,8 @@ class Believing:
 class Merged:
     """What was taken from a source, and what it spent itself, in picodollars.
 
-    `open` is the number of reservations that were left in it, and `disputed` names the item and the
-    judge of each verdict that differs from the one here.
+    `open` is the number of reservations that were left in it, and `disputed` names the item, the
+    judge, the systems as shown, and both verdicts with their runs, where one differs from the one here.
     """
 
     source: Path
@@ -261,7 +261,7 @@ class _Merge:
             rows.change(self._new, held, note=self._note(row.run))
 
     def _verdict(self, row: rows.VerdictRow) -> str:
-        """Take a verdict; return what it is about if it differs from the one here, and none is used."""
+        """Take a verdict; return what differs if it is not the one here, and none is used."""
         key = row.key.rpartition(" ")[2]
         used = self._under(key)
         theirs = self._under(self._shelf(self._old, key)) or self._if_theirs(used)
@@ -284,7 +284,10 @@ class _Merge:
             self._put(winner, key)
             return ""
         attempt = self._attempt_of(row)
-        return f"item {attempt.item_id}, {attempt.judge}"
+        shown = " before ".join(json.loads(attempt.note).get("systems", ()))
+        about = ", ".join(filter(None, (f"item {attempt.item_id}", attempt.judge, shown)))
+        scores = (mine.score, self._own_attempt(mine).run), (row.score, attempt.run)
+        return f"{about}: {' and '.join(f'{score:g} in run {run}' for score, run in scores)}"
 
     def _under(self, key: str) -> rows.VerdictRow | None:
         return rows.one(self._new, rows.VerdictRow, "key", key)

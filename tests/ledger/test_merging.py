@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.ledger.pruning import prune
 from judgeloop.ledger.seals import KEY_VARIABLE
 
+# The item, the judge, the systems as shown, and each verdict with its run.
+SAID = "item {}, judge, old before new: {} in run {} and {} in run {}"
 OURS, THEIRS = "o" * 20, "t" * 20
 
 
@@ -123,7 +126,8 @@ def test_verdicts_that_differ_are_reported_and_not_used_until_one_is_preferred(p
     write(anna, {"k1": 0.0, "k2": 1.0})
     for _ in range(2):
         (found,) = merge(team, [anna], as_they_are(anna))
-        assert found.disputed == ("item k1, judge",)
+        (said,) = found.disputed
+        assert re.fullmatch(SAID.format("k1", 1, "night", 0, "night@[0-9a-f]{12}"), said), said
         assert known(team, ["k1", "k2"]) == {"k2": 1.0}
         with open_reader(team) as reader:
             assert len(reader.history(None).scores) == 3
@@ -141,7 +145,8 @@ def test_sources_that_differ_from_each_other_settle_nothing_by_their_order(paths
     write(anna, {"k": 0.0})
     write(ben, {"k": 1.0})
     first, second = merge(team, [anna, ben], as_they_are(anna, ben))
-    assert (first.disputed, second.disputed) == ((), ("item k, judge",))
+    assert first.disputed == ()
+    assert re.fullmatch(SAID.format("k", 0, "night@.+", 1, "night@.+"), *second.disputed)
     assert known(team, ["k"]) == {}
     merge(team, [anna, ben], as_they_are(anna, ben), prefer=ben)
     assert known(team, ["k"]) == {"k": 1.0}
