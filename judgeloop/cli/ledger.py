@@ -29,11 +29,13 @@ from judgeloop.report.words import count
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from judgeloop.core.ledger import Charged
+    from judgeloop.core.ledger import Charged, RecordedRun
     from judgeloop.diagnostics.reconcile import Reconciled
     from judgeloop.ledger.merging import Merged
 
 EXIT_DAMAGED = 1
+HEADINGS = {"judge": "judge or system asked"}
+ASKED = {"earmark": "earmark: set aside for judges until the outputs are there"}
 # What the states of attempts mean that their names do not say.
 STATES = {
     "abandoned": "sent, no reply; charged at its maximum cost until it is reconciled",
@@ -82,11 +84,11 @@ def ledger() -> click.Command:
 
 
 def _show(*, json: bool, **given: Any) -> None:
-    """Show charges and tokens by day, judge, run and state."""
+    """Show charges and tokens by day, systems, judge or system asked, run and state."""
     from judgeloop.ledger.opening import open_reader
 
     with open_reader(LedgerConfig.of(**given).ledger) as reader:
-        found = reader.spending()
+        found, runs = reader.spending(), reader.runs()
     if json:
         values = {
             kind: {
@@ -102,7 +104,8 @@ def _show(*, json: bool, **given: Any) -> None:
         }
         print(dumps(values, indent=2))
         return
-    print("\n".join(map(visible, _spent(found))))
+    names = {run.id: _named(run) for run in runs}
+    print("\n".join(map(visible, _spent(found, names | ASKED))))
 
 
 def _export(**given: Any) -> None:
@@ -122,8 +125,17 @@ def _export(**given: Any) -> None:
             print(csv_line((*row[:-1], f"{row.usd:f}")))  # dollars without a power of ten
 
 
-def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
-    """Return the lines on what was spent: a table for each kind of group, and the total."""
+def _named(run: RecordedRun) -> str:
+    """Return the id of a run with its systems and its night."""
+    night = f"night {run.note.night}" if run.note.night else ""
+    return "  ".join(filter(None, (run.id, run.note.names, night)))
+
+
+def _spent(found: dict[str, dict[str, Charged]], names: dict[str, str]) -> list[str]:
+    """Return the lines on what was spent: a table for each kind of group, and the total.
+
+    `names` says more of runs and of who was asked.
+    """
     from judgeloop.core.ledger import Charged
 
     by_state = found["state"]
@@ -131,8 +143,11 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
         return ["no charges yet"]
     lines = []
     for kind, groups in found.items():
-        lines.append(_columns("charged", "attempts", "tokens in", "tokens out", kind))
-        lines += [_charged(name, group) for name, group in groups.items()]
+        lines.append(
+            _columns("charged", "attempts", "tokens in", "tokens out", HEADINGS.get(kind, kind))
+        )
+        said = names if kind in {"judge", "run"} else {}
+        lines += [_charged(said.get(name, name), group) for name, group in groups.items()]
     lines.append(_charged("total", sum(by_state.values(), Charged())))
     return lines + [f"{state}: {STATES[state]}" for state in by_state if state in STATES]
 

@@ -212,8 +212,8 @@ def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
         assert total == pytest.approx(sum(runs.values()))
     assert list(spent["state"]) == ["settled"]
     text = judgeloop("ledger", "show").stdout
-    assert "openai/m" in text
-    assert "attempts" in text
+    assert re.search(r"attempts .* judge or system asked\n.*  metric:rouge1\n.*  openai/m\n", text)
+    assert all(f"  {run}  a and b\n" in text for run in runs), "a run with its systems"
     assert set(spent["systems"]) == {"a and b"}
 
 

@@ -101,7 +101,8 @@ def test_the_ledger_shows_headings_a_total_and_what_released_means(given, chat_s
     shown = judgeloop("ledger", "show").output
     headings = [line.split() for line in shown.splitlines() if "attempts" in line]
     columns = ["charged", "attempts", "tokens", "in", "tokens", "out"]
-    assert headings == [[*columns, kind] for kind in ("day", "systems", "judge", "run", "state")]
+    kinds = ("day", "systems", "judge or system asked", "run", "state")
+    assert headings == [[*columns, *kind.split()] for kind in kinds]
     total = next(line.split() for line in shown.splitlines() if line.endswith("total"))
     judge = next(line.split() for line in shown.splitlines() if line.endswith("openai/judge"))
     assert total[:4] == judge[:4]
