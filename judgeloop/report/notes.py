@@ -29,6 +29,7 @@ class NoteCode(enum.StrEnum):
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
+    HISTORY_UNUSED = "history_unused"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -75,6 +76,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
     "asked. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
+    NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

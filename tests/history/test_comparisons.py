@@ -71,7 +71,12 @@ def test_the_first_comparison_draws_what_random_draws(folder):
     assert (
         first["history"] == "no other comparisons on these items in the ledger: plain random draws"
     )
-    assert drawn(first) == drawn(compare("prod", "c1", "--selector", "random"))
+    plain = compare("prod", "c1", "--selector", "random")
+    assert drawn(first) == drawn(plain)
+    unused = [
+        [w for w in one["warnings"] if w["code"] == "history_unused"] for one in (first, plain)
+    ]
+    assert (len(unused[0]), unused[1]) == (1, [])
 
 
 def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
@@ -135,6 +140,7 @@ def test_no_history_is_random(folder):
     compared_before("c1")
     without = compare("prod", "c2", "--history", "none")
     assert without["history"] == "no history: plain random draws"
+    assert "history_unused" not in {one["code"] for one in without["warnings"]}, "it was asked for"
     assert drawn(without) == drawn(compare("prod", "c2", "--selector", "random"))
 
 

@@ -111,6 +111,9 @@ def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them
     message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than `max_abstentions`, 49 %$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(table).check([systems], asked, 0.49)
+    strangers = r"such as 'prompt-0'.*; it has some on 'q1': give the rows of outputs such ids, in the field `id`$"
+    with pytest.raises(InputError, match=strangers):
+        ReplayJudge(table).check([systems], items("prompt-0"), 0.49)
 
 
 def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():

@@ -38,6 +38,7 @@ from judgeloop.report.records import Setup
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.plan import Plan, Range, priced
+from judgeloop.run.prepared import NONE
 
 
 async def run(
@@ -179,15 +180,17 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
 
 
 def _setup(comparison: Comparison) -> Setup:
-    config, row = comparison.config, comparison.selector
-    return drive.setup_of(
+    config, row, history = comparison.config, comparison.selector, comparison.history
+    setup = drive.setup_of(
         comparison,
         comparison.rule,
         row.name,
         represent=config.represent if row.looks_at_vectors else None,
-        history=comparison.history.source if comparison.history else None,
+        history=history.source if history else None,
         instead=comparison.instead,
     )
+    silent = history is not None and history.prospects is None and config.history != NONE
+    return replace(setup, history_unused=silent and Need.HISTORY in row.needs)
 
 
 def _options(comparison: Comparison) -> CompareOptions:
