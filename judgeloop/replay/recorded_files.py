@@ -112,11 +112,17 @@ def read_recorded(
                 f"{config.outputs}: no outputs of {missing[0]!r}, which has verdicts or is the "
                 "baseline; leave it out with `leave_out`"
             )
+    scores = table.scores(systems, [item.id for item in known])
+    if np.isnan(scores).all():
+        raise InputError(
+            f"{config.verdicts}: expected scores on the items of `items={config.items}`, found none; they are on "
+            f"items such as {table.items[0]!r}: give the rows of items such ids, in the field `id`"
+        )
     return Recorded(
         table,
         tuple(systems),
         tuple(known),
-        table.scores(systems, [item.id for item in known]),
+        scores,
         tuple(texts[name] for name in systems if outputs),
         None if given is None else np.stack([given[name] for name in systems]),
     )

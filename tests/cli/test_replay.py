@@ -162,6 +162,14 @@ def test_a_system_without_outputs_is_named(data, tmp_path):
     assert "no outputs of 's2'" in result.stderr
 
 
+def test_verdicts_on_items_of_other_ids_are_refused_with_one_of_them(data, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("item_id,model,score\nq1,s0,1\nq1,s1,0\n")
+    result = replay(*data, *SHORT, "--verdicts", other, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "found none; they are on items such as 'q1'" in result.stderr
+
+
 @pytest.fixture
 def vectors(tmp_path):
     """Writes a file of vectors, and returns its path."""
