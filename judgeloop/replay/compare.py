@@ -256,11 +256,14 @@ def check(config: ReplayConfig) -> list[str]:
     Raises:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
-    if config.history_systems and Need.HISTORY not in needs_of(QUESTION, config.selectors):
+    by_history = Need.HISTORY in needs_of(QUESTION, config.selectors)
+    if config.history_systems and not by_history:
         raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
-    return _check_rules(config) if config.iterative else []
+    silent = by_history and not config.history_systems
+    notes = ["without `history_systems` decisive draws as random does"] if silent else []
+    return notes + (_check_rules(config) if config.iterative else [])
 
 
 def without_lengths(config: ReplayConfig) -> str | None:

@@ -151,6 +151,10 @@ def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")
     assert random["judgments"] != decisive["judgments"]
     assert "not run" not in result.stderr
+    alone = replay(*files, *RULES, "--rules", "tie-aware", "-o", tmp_path / "alone")
+    said = "without --history-systems decisive draws as random does"
+    assert said in " ".join(alone.stderr.split())
+    assert said not in " ".join(result.stderr.split())
 
 
 def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
