@@ -22,7 +22,7 @@ ENDS = {
     Control.NOT_SHOWN: "not passed",
     None: "not finished",
 }
-NOT_ASKED = "not asked"
+NOT_ASKED = "not asked; `controls=on` asks them first"
 
 
 def costs(result: RunResult) -> Section:

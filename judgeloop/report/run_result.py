@@ -273,8 +273,14 @@ class RunResult(Part):
             return 0
         if self.stop_reason is StopKind.NOT_WORSE:
             return 0
-        failed = self.stop_reason in JUDGE_FAILED
+        failed = self.stop_reason in JUDGE_FAILED or self.lost_to_failures
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
+
+    @property
+    def lost_to_failures(self) -> bool:
+        """Whether most of a used up budget is held for attempts that failed, and may have been billed."""
+        spend = self.spend
+        return self.stop_reason is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
 
     @property
     def advice(self) -> tuple[Note, ...]:

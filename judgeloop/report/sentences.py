@@ -80,6 +80,10 @@ def plainly(
     where = "For items like these" if result.setup.sampled else on.capitalize()
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    had = result.spend.remembered
+    paid += (
+        f"; {count(had, 'verdict')} {'was' if had == 1 else 'were'} paid for before" if had else ""
+    )
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
     return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
@@ -125,7 +129,7 @@ def ended(result: RunResult) -> str:
     """
     if result.judged == 0 and result.stop_reason in {StopKind.ABSTENTIONS, StopKind.DEADLINE}:
         return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
-    if result.judged == 0 and result.stop_reason is StopKind.BUDGET and result.spend.unconfirmed_p:
+    if result.lost_to_failures:
         return "the budget is used up by attempts that failed and may have been billed"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
@@ -139,7 +143,7 @@ def required_first(line: str, result: RunResult) -> str:
     if result.stop_reason is StopKind.CONTROLS:
         where = on_items(result.about, result.items)
         return f"NO RESULT {where}: {sentence(visible(result.stop_sentence))}"
-    if result.warned:
+    if result.warned and not result.failing:
         return f"FAILED: there is a warning. {line}"
     if result.winner is not None and result.winner_short:
         return f"NOT SHOWN: that {visible(required or '')} is better was required. {line}"
@@ -393,6 +397,8 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
     """Return what a judge made of its controls; None is no model's."""
     if tally is None:
         return f"none for {judge}, which is no model"
+    if not tally.asked:
+        return f"{judge} was not asked its controls"
     found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"

@@ -144,7 +144,15 @@ def _gap(result: Result) -> tuple[Scale, ...]:
     shown = ends((low, high), without_0=result.claim in {"better", "worse"})
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
     row = Row(name, figures, result.gap, result.gap_interval)
-    marks = ((0.0, "level"), (-1.0, _signed(-1)), (1.0, _signed(1)))
+    margin = result.options.not_worse
+    asked = (
+        0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
+    )
+    marks = (
+        (asked, "level" if margin is None else f"margin {_signed(asked)}"),
+        (-1.0, _signed(-1)),
+        (1.0, _signed(1)),
+    )
     return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)
 
 

@@ -71,13 +71,15 @@ def _failing_first(line: str, result: Result) -> str:
     failing = result.failing
     if not failing or result.stop_reason in {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}:
         return line
-    more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+    others = len(failing) - 1 + result.warned
+    more = f" and {others} more" if others else ""
     first, second = failing[0], visible(result.setup.systems[1])
-    is_group = first.exit_code == EXIT_OTHER_WON
-    if result.stop_reason is StopKind.INTERRUPTED and first.exit_code == EXIT_UNDECIDED:
+    is_group, is_open = first.exit_code == EXIT_OTHER_WON, first.exit_code == EXIT_UNDECIDED
+    if result.stop_reason is StopKind.INTERRUPTED and is_open:
         return f"Interrupted. {line}"
-    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
-    return f"FAILED: {why}{more}. {line}"
+    said = first.sentence.partition(" (")[0]  # the figures stand below
+    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {said}"
+    return f"{'NOT SHOWN' if is_open else 'FAILED'}: {why}{more}. {line}"
 
 
 def _decision(result: Result) -> str:

@@ -471,6 +471,7 @@ def test_a_panel_is_named_with_its_agreement():
             ControlTally(3, 0, 0, 0),
             "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)",
         ),
+        (ControlTally(), "openai/m was not asked its controls"),
         (None, "none for openai/m, which is no model"),
     ],
 )
@@ -478,6 +479,18 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
     result = make_result(judge="openai/m", controlled=True, controls=(tally,))
     assert words in detail(result, "controls")
     assert not [name for name, _ in make_result().page.details if name == "controls"]
+
+
+@pytest.mark.parametrize(
+    ("tally", "said"),
+    [(ControlTally(), "was not asked"), (ControlTally(3, 0, 0, 0), "has not finished")],
+)
+def test_controls_that_were_not_asked_have_not_failed(tally, said):
+    """As in a dry run of what the ledger can decide."""
+    gated = {"controlled": True, "required_winner": "large"}
+    result = make_result(judge="openai/m", controls=(tally,), **gated)
+    begins = f"NOT SHOWN: controls of openai/m: openai/m {said} its controls. large is better"
+    assert result.page.headline.startswith(begins)
 
 
 def test_a_run_that_was_interrupted_during_its_controls_says_so_and_has_not_failed():
@@ -640,11 +653,14 @@ def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
 
 
 def test_a_budget_that_failed_attempts_used_up_says_so():
-    spend = replace(SPEND, unconfirmed_p=10**10)
+    """A broken judge, and no question of too little money."""
+    spend = replace(SPEND, unconfirmed_p=3 * 10**10)
     result = undecided(spend=spend, tally=Tally(items=100))
+    assert result.exit_code == 4
     assert result.page.headline.endswith(
         ": the budget is used up by attempts that failed and may have been billed."
     )
+    assert undecided(spend=replace(SPEND, unconfirmed_p=10**10)).exit_code == 3
 
 
 def test_answers_that_cost_nothing_were_not_paid_for():
