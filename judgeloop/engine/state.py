@@ -194,9 +194,13 @@ class RunState(Generic[T]):
         """Return whether no further query is admitted."""
         if self.interruption.requested.is_set():
             why = self.interruption.why
-            trouble = f"; the last call failed: {self.trouble}" if self.trouble else ""
-            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{trouble}"))
+            self.halt(replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}"))
         return self._broken or self.reason is not None
+
+    @property
+    def and_failed(self) -> str:
+        """Why the last call failed, if it did, as the end of a sentence."""
+        return f"; the last call failed: {self.trouble}" if self.trouble else ""
 
     @property
     def and_waited(self) -> str:

@@ -1,6 +1,7 @@
 """How often judges were asked about a baseline on the same items: by the runs that a ledger notes.
 
-A run notes a few of the questions that it may ask, whoever the candidate is. It counts from then on,
+A run notes a few of the questions that it may ask, whoever the candidate is; a search among more systems
+notes those about each of them. It counts from then on,
 also if all its verdicts were known and none was paid for. Decides nothing.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
+from judgeloop.core.ledger import RunNote
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.ledger.opening import Address, runs_of
@@ -19,9 +21,9 @@ DIGITS = 16  # hexadecimal, of a question
 def noted_questions(
     items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
 ) -> tuple[str, ...]:
-    """Return some of a run's questions: an item, the baseline's output to it, and a judge.
+    """Return some of a run's questions: an item, a system's output to it, and a judge.
 
-    `output` gives what identifies the baseline's output to an item, by position. The items are those
+    `output` gives what identifies the system's output to an item, by position. The items are those
     with the least hashes of their ids (Broder 1997, "On the resemblance and containment of documents").
     So runs on the same items note the same, and a run on more items mostly notes some of them.
     """
@@ -43,15 +45,14 @@ def has_result(ledger: Address, run: str) -> bool:
     return any(one.id == run and one.note.exit_code is not None for one in runs_of(ledger))
 
 
-def risks_before(ledger: Address, run: str, asked: Sequence[str]) -> list[float]:
-    """Return the risk of each run before `run` that noted one of the questions `asked`.
+def noted_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RunNote]:
+    """Return what each run before `run` noted that asked one of the questions `asked`.
 
-    The order is that in which runs began; before a run that has not begun are all. The risk is 1
-    where a run promised nothing.
+    The order is that in which runs began; before a run that has not begun are all.
 
     Raises:
         LedgerError: the ledger cannot be read.
     """
     runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
-    return [one.note.risk for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+    return [one.note for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]

@@ -29,6 +29,7 @@ class NoteCode(enum.StrEnum):
     USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
+    SEARCHED = "searched"
     HISTORY_UNUSED = "history_unused"
 
     RESUME = "resume"
@@ -77,6 +78,8 @@ TEXTS: dict[NoteCode, str] = {
     "asked. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
     NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
+    NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before. If that chose the two, the "
+    "stated risk does not hold: compare them on other items.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

@@ -287,6 +287,8 @@ class RunResult(Part):
         """What would bring a decision, or a stronger one."""
         if not self.open:
             return self.to_claim_more()
+        if self.lost_to_failures:
+            return (note(NoteCode.FIX_AND_RESUME),)
         if self.stop_reason in CUT_SHORT:
             anew = self.setup.asked_anew and self.stop_reason is not StopKind.CONTROLS
             return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[self.stop_reason]),)

@@ -91,10 +91,18 @@ class Prepared(Generic[C]):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Some of the questions about the baseline, by which other runs know them; () without one."""
+        """Some of the questions about the baseline, by which other runs know them; () without one.
+
+        Of more than two systems, each may be the baseline of a later comparison.
+        """
         if not isinstance(self.config, ContestSettings):
             return ()
-        pool, place = self.pool, self.pool.systems.index(self.config.trusted(self.pool.systems))
+        names = self.pool.systems
+        places = range(len(names)) if len(names) > 2 else [names.index(self.config.trusted(names))]  # noqa: PLR2004 - a pair
+        return tuple(one for place in places for one in self._asked_about(place))
+
+    def _asked_about(self, place: int) -> tuple[str, ...]:
+        pool = self.pool
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 
         def output(at: int) -> object:

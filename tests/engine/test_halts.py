@@ -171,6 +171,15 @@ def test_a_deadline_says_that_the_calls_before_it_failed():
     assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
 
 
+def test_a_budget_that_failed_calls_used_up_says_why_they_failed():
+    down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=True)
+    judge = ScriptedJudge(failing(10**6, down), cost_p=5, worst_p=5)
+    at_once = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
+    finished = run(judge, terms=Terms("run", budget_p=12, policy=at_once))
+    assert finished.outcome.stop.kind is StopKind.BUDGET
+    assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
+
+
 @pytest.mark.timeout(30)
 def test_an_interruption_ends_the_wait_for_another_attempt():
     interruption = Interruption()

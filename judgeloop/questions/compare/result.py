@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import EXIT_OTHER_WON
+from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
@@ -101,6 +102,7 @@ class Result(RunResult):
     - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
       the ledger knows: 1 for the first. Another candidate, question or seed is another one
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
+    - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -132,6 +134,7 @@ class Result(RunResult):
     groups: tuple[GroupRow, ...] = ()
     comparison: int = 1
     risk_before: float = 0.0
+    searched: int = 0
     risk_beyond: float | None = None
 
     @property
@@ -295,11 +298,12 @@ class Result(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return a warning if all verdicts are ties."""
+        """Return a warning if a search on these items may have chosen the two, and if all verdicts are ties."""
+        searched = (note(NoteCode.SEARCHED, systems=self.searched),) if self.searched else ()
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
-            return ()
-        same = self.identical == self.judged
-        return (note(NoteCode.ALL_IDENTICAL if same else NoteCode.ALL_TIES, judged=self.judged),)
+            return searched
+        same = NoteCode.ALL_IDENTICAL if self.identical == self.judged else NoteCode.ALL_TIES
+        return (*searched, note(same, judged=self.judged))
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
@@ -373,15 +377,15 @@ def result_of(
     more_items: ItemsToDecide | None = None,
     scores: Sequence[Sequence[float]] | None = None,
     risk_beyond: float | None = None,
-    before: Sequence[float] = (),
+    before: Sequence[RunNote] = (),
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
 
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
-    shown of each group; None if no group is tested. `before` are the risks of earlier comparisons with
-    the baseline.
+    shown of each group; None if no group is tested. `before` is what earlier comparisons with the
+    baseline noted.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -416,7 +420,10 @@ def result_of(
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
         comparison=len(before) + 1,
-        risk_before=math.fsum(before),
+        risk_before=math.fsum(one.risk for one in before),
+        searched=max(
+            (len(one.systems) for one in before if {*systems} < {*one.systems}), default=0
+        ),
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
     )

@@ -14,7 +14,7 @@ from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import risks_before
+from judgeloop.history.asked import noted_before
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -166,7 +166,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=risks_before(comparison.config.ledger, comparison.run_id, comparison.asked)
+        before=noted_before(comparison.config.ledger, comparison.run_id, comparison.asked)
         if comparison.booked
         else [],
         findings=None if groups is None else groups.findings(),

@@ -217,9 +217,10 @@ def _earlier(result: Result) -> str:
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
     before = count(result.comparison - 1, "comparison")
+    whose = "this judge" if len(result.setup.judges) == 1 else "one of these judges"
     return (
-        f"{before} with {visible(result.baseline)} on these items by this judge, each with a risk of its own. With "
-        f"this one, expect at most {result.wrong_expected:.4g} wrong wins or passes of a candidate in all, if none "
+        f"{before} with {visible(result.baseline)} on these items or some of them by {whose}, each with a risk of its "
+        f"own. With this one, expect at most {result.wrong_expected:.4g} wrong wins or passes of a candidate in all, if none "
         "was chosen or made by verdicts on these items"
     )
 

@@ -71,7 +71,9 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "earlier 1 comparison with old on these items by this judge, each with a risk" in said
+    assert (
+        "earlier 1 comparison with old on these items or some of them by this judge, each" in said
+    )
     assert "With this one, expect at most 0.15 wrong wins or passes of a candidate in all" in said
     assert "if none was chosen or made by verdicts on these items" in said
 
@@ -92,3 +94,15 @@ def test_another_baseline_or_another_judge_is_counted_by_itself(asked):
     asked("new1")
     assert number(asked("new1", "--json", baseline="other")) == 1
     assert number(asked("new1", "--json", judge="metric:rouge2")) == 1
+
+
+def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, tmp_path):
+    for name in ("new1", "new2"):
+        asked(name, "--ledger", "other.sqlite")
+    old, *two = [str(tmp_path / f"{name}.jsonl") for name in ("old", "new1", "new2")]
+    commandline.judgeloop("select", old, *two, "--judge", "metric:token-f1")
+    values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
+    assert (values["comparison"], values["searched"]) == (2, 3)
+    (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
+    assert said.startswith("These items were searched for the best of 3 systems before.")
+    assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
