@@ -10,9 +10,9 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,12 @@ class SqliteConnection(Grouping, sqlite3.Connection):
 
     def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
-        # An open cursor would keep the file locked as long as somebody holds the error.
-        with closing(self.execute(statement, parameters)) as found:
-            yield from found
+        found = self.execute(statement, parameters)
+        try:
+            yield from chain(found)  # which has no `close` that a generator that ends would call
+        finally:  # an open cursor would keep the file locked as long as somebody holds the error
+            with suppress(sqlite3.ProgrammingError):  # the connection was closed before
+                found.close()
 
     def fetched(self, wanted: Sequence[Lookup]) -> list[list[Any]]:
         """Return the rows that each lookup finds, with their seals, by number."""

@@ -49,7 +49,6 @@ ENDED = {
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
     StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
-    StopKind.ABSTENTIONS: "too many items have no verdict",
     StopKind.INTERRUPTED: "the run was interrupted",
     StopKind.DRY_RUN: "a dry run does not call the judge",
 }
@@ -127,7 +126,9 @@ def ended(result: RunResult) -> str:
 
     A full stop is left to the caller (`stopped`).
     """
-    if result.judged == 0 and result.stop_reason in {StopKind.ABSTENTIONS, StopKind.DEADLINE}:
+    if result.stop_reason is StopKind.ABSTENTIONS or (
+        result.judged == 0 and result.stop_reason is StopKind.DEADLINE
+    ):
         return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
         return "the budget is used up by attempts that failed and may have been billed"

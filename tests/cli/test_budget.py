@@ -58,6 +58,9 @@ def test_charges_of_a_found_file_and_of_the_command_line_add_up(files):
     unknown = judgeloop(*files, "--charge-to", "nobody")
     assert unknown.exit_code == 2
     assert "has no budget of this name" in said(unknown)
+    moved = judgeloop(*files, "--charge-to", "mine", "--ledger", "elsewhere.sqlite")
+    assert (moved.exit_code, Path("elsewhere.sqlite").exists()) == (2, False)
+    assert "there is no ledger at elsewhere.sqlite" in said(moved)
 
 
 @pytest.mark.parametrize("line", ["limit = 99", 'name = "x"', 'per = "total"'])
