@@ -80,7 +80,7 @@ class RunArguments(CallArguments, total=False):
     ledger_must_exist: bool | None
     items: Data | None
     allow_partial: bool | None
-    map: str | Mapping[str, str] | None
+    map: str | Sequence[str] | Mapping[str, str] | None
     system: str | Sequence[str] | None
     missing: str | None
     names: Sequence[str] | None

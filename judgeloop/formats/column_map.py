@@ -26,45 +26,42 @@ NO_QUESTION = re.compile(r"[\w.:/-]*", re.ASCII)  # an id, a number, a time, the
 _ABSENT = object()
 
 
-def parse_map(value: object) -> dict[str, tuple[str, ...]]:
-    """Parse `prompt=question,output=answer` to the columns of each field; also takes a mapping.
+def parse_map(text: str | None) -> Map:
+    """Parse `prompt=question,output=answer` to fields, each with the columns whose texts it joins.
+
+    A field may be named again for files in which its column has another name.
 
     Raises:
         ValueError: this is no such list, or names an unknown field.
 
-    >>> parse_map("prompt=instruction+input,output=answer")
-    {'prompt': ('instruction', 'input'), 'output': ('answer',)}
+    >>> parse_map("prompt=instruction+input,output=answer,output=reply")
+    (('prompt', ('instruction', 'input')), ('output', ('answer',)), ('output', ('reply',)))
     """
-    listed = (part for part in str(value or "").split(",") if part.strip())
-    pairs = value.items() if isinstance(value, Mapping) else map(_pair, listed)
-    found: dict[str, tuple[str, ...]] = {}
-    for field, text in pairs:
-        columns = tuple(part.strip() for part in str(text).split(JOINER))
-        if field not in FIELDS or not all(columns):
-            raise ValueError(_EXPECTED)
-        if field in found:
-            raise ValueError(f"expected one column for each field; {field!r} has two")
-        found[field] = columns
-    return found
+    pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
+    found = {
+        (field.strip(), tuple(column.strip() for column in columns.split(JOINER))): None
+        for field, _, columns in pairs
+    }
+    if not all(field in FIELDS and all(columns) for field, columns in found):
+        raise ValueError(_EXPECTED)
+    return tuple(found)
 
 
 def map_text(value: object) -> str | None:
-    """Check a map and return it as text; a mapping is written out.
+    """Check a map, or several that add up, and return it as text; a mapping is written out.
 
     Raises:
         ValueError: it is no map.
     """
-    if value is None:
-        return None
-    found = parse_map(value)
-    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
-
-
-def _pair(text: str) -> tuple[str, str]:
-    field, equals, column = text.partition("=")
-    if not equals:
-        raise ValueError(_EXPECTED)
-    return field.strip(), column.strip()
+    several = value if isinstance(value, list | tuple) else [value or ""]
+    texts = [
+        ",".join(f"{field}={columns}" for field, columns in one.items())
+        if isinstance(one, Mapping)
+        else str(one)
+        for one in several
+    ]
+    found = parse_map(",".join(texts))
+    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found) or None
 
 
 def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
@@ -74,7 +71,7 @@ def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
         InputError: there is such a column.
     """
     names = {name: None for columns in found for name in columns}
-    for field, columns in mapped.items():
+    for field, columns in mapped:
         missing = next((column for column in columns if column not in names), None)
         if missing is not None:
             raise InputError(
@@ -89,7 +86,7 @@ def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
     `output.text` is the field `text` of the object `output`, or of the JSON text there;
     `choices.0` is the first entry of a list. A column that has the whole name is taken as it is.
     """
-    paths = [name for columns in mapped.values() for name in columns if "." in name]
+    paths = [name for _, columns in mapped for name in columns if "." in name]
     for row in rows:
         new = {path: _along(row.fields, path) for path in paths if path not in row.fields}
         found = {path: value for path, value in new.items() if value is not _ABSENT}

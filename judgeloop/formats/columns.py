@@ -53,7 +53,8 @@ JOINER = "+"  # in a map: the text of several columns, one after another
 UNTYPABLE = {",", JOINER}  # characters that part columns in a map
 SHOWN = 12  # columns named in a message
 
-Map = Mapping[str, tuple[str, ...]]
+# A field may have several columns, of which a file has one; the texts of joined columns are one.
+Map = tuple[tuple[str, tuple[str, ...]], ...]
 _SURROGATES = re.compile("[\ud800-\udfff]")
 CHOICES = "choices"  # of a reply of OpenAI's API
 BARE_REPLY = (
@@ -100,13 +101,11 @@ Candidates = Mapping[str, tuple[Column, ...]]
 
 def candidates_of(names: Iterable[str], mapped: Map) -> Candidates:
     """Return which of the columns `names` may hold what; equal arguments give the same object."""
-    return _candidates(tuple(names), tuple(mapped.items()))
+    return _candidates(tuple(names), mapped)
 
 
 @lru_cache(maxsize=512)
-def _candidates(
-    names: tuple[str, ...], mapped: tuple[tuple[str, tuple[str, ...]], ...]
-) -> Candidates:
+def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
     by_key: dict[str, list[str]] = {}
     for name in names:
         by_key.setdefault(normal(name), []).append(name)
@@ -118,9 +117,10 @@ def _candidates(
     for field in FIELDS:
         if not own_form or (field == PROMPT and not found[PROMPT]):
             found[field] += _named(by_key, GUESSES[field], sure=False)
-    for field, columns in mapped:
-        if set(columns) <= set(names):
-            found[field] = [Column(columns)]
+    chosen = [(field, columns) for field, columns in mapped if set(columns) <= set(names)]
+    for field in dict(chosen):
+        held = [columns for one, columns in chosen if one == field]
+        found[field] = [Column(columns, sure=len(held) == 1) for columns in held]
     return {field: tuple(columns) for field, columns in found.items()}
 
 
@@ -129,7 +129,7 @@ def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
 
     None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
     """
-    chosen = frozenset(name for columns in mapped.values() for name in columns)
+    chosen = frozenset(name for _, columns in mapped for name in columns)
     return _columns_told(tuple(names), chosen)
 
 

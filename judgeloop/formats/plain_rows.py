@@ -45,7 +45,7 @@ def read(source: Source) -> Iterator[Row]:
 def _rows_inside(document: Fields) -> str:
     """Return how to get at the rows that a document has inside; "" if it has none, or is a row."""
     values = list(document.values())
-    known = candidates_of(document, {})
+    known = candidates_of(document, ())
     alone = len(values) == 1
     if alone or not (known[OUTPUT] or known[PROMPT]):
         *others, (size, names) = [(1, ""), *sorted(_lists(document))]

@@ -32,7 +32,7 @@ from judgeloop.formats.columns import (
 from judgeloop.formats.row import Place, Row, Source, Table
 
 MEAN = "mean"  # of recorded scores; texts have no mean
-NO_MAP: Map = {}
+NO_MAP: Map = ()
 
 
 def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:

@@ -66,6 +66,7 @@ ColumnMap = Annotated[
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
         source=Found,
         metavar="FIELD=COLUMN,...",
+        many=True,
     ),
 ]
 EPOCH = like(r"[1-9]\d*|mean", "a number from 1, or mean")

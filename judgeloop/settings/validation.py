@@ -142,6 +142,8 @@ def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
         what_for = f" ({text})" if text and len(text) < LONG else ""
         return f"`{name}`: expected a value, found none{what_for}"
     expected, found = _expected(first["msg"].removeprefix("Value error, ")), first["input"]
+    if field and field.setting.many and isinstance(found, tuple) and len(found) == 1:
+        (found,) = found
     return f"`{name}`: {expected}, found {found!r}{_rewritten(first)}"
 
 

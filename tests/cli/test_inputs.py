@@ -81,3 +81,18 @@ def test_an_answer_that_lacks_items_warns_of_it_in_every_output():
     assert (warning["code"], warning["items"]) == ("items_left_out", 58)
     forecast = CliRunner().invoke(app, ["compare", *typed, "--dry-run", "--json", "--seed", "1"])
     assert warning in loads(forecast.stdout)["warnings"]
+
+
+@pytest.mark.parametrize(
+    "maps", [["output=Antwort Bot", "output=reply"], ["output=Antwort Bot,output=reply"]]
+)
+def test_each_file_takes_the_one_of_a_fields_columns_that_it_has(maps):
+    Path("a.csv").write_text("id,prompt,Antwort Bot\n1,p,x\n2,q,y\n")
+    Path("b.csv").write_text("id,prompt,reply\n1,p,x\n2,q,y\n")
+    flags = [word for one in maps for word in ("--map", one)]
+    typed = ["compare", "a.csv", "b.csv", "--judge", "openai/gpt-4.1", *flags]
+    done = CliRunner().invoke(app, [*typed, "--dry-run", "--json"])
+    assert (done.exit_code, loads(done.stdout)["guessed"]) == (0, ""), done.stderr
+    assert "no file has the column 'gold'" in refused(*typed, "--map", "output=gold")
+    Path("b.csv").write_text("id,prompt,reply,Antwort Bot\n1,p,x,x\n2,q,y,z\n")
+    assert "both 'Antwort Bot' and 'reply' may be the output; say which" in refused(*typed)

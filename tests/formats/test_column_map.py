@@ -64,17 +64,17 @@ def write_traces(text):
 @pytest.mark.parametrize("text", [dict, json.dumps])
 def test_a_dotted_path_leads_into_an_object_or_json_text(text):
     write_traces(text)
-    mapped = {"prompt": ("input.question",), "output": ("outputs.output",)}
-    found = read_outputs(Path("july.jsonl"), mapped)
+    mapped = "prompt=input.question,output=outputs.output"
+    found = read_outputs(Path("july.jsonl"), parse_map(mapped))
     assert (found.rows[3].row.prompt, found.rows[3].row.output) == ("Q3?", "july 3")
-    assert "--map prompt=input.question,output=outputs.output" in compare(".jsonl").stderr
+    assert f"--map {mapped}" in compare(".jsonl").stderr
 
 
 def test_a_dotted_path_leads_into_a_list_and_a_whole_name_goes_first():
     row = {"a.b": "whole", "a": {"b": "part"}, "choices": [{"text": "first"}], "prompt": "p"}
     Path("a.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
     for path, text in [("a.b", "whole"), ("choices.0.text", "first")]:
-        found = read_outputs(Path("a.jsonl"), {"output": (path,), "prompt": ("prompt",)})
+        found = read_outputs(Path("a.jsonl"), parse_map(f"output={path},prompt=prompt"))
         assert found.rows[0].row.output == text
 
 
