@@ -13,7 +13,7 @@ from judgeloop.cli.streams import say
 from judgeloop.core.errors import InputError
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.column_map import along_paths, parse_map
-from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of
+from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, RowReader, candidates_of, remedy
 from judgeloop.formats.own_files import write_whole
 from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.row import Row, Table
@@ -97,6 +97,11 @@ def converted(config: ConvertConfig) -> Converted:
         items = read_items(table, mapped)
         return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)
     outputs = read_outputs(table, mapped, allow_failed=config.allow_partial, epoch=config.epoch)
+    of_no_item = {one.line for one in outputs.rows if one.row.id is None and one.row.prompt is None}
+    for row in rows:
+        if row.line in of_no_item:
+            mends = remedy(PROMPT, row.fields, candidates_of(row.fields, mapped))
+            raise table.wrong(f"a row needs the field 'id' or 'prompt'; {mends}", row.line)
     scores = {row.line: row.scores or scores_of(row.fields) for row in rows}
     written = [_written(asdict(one.row), scores[one.line]) for one in outputs.rows]
     return Converted(found.title, written, outputs.failed)

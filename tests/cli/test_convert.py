@@ -83,5 +83,8 @@ def test_a_file_that_cannot_be_written_is_refused(here, output):
 def test_columns_are_mapped(here):
     (here / "in").write_text("task;reply\nSum up.;Done.\n")
     assert "--map output=task" in invoked("in", "-o", "out.jsonl").stderr
+    without = invoked("in", "-o", "out.jsonl", "--map", "output=reply")
+    says = "a row needs the field 'id' or 'prompt'; found 'task', 'reply'; say which column it is"
+    assert f"{says}, as in --map prompt=task" in without.stderr
     assert invoked("in", "-o", "out.jsonl", "--map", "prompt=task,output=reply").exit_code == 0
     assert json.loads((here / "out.jsonl").read_text()) == {"prompt": "Sum up.", "output": "Done."}
