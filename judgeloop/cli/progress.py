@@ -23,6 +23,7 @@ from judgeloop.core.errors import (
     EXIT_USAGE,
     InputError,
     JudgeloopError,
+    NoFileError,
 )
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
@@ -117,9 +118,10 @@ def explained() -> Iterator[None]:
     try:
         yield
     except JudgeloopError as error:
-        from judgeloop.cli.naming import as_flags
+        from judgeloop.cli.naming import as_flags, where_named
 
-        say(visible(as_flags(str(error))))
+        named = where_named(error.path) if isinstance(error, NoFileError) else ""
+        say(visible(as_flags(f"{error}{named}")))
         raise click.exceptions.Exit(
             EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
         ) from None

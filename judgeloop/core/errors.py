@@ -4,6 +4,7 @@
 JudgeloopError
 ├── InputError              user input is wrong (file, field or value); exit code 2, nothing spent
 │   ├── DataError           an error in a data file; the message names file, line and field
+│   ├── NoFileError         there is nothing at a path
 │   └── UnpricedError       a budget is set, but the model has no known price
 ├── LedgerError             the ledger cannot be opened, read or written
 │   ├── DamagedLedgerError  a row of the ledger is not as it was written; it is not used
@@ -58,6 +59,14 @@ class DataError(InputError):
     ) -> None:
         where = f"{path}" if line is None else f"{path}, {unit} {line}"
         super().__init__(f"{where}: {problem}")
+
+
+class NoFileError(InputError):
+    """There is nothing at `path`."""
+
+    def __init__(self, path: object, near: str = "") -> None:
+        super().__init__(f"{path}: there is no such file{near}")
+        self.path = str(path)
 
 
 class UnpricedError(InputError):

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.core.errors import DataError, InputError, NoFileError, did_you_mean
 from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
 from judgeloop.formats.row import Row
 
@@ -69,10 +69,11 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
-def no_such_file(path: Path) -> InputError:
+def no_such_file(path: Path) -> NoFileError:
     """Return the error for a path at which there is nothing, with the nearest name in its folder."""
-    near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
-    return InputError(f"{path}: there is no such file{near}")
+    return NoFileError(
+        path, did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
+    )
 
 
 def most_unpacked(packed: int) -> int:

@@ -16,6 +16,7 @@ from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.judges.catalogue import JUDGES
 from judgeloop.settings import trust
 from judgeloop.settings.setting import PREFIX, Declared, variable
+from judgeloop.settings.setting import key as key_of
 
 ENV_FILE, SHARED = ".env", "shared"
 SYSTEM, SYSTEMS = "system", "systems"  # the setting of live systems, and their tables
@@ -42,7 +43,8 @@ class Read:
     """What a command is told beside its command line.
 
     `environment` is the process's own, with the API keys of `.env`. `values` are settings by name.
-    `files` says what each file set. `named` is the file that the caller names; None without one.
+    `files` says what each file set, but for what a later one or a variable set. `named` is the file that
+    the caller names; None without one.
     """
 
     environment: Mapping[str, str]
@@ -60,13 +62,24 @@ class Read:
         """Take what a file sets, by the names of the settings; later files win."""
         said = [*keys]
         for name, value in values.items():
-            shown = name.replace("_", "-")
+            shown = key_of(name)
             if isinstance(value, trust.NotTaken):
                 shown += f" (not taken: {value.value})"
             else:
-                self.values[name] = value
+                self.set(name, value)
             said.append(shown)
         self.files[str(file)] = said
+
+    def set(self, name: str, value: Any) -> None:
+        """Take a value in place of what a file said before."""
+        self.values[name] = value
+        for keys in self.files.values():
+            keys[:] = [one for one in keys if one != key_of(name)]
+
+    def file_of(self, key: str) -> str:
+        """Return the settings file that sets a key; empty if a variable does, also one of `.env`."""
+        named = (file for file, keys in self.files.items() if key in keys and file != ENV_FILE)
+        return next(named, "")
 
 
 def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | None) -> Read:
@@ -92,7 +105,7 @@ def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | Non
             read.take(Path(ENV_FILE), values, keys=keys)
     for one in commands[asked].values():
         if given := os.environ.get(one.variable):
-            read.values[one.name] = _of_variable(one, given)
+            read.set(one.name, _of_variable(one, given))
     return read
 
 

@@ -86,7 +86,7 @@ def test_switches_are_checked_like_any_setting():
     assert received(*PAIR, env={"JUDGELOOP_JSON": "yes"})["json"] is True
     done = judgeloop("compare", *PAIR, JUDGELOOP_JSON="maybe")
     assert done.exit_code == 2
-    assert "--json: expected a valid boolean" in done.stderr
+    assert "JUDGELOOP_JSON: expected a valid boolean" in done.stderr
 
 
 def test_a_setting_of_several_configurations_is_one_with_the_first_help():

@@ -73,7 +73,7 @@ def test_a_file_is_read_up_to_a_bound(files, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('[compare]\nitems = "a\\u0000b"', "--items: expected a text without NUL"),
+        ('[compare]\nitems = "a\\u0000b"', "items in x.toml: expected a text without NUL"),
         (f"[compare]\nseed = {'9' * 5000}", "this is no TOML"),
         (f"x = {'[' * 100_000}", "nested too deep"),
         (f'[compare]\nitems = "{"n" * 300}"', "names of at most 255 bytes"),

@@ -66,8 +66,9 @@ def test_a_subcommand_has_a_table_within_its_commands():
 
 def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "replay:my verdicts.csv\nhuman")
-    found = read('[ask]\njudge = "another"\n')
+    found = read('[ask]\njudge = "another"\nmax-judgments = 7\n')
     assert found.values["judge"] == ["replay:my verdicts.csv", "human"]
+    assert found.sentence() == "judgeloop.toml sets max-judgments"
 
 
 @pytest.mark.parametrize(
@@ -93,10 +94,10 @@ def test_what_the_file_should_not_hold_is_named(content, said):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("output = [5]", "--output: expected the path of a file, found 5"),
-        ("json = 3", "--json: "),
-        ("dry-run = [true]", "--dry-run: "),
-        ("allow-partial = 1.5", "--allow-partial: "),
+        ("output = [5]", "output in judgeloop.toml: expected the path of a file, found 5"),
+        ("json = 3", "json in judgeloop.toml: "),
+        ("dry-run = [true]", "dry-run in judgeloop.toml: "),
+        ("allow-partial = 1.5", "allow-partial in judgeloop.toml: "),
     ],
 )
 def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, said):
@@ -105,3 +106,37 @@ def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, s
     assert result.exit_code == 2
     assert result.stderr.startswith(f"judgeloop: {said}")
     assert len(result.stderr.splitlines()) == 1
+
+
+def refused(monkeypatch, content, *typed, **variables):
+    """What a comparison says that is refused, with a settings file that is named."""
+    for name in "ab":
+        rows = [f'{{"id": {n}, "prompt": "p{n}", "output": "{name}{n}"}}\n' for n in range(9)]
+        Path(f"{name}.jsonl").write_text("".join(rows))
+    Path("gate.toml").write_text(
+        f'[compare]\njudge = "openai/gpt-4.1"\norder = "random"\ncontrols = "off"\n{content}\n'
+    )
+    for name, value in variables.items():
+        monkeypatch.setenv(f"JUDGELOOP_{name}", value)
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", "--config", "gate.toml", "--dry-run", *typed)
+    assert done.exit_code == 2
+    return done.stderr.removeprefix("judgeloop: ")
+
+
+def test_a_message_names_a_setting_as_it_was_given(monkeypatch):
+    for content, typed, variables, named in [
+        ("max-flips = 0.2", [], {}, "max-flips=0.2 in gate.toml needs"),
+        ("risk = 5", [], {}, "risk in gate.toml: expected"),
+        ("risk = 5", ["--risk", "6"], {}, "--risk: expected"),
+        ("risk = 5", [], {"RISK": "7"}, "JUDGELOOP_RISK: expected"),
+    ]:
+        with monkeypatch.context() as context:
+            assert refused(context, content, *typed, **variables).startswith(named)
+
+
+def test_a_missing_file_that_a_settings_file_names_is_told_with_the_folder(monkeypatch):
+    said = refused(monkeypatch, 'items = "questions.jsonl"')
+    named = f"items in gate.toml names it, and it was looked for in {Path.cwd()}\n"
+    assert said == f"questions.jsonl: there is no such file; {named}"
+    said = refused(monkeypatch, "", "--items", "questions.jsonl")
+    assert said == "questions.jsonl: there is no such file\n"
