@@ -93,7 +93,7 @@ class ErrorKind(StrEnum):
     """How an attempt without a reply ended. `engine/attempts.py` has one rule for each kind."""
 
     RETRY = "retry"  # another attempt may succeed: a time-out, an error of the server
-    UNREACHABLE = "unreachable"  # nothing answers at the address; it is tried for a few seconds
+    UNREACHABLE = "unreachable"  # nothing answers at the address; it is tried for a while
     CROWDED = "crowded"  # the server asks for fewer calls in flight
     SCARCE = "scarce"  # as CROWDED: the tier asked for has no capacity, which no item can change
     CHANGED = "changed"  # the judge asks again in another form, because the server refused this one

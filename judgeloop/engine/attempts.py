@@ -15,7 +15,7 @@ case if the provider may have billed the attempt (`JudgeError.billed`), and noth
 | more than its quote      | as above  | its cost   | no                     | halts at once          |
 | ITEM                     | ABSTAINED | charge     | no                     | goes on                |
 | RETRY                    | FAILED    | charge     | by the retry policy    | halts after five calls |
-| UNREACHABLE              | FAILED    | nothing    | for 8 seconds          | halts at once          |
+| UNREACHABLE              | FAILED    | nothing    | for 8 s, later 150 s   | halts at once          |
 | CROWDED, SCARCE          | FAILED    | charge     | by the retry policy    | goes slower            |
 | CHANGED                  | FAILED    | charge     | at once                | goes on                |
 | REFUSED, BLOCKED         | REFUSED   | charge     | once                   | goes on                |
@@ -150,7 +150,7 @@ class Attempts:
 
     async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
         """Make attempts until there is an answer, as long as the policy allows."""
-        retries = Retries(self._state.terms.policy)
+        retries = Retries(self._state.terms.policy, answered=self._refusals.accepts_settings)
         granted: Ticket | None = ticket
         while granted is not None:
             try:

@@ -14,8 +14,8 @@ from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 
-UNREACHED_S = 8.0  # for so long nothing may answer at an address
-LONGEST_UNREACHED_S = 1.0  # between two attempts meanwhile
+UNREACHED_S = 8.0  # for so long nothing may answer at an address from which no reply has come
+TRIES_UNREACHED = 8  # at least so many meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class RetryPolicy:
 
     - `attempts`: maximum number of attempts at a call that fail, without those at a crowded server.
     - `first_wait_s`, `longest_wait_s`: scale and maximum of the random exponential wait.
-    - `patience_s`: time limit for a crowded server.
+    - `patience_s`: time limit for a crowded server, and for one that has answered and is gone: it may
+      be restarting.
 
     The wait is never shorter than the server's Retry-After. If Retry-After is longer than the time
     left of the run (without a deadline: than `longest_wait_s`), the attempts end, because a header
@@ -44,9 +45,10 @@ class RetryPolicy:
 class Retries:
     """The failed attempts at one call; its time begins now."""
 
-    def __init__(self, policy: RetryPolicy) -> None:
-        """Begin without a failed attempt."""
+    def __init__(self, policy: RetryPolicy, *, answered: bool) -> None:
+        """Begin without a failed attempt; `answered` says whether the address is known to be right."""
         self._policy = policy
+        self._unreached_s = policy.patience_s if answered else UNREACHED_S
         self._began = asyncio.get_running_loop().time()
         self._unreached = False  # whether an attempt found no server
         self._failed = 0  # attempts that count against `attempts`
@@ -64,10 +66,10 @@ class Retries:
             return 0.0  # a judge changes its requests once
         waited_s = asyncio.get_running_loop().time() - self._began
         if error.kind is ErrorKind.UNREACHABLE:
-            wait_s = min(backoff_s, LONGEST_UNREACHED_S)
+            wait_s = min(backoff_s, self._unreached_s / TRIES_UNREACHED)
             # Once in any case: the process may have stood still while it connected.
             again, self._unreached = not self._unreached, True
-            return wait_s if again or waited_s + wait_s <= UNREACHED_S else None
+            return wait_s if again or waited_s + wait_s <= self._unreached_s else None
         asked_s = error.wait_s or 0.0
         if asked_s > (self._policy.longest_wait_s if left_s is None else left_s):
             return None

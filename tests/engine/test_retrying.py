@@ -11,12 +11,12 @@ from judgeloop.engine import retrying
 from judgeloop.engine.retrying import Retries, RetryPolicy
 
 
-def attempts(policy, *errors, left_s=None):
+def attempts(policy, *errors, left_s=None, answered=False):
     """The waits before each further attempt, and how it ended, where the attempts fail with
     `errors` and then work."""
 
     async def story():
-        retries, waits = Retries(policy), []
+        retries, waits = Retries(policy, answered=answered), []
         for error in errors:
             wait_s = retries.wait_s(error, left_s)
             if wait_s is None:
@@ -78,12 +78,14 @@ def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_t
     )
 
 
-def test_a_server_that_is_not_there_is_tried_twice_even_after_a_pause(monkeypatch):
+def test_a_server_that_is_gone_is_tried_twice_and_for_longer_once_it_has_answered(monkeypatch):
     monkeypatch.setattr(retrying, "UNREACHED_S", 0.0)
     gone = JudgeError(ErrorKind.UNREACHABLE, "nothing answers", billed=False)
     waits, end = attempts(RetryPolicy(), gone, gone, gone)
     assert (len(waits), end) == (1, gone)
-    assert waits[0] <= retrying.LONGEST_UNREACHED_S
+    waits, end = attempts(RetryPolicy(patience_s=80.0), *[gone] * 20, answered=True)
+    assert (end, 1.0 < max(waits) <= 10.0) == ("worked", True)
+    assert attempts(RetryPolicy(patience_s=0.0), gone, gone, answered=True)[1] == gone
 
 
 def test_what_no_attempt_can_mend_is_not_tried_again():
