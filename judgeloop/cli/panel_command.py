@@ -8,12 +8,10 @@ and variables, and the configurations check the values.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING
 from inspect import cleandoc
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -22,6 +20,7 @@ import click
 from judgeloop.cli.commands import FIELDS, LOG_FORMAT, SETTINGS, command_at
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import LOG
+from judgeloop.core.errors import JudgeloopError
 from judgeloop.settings import shared
 from judgeloop.settings.setting import Declared, Source, key
 
@@ -36,13 +35,7 @@ CONTEXT: Final = {
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
 RESULT_FILE = "output"  # the setting that names what is written
-JOINED_FILE = re.compile(rf"(?:-o|--{RESULT_FILE}=)(.+)")
-WITHOUT_RESULT = {
-    "--dry-run",
-    "-h",
-    "--help",
-    "--help-all",
-}  # options of a command that writes no result
+WITHOUT_RESULT = ("dry_run", "help", ALL)  # options of a command that writes no result
 FEW = 15  # options that the short help lists, whether common or not
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 # Read before all others: it says where they are read from.
@@ -164,8 +157,14 @@ class PanelCommand(click.Command):
         ctx.meta[SETTINGS] = self.settings
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        with explained(), self._reported(args):
-            return self._parsed(ctx, args)
+        with explained():
+            try:
+                return self._parsed(ctx, [*args])
+            except (click.UsageError, JudgeloopError):
+                from judgeloop.cli.files import unfinished
+
+                with unfinished(self._results(args), self.path[-1]):
+                    raise
 
     def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -199,8 +198,7 @@ class PanelCommand(click.Command):
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].setting.many:
             typed[RESULT_FILE] = _only(typed[RESULT_FILE])
-        config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
-        ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
+        ctx.obj = read_settings(FIELDS, self.path, _config(typed))
         values = ctx.obj.values | typed
         for name in typed.keys() & ctx.obj.values.keys():
             if self.settings[name].setting.adds:
@@ -211,14 +209,21 @@ class PanelCommand(click.Command):
         names, own = dict.fromkeys((*ctx.params, *self.settings)), {CONFIG.name, LOG_FORMAT.name}
         ctx.params = {name: values.get(name) for name in names if name not in own}
 
-    def _reported(self, args: Sequence[str]) -> AbstractContextManager[None]:
-        """Return a context in which an error in the command line or a file is reported in a JUnit file."""
-        files = junit_files(args)
-        if not files or RESULT_FILE not in self.settings or WITHOUT_RESULT & set(args):
-            return nullcontext()
-        from judgeloop.cli.files import unfinished
+    def _results(self, args: Sequence[str]) -> list[Path]:
+        """Return the files of the result of a command that is wrong: what is typed, in variables and in files."""
+        from judgeloop.settings.sources import read_settings
+        from judgeloop.settings.written import listed
 
-        return unfinished(map(Path, files), self.path[-1])
+        lenient = click.Context(self, ignore_unknown_options=True, resilient_parsing=True)
+        typed, _, _ = self.make_parser(lenient).parse_args([*args])
+        if RESULT_FILE not in self.settings or any(map(typed.get, WITHOUT_RESULT)):
+            return []
+        found = [*typed.get(RESULT_FILE, ())]
+        found += os.environ.get(self.settings[RESULT_FILE].variable, "").splitlines()
+        with suppress(JudgeloopError):
+            read = read_settings(FIELDS, self.path, _config(typed), only=RESULT_FILE)
+            found += listed(read.values.get(RESULT_FILE, ()))  # type: ignore[arg-type]
+        return [Path(one) for one in found if isinstance(one, str)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
@@ -249,15 +254,10 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
 
 
-def junit_files(args: Sequence[str]) -> list[str]:
-    """Return the JUnit files that a command line asks for, which may be wrong elsewhere.
-
-    >>> junit_files(["a", "-o", "one.xml", "--output=two.xml", "-othree.xml", "-o", "four.json"])
-    ['one.xml', 'two.xml', 'three.xml']
-    """
-    beside = [after for flag, after in pairwise(args) if flag in {"-o", f"--{RESULT_FILE}"}]
-    joined = [match[1] for one in args if (match := JOINED_FILE.fullmatch(one))]
-    return [one for one in [*beside, *joined] if one.endswith(".xml")]
+def _config(typed: Mapping[str, Any]) -> Path | None:
+    """Return the settings file that the caller names; None without one."""
+    named = typed.get(CONFIG.name) or os.environ.get(CONFIG.variable)
+    return Path(named) if named else None
 
 
 def _only(values: Sequence[Any]) -> Any:

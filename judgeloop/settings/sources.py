@@ -7,7 +7,7 @@ environment of the process.
 """
 
 import os
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -82,31 +82,46 @@ class Read:
         return next(named, "")
 
 
-def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | None) -> Read:
+def read_settings(
+    commands: Commands, asked: tuple[str, ...], config: Path | None, only: str = ""
+) -> Read:
     """Read what the files and the environment set for the command `asked`.
 
-    `config` is the file that the caller names; `none` reads no file at all.
+    `config` is the file that the caller names; `none` reads no file at all. If a single setting is wanted,
+    `only`, nothing else in them is looked at.
 
     Raises:
         DataError: a file is wrong, or sets what a found file may not.
         InputError: a variable sets nothing.
     """
     environment, working = dict(os.environ), Path.cwd()
-    check_variables(environment, "the environment", commands, asked)
+    wanted = {SHARED, *asked, only, variable(only)} if only else ()
+    check_variables(_named(environment, wanted), "the environment", commands, asked)
     read = Read(environment, {}, named=config)
     if config != Path("none"):
         found = trust.found_settings_file(working) if config is None else None
         path = found.path if found is not None else config
         if path is not None:
-            read.take(path, tables_for(commands, asked, path, parsed(path), found))
+            read.take(path, tables_for(commands, asked, path, _named(parsed(path), wanted), found))
         if (working / ENV_FILE).is_file():
-            keys, values = _of_env_file(commands, asked, environment, named=config is not None)
+            keys, values = _of_env_file(
+                commands, asked, environment, wanted, named=config is not None
+            )
             environment |= keys
             read.take(Path(ENV_FILE), values, keys=keys)
     for one in commands[asked].values():
         if given := os.environ.get(one.variable):
             read.set(one.name, _of_variable(one, given))
     return read
+
+
+def _named(table: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
+    """Return the entries of a table, and of tables in it, that have one of these names; all without any."""
+    return {
+        name: _named(value, names) if isinstance(value, dict) else value
+        for name, value in table.items()
+        if not names or name in names
+    }
 
 
 def shareable(field: Declared) -> bool:
@@ -211,7 +226,12 @@ def _table(path: Path, tables: Any, names: tuple[str, ...], commands: Commands) 
 
 
 def _of_env_file(
-    commands: Commands, asked: tuple[str, ...], environment: Mapping[str, str], *, named: bool
+    commands: Commands,
+    asked: tuple[str, ...],
+    environment: Mapping[str, str],
+    wanted: Collection[str],
+    *,
+    named: bool,
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the API keys and the settings in `.env` that the environment does not have.
 
@@ -222,7 +242,7 @@ def _of_env_file(
 
     file = trust.FoundFile(Path(ENV_FILE), Path.cwd(), Path.cwd())
     # Without interpolation: a setting must not take in another variable of the environment.
-    variables = dotenv_values(ENV_FILE, interpolate=False)
+    variables = _named(dotenv_values(ENV_FILE, interpolate=False), wanted)
     check_variables(variables, ENV_FILE, commands, asked)
     fields = {one.variable: one for one in commands[asked].values()}
     callers = {*BESIDE, *(f"{row.kind.upper()}_BASE_URL" for row in JUDGES)}  # servers of judges

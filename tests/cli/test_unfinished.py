@@ -51,6 +51,35 @@ def test_a_refused_command_is_an_error_in_the_junit_file(arguments, says):
     assert kind == "exit code 2"
 
 
+NAMED = "output = ['result.xml']\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "typed"),
+    [
+        ("gate.toml", f"[compare]\nbugdet = 2\n{NAMED}", ("--config", "gate.toml")),
+        ("gate.toml", f"[shared]\n{NAMED}", ("--config=gate.toml", "--budgte", "2")),
+        ("judgeloop.toml", f"[nope]\n[shared]\n{NAMED}", ()),
+        (".env", "JUDGELOOP_BUGDET=2\nJUDGELOOP_OUTPUT=result.xml\n", ()),
+        ("bad.toml", "no TOML", ("--config", "bad.toml")),
+    ],
+)
+def test_the_junit_file_that_settings_name_has_what_is_wrong_in_them(
+    file, text, typed, monkeypatch
+):
+    Path(file).write_text(text)
+    if file == "bad.toml":
+        monkeypatch.setenv("JUDGELOOP_OUTPUT", "result.xml")
+    assert CliRunner().invoke(app, [*COMMAND, "human", *typed]).exit_code == 2
+    assert error()[1] == "exit code 2"
+
+
+def test_a_found_settings_file_that_is_wrong_names_no_file_elsewhere():
+    Path("judgeloop.toml").write_text("[shared]\noutput = ['../result.xml']\nbugdet = 2\n")
+    assert CliRunner().invoke(app, [*COMMAND, "human"]).exit_code == 2
+    assert not Path("../result.xml").exists()
+
+
 @pytest.mark.parametrize("command", [COMMAND, ["suite", "night.toml", "--budget", "1", "--judge"]])
 def test_a_ledger_that_cannot_be_written_is_an_error_with_code_1_in_the_junit_file(command):
     Path("night.toml").write_text('[pairs.x]\nsystems = ["a.jsonl", "b.jsonl"]\n')
