@@ -16,13 +16,16 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.streams import keyless
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
-from judgeloop.report.junit import is_own, render_junit, render_unfinished
+from judgeloop.report.escaping import visible
+from judgeloop.report.html import render_index
+from judgeloop.report.junit import MARK, NOT_FINISHED, render_junit, render_unfinished
 from judgeloop.report.latex import render_latex
 from judgeloop.report.markdown import render_markdown
-from judgeloop.report.page import render
+from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import RunResult
 
 JUNIT = ".xml"
+OF_MARKDOWN = "<!-- judgeloop -->\n\n"
 
 
 def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
@@ -41,12 +44,36 @@ def json_text(
 # The forms of a result, by the ending of a file; a suite has a page and values of its own.
 FORMS: dict[str, Callable[[Any], str]] = {
     ".json": render_json,
-    ".md": lambda result: render_markdown(result.page),
+    ".md": lambda result: OF_MARKDOWN + render_markdown(result.page),
     ".txt": lambda result: f"{render(result.page)}\n",
     ".html": lambda result: str(result.to_html()),
     ".csv": lambda result: str(result.to_csv()),
     JUNIT: render_junit,
     ".tex": lambda result: render_latex(result.page),
+}
+
+
+def _no_result(question: str, message: str) -> Page:
+    return Page(visible(f"{question} has no result: {message}"), ())
+
+
+# The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.
+UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
+    JUNIT: (MARK, render_unfinished),
+    ".html": (
+        "<title>judgeloop: ",
+        lambda question, message, _: render_index(_no_result(question, message), {}, {}),
+    ),
+    ".md": (
+        OF_MARKDOWN,
+        lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message)),
+    ),
+    ".json": (
+        '\n  "settings_files": {',
+        lambda question, message, code: json_text(
+            {"job": question, "error": message, "exit_code": code or None}
+        ),
+    ),
 }
 
 
@@ -122,40 +149,40 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
-    """Let JUnit files say that the command did not finish, or with which error it ended.
+    """Let earlier results say that the command did not finish, or with which error it ended.
 
-    An earlier result must not pass for that of a command that was killed. The result replaces what
-    is written here. A file that judgeloop did not write is left as it is. An error replaces nothing that
-    another command has written meanwhile: the one that was running, so that this one was refused.
+    They must not pass for those of a command that was killed. The result replaces what is written here. A
+    file that judgeloop did not write is left as it is, and one that is not there is made only of JUnit XML.
+    An error replaces nothing that another command has written meanwhile: the one that was running, so that
+    this one was refused.
     """
-    places = [path for path in paths if path.suffix == JUNIT and _is_free(path)]
-    begun = render_unfinished(question)
+    places = [path for path in paths if path.suffix in UNFINISHED and _is_free(path)]
 
-    def write(text: str) -> None:
+    def write(message: str = NOT_FINISHED, code: int = 0) -> None:
         for path in places:
+            form = UNFINISHED[path.suffix][1]
             # Whether it can be written is checked with the others.
             with suppress(JudgeloopError, OSError):
-                if text == begun or read_own(path) == begun:
-                    write_text(path, text)
+                if not code or read_own(path) == form(question, NOT_FINISHED, 0):
+                    write_text(path, form(question, message, code))
 
-    write(begun)
+    write()
     try:
         yield
     except click.UsageError as error:
-        write(render_unfinished(question, error.format_message(), EXIT_USAGE))
+        write(error.format_message(), EXIT_USAGE)
         raise
     except JudgeloopError as error:
-        code = EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
-        write(render_unfinished(question, as_flags(str(error)), code))
+        write(as_flags(str(error)), EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR)
         raise
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether there is no such file, or one of judgeloop's own."""
+    """Return whether there is a file of judgeloop's own, or none where JUnit XML is wanted."""
     try:
-        return is_own(read_own(path))
+        return UNFINISHED[path.suffix][0] in read_own(path)
     except FileNotFoundError:
-        return path.parent.is_dir() and not path.is_symlink()
+        return path.suffix == JUNIT and path.parent.is_dir() and not path.is_symlink()
     except (OSError, ValueError, InputError):
         return False
 

@@ -19,6 +19,9 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import RunResult
 
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
+NOT_FINISHED = "judgeloop did not finish"
 BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
@@ -48,25 +51,13 @@ def render_ends(question: str, ends: Iterable[tuple[str, int, str]]) -> str:
     return _suite(question, *map(_ended, ends))
 
 
-NOT_FINISHED = "judgeloop did not finish"
-
-
-def render_unfinished(question: str, message: str = NOT_FINISHED, exit_code: int = 0) -> str:
+def render_unfinished(question: str, message: str, exit_code: int) -> str:
     """Return a test suite whose test is an error, for a command without a result.
 
     `exit_code` is 0 as long as the command may still end otherwise.
     """
     why = _exit(exit_code) if exit_code else ""
     return _suite(question, Case("result", "error", message, why, {}))
-
-
-def is_own(text: str) -> bool:
-    """Return whether the beginning of a file is that of a suite of judgeloop's."""
-    return text.startswith(f"{HEAD}{SUITE}")
-
-
-HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-SUITE = '<testsuite name="judgeloop"'
 
 
 class Case(NamedTuple):

@@ -1,7 +1,8 @@
-"""The JUnit file of a command that has no result: it says so, and touches nobody else's file."""
+"""The files of a command that has no result: they say so, and nobody else's file is touched."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from judgeloop.cli.files import unfinished
 from judgeloop.core.errors import LedgerError
 from judgeloop.report.junit import render_ends
 
+OTHERS = ["-o", "result.html", "-o", "result.json", "-o", "result.md"]
 COMMAND = ["compare", "a.jsonl", "b.jsonl", "--judge"]
 
 
@@ -92,19 +94,34 @@ def test_a_ledger_that_cannot_be_written_is_an_error_with_code_1_in_the_junit_fi
     assert kind == "exit code 1"
 
 
-def test_during_a_run_the_file_says_that_it_did_not_finish_and_then_the_result():
+def test_during_a_run_the_files_say_that_it_did_not_finish_and_then_the_result():
+    Path("seen").mkdir()
     Path("watching.py").write_text(
         "from pathlib import Path\n\n\n"
         "def judge(first, second):\n"
-        "    Path('seen.xml').write_text(Path('result.xml').read_text())\n"
+        "    for file in Path().glob('result.*'):\n"
+        "        Path('seen', file.name).write_text(file.read_text())\n"
         "    return float('good' in first)\n"
     )
-    command = [*COMMAND, "python:watching:judge", "--allow-plugins"]
-    for night in range(2):  # yesterday's result does not stand while today's command runs
-        Path("seen.xml").unlink(missing_ok=True)
-        assert invoked(*command, "--ledger", f"{night}.sqlite").exit_code == 0
-        assert "judgeloop did not finish" in Path("seen.xml").read_text()
-        assert not list(ET.parse("result.xml").iter("error"))
+    command = [*COMMAND, "python:watching:judge", "--allow-plugins", *OTHERS]
+    for night in (["result.xml"], ["result.html", "result.json", "result.md", "result.xml"]):
+        assert invoked(*command, "--ledger", f"{len(night)}.sqlite").exit_code == 0
+        assert sorted(file.name for file in Path("seen").iterdir()) == night
+        assert all("judgeloop did not finish" in one.read_text() for one in Path("seen").iterdir())
+        assert not any("did not finish" in one.read_text() for one in Path().glob("result.*"))
+
+
+def test_a_refused_command_is_an_error_in_each_file_of_an_earlier_result():
+    write_good_and_poor(Path(), 12, reference="good")
+    for refused, files in (("c.jsonl", []), ("--nope", ["html", "json", "md"])):
+        assert invoked(*COMMAND, "metric:rouge1", refused, *OTHERS).exit_code == 2
+        said = {file.suffix[1:]: file.read_text() for file in sorted(Path().glob("result.*"))}
+        assert list(said) == [*files, "xml"]
+        assert all("better" not in one for one in said.values())
+        assert invoked(*COMMAND, "metric:rouge1", *OTHERS).exit_code == 0
+    assert "compare has no result: No such option" in said["html"]
+    assert "### compare has no result: No such option" in said["md"]
+    assert json.loads(said["json"])["error"].startswith("No such option")
 
 
 def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():
@@ -120,11 +137,13 @@ def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile(
     assert path.read_text() == theirs
 
 
-@pytest.mark.parametrize("theirs", ["<testsuite name='theirs'/>", ""])
+@pytest.mark.parametrize("theirs", ["<testsuite name='theirs'/>", "{}", ""])
 def test_a_file_of_others_is_left_as_it_is_by_a_command_without_a_result(theirs):
-    Path("result.xml").write_text(theirs)
-    assert invoked("compare", "a.jsonl", "nope.jsonl", "--judge", "human").exit_code == 2
-    assert Path("result.xml").read_text() == theirs
+    files = [Path(f"result.{form}") for form in ("xml", "html", "json", "md")]
+    for file in files:
+        file.write_text(theirs)
+    assert invoked("compare", "a.jsonl", "nope.jsonl", "--judge", "human", *OTHERS).exit_code == 2
+    assert [file.read_text() for file in files] == [theirs] * 4
 
 
 def test_tests_of_another_program_are_refused_before_anything_is_spent():
