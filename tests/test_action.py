@@ -194,9 +194,11 @@ def test_a_pull_request_is_judged_by_the_settings_of_its_base_commit(runner):
         "[compare]\nmax-judgments = 'what the request wants'\n"
     )
     (made.work / ".env").write_text("JUDGELOOP_RISK=what the request wants\n")
-    (made.gh / "judgeloop.toml").write_text("[compare]\nrisk = 0.01\n")
-    assert made.run() == 0
+    (made.gh / "judgeloop.toml").write_text("[compare]\nrisk = 0.01\noutput = 'gate.xml'\n")
+    assert made.run(command=f"{COMMAND} -o gate.json") == 0
     assert "0.01" in made.summary.read_text()
+    assert (made.work / "gate.xml").exists()
+    assert (made.work / "gate.json").exists()
     assert not (made.work / ".env").exists()
 
 

@@ -67,6 +67,7 @@ class _Results:
         common=True,
         example=("result.html", "result.json"),
         many=True,
+        adds=True,
     ).field(())
 
 

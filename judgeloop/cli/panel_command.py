@@ -193,7 +193,6 @@ class PanelCommand(click.Command):
         """Put the value of each setting into the context, and what was read."""
         from judgeloop.settings.sources import read_settings
         from judgeloop.settings.validation import checked_value
-        from judgeloop.settings.written import listed
 
         typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
         if RESULT_FILE in typed and not self.settings[RESULT_FILE].setting.many:
@@ -202,7 +201,8 @@ class PanelCommand(click.Command):
         values = ctx.obj.values | typed
         for name in typed.keys() & ctx.obj.values.keys():
             if self.settings[name].setting.adds:
-                values[name] = (*listed(ctx.obj.values[name]), *typed[name])  # type: ignore[misc]
+                more = (one for one in _several(ctx.obj.values[name]) if one not in typed[name])
+                values[name] = (*more, *typed[name])
         for field in self.row.switches:
             values[field.name] = checked_value(field, values.get(field.name))
         ctx.meta[LOG] = values.get(LOG_FORMAT.name)
@@ -212,7 +212,6 @@ class PanelCommand(click.Command):
     def _results(self, args: Sequence[str]) -> list[Path]:
         """Return the files of the result of a command that is wrong: what is typed, in variables and in files."""
         from judgeloop.settings.sources import read_settings
-        from judgeloop.settings.written import listed
 
         lenient = click.Context(self, ignore_unknown_options=True, resilient_parsing=True)
         typed, _, _ = self.make_parser(lenient).parse_args([*args])
@@ -222,7 +221,7 @@ class PanelCommand(click.Command):
         found += os.environ.get(self.settings[RESULT_FILE].variable, "").splitlines()
         with suppress(JudgeloopError):
             read = read_settings(FIELDS, self.path, _config(typed), only=RESULT_FILE)
-            found += listed(read.values.get(RESULT_FILE, ()))  # type: ignore[arg-type]
+            found += _several(read.values.get(RESULT_FILE))
         return [Path(one) for one in found if isinstance(one, str)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -258,6 +257,14 @@ def _config(typed: Mapping[str, Any]) -> Path | None:
     """Return the settings file that the caller names; None without one."""
     named = typed.get(CONFIG.name) or os.environ.get(CONFIG.variable)
     return Path(named) if named else None
+
+
+def _several(value: object) -> list[Any]:
+    """Return the values of a setting that may have several; one that is no list is refused later."""
+    from judgeloop.settings.written import listed
+
+    found = listed(value)
+    return found if isinstance(found, list) else [found]
 
 
 def _only(values: Sequence[Any]) -> Any:

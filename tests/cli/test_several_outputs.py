@@ -95,14 +95,14 @@ def test_a_settings_file_gives_one_or_several(value, command):
     assert written() == sorted(re.findall(r"result\.\w+", value))
 
 
-def test_the_environment_gives_one_a_line_and_the_command_line_wins(command):
+def test_the_environment_gives_one_a_line_and_the_command_line_more(command):
     variable = {"JUDGELOOP_OUTPUT": "result.json\nresult of today.md"}
     judgeloop(*command, **variable)
     assert written() == ["result of today.md", "result.json"]
     for name in written():
         Path(name).unlink()
-    judgeloop(*command, "-o", "result.txt", **variable)
-    assert written() == ["result.txt"]
+    judgeloop(*command, *of_each(["result.json", "result.txt"]), **variable)
+    assert written() == ["result of today.md", "result.json", "result.txt"]
 
 
 def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(

@@ -63,6 +63,7 @@ NAMED = "output = ['result.xml']\n"
         ("gate.toml", f"[shared]\n{NAMED}", ("--config=gate.toml", "--budgte", "2")),
         ("judgeloop.toml", f"[nope]\n[shared]\n{NAMED}", ()),
         (".env", "JUDGELOOP_BUGDET=2\nJUDGELOOP_OUTPUT=result.xml\n", ()),
+        ("gate.toml", "[compare]\noutput = true\n", ("--config", "gate.toml", "-o", "result.xml")),
         ("bad.toml", "no TOML", ("--config", "bad.toml")),
     ],
 )
