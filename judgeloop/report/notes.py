@@ -86,8 +86,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge "
     "without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
-    "so a model that was replaced behind the same name needs another `ledger`. If your criteria ignore "
-    "the question (valid JSON, tone), set `controls=off`.",
+    "so a server that was repaired, or got another model, needs another `judge_name`; a model of a provider, "
+    "another `ledger`. If your criteria ignore the question (valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
     "probably cost.",

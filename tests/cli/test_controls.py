@@ -102,6 +102,19 @@ def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, name, gate):
         assert said in Path(written).read_text()
 
 
+def test_a_server_that_was_repaired_is_tested_anew_under_another_name(judge):
+    repaired = []
+    server = judge(lambda request: reads(request) if repaired else "A")
+    gate = ("--not-worse", "20%")
+    assert compare(server, *gate).exit_code == 4
+    asked = len(server.requests)
+    repaired.append(True)
+    again = compare(server, *gate)
+    assert (again.exit_code, len(server.requests)) == (4, asked)
+    assert "needs another JUDGELOOP_JUDGE_NAME" in unwrapped(again.stderr)
+    assert compare(server, *gate, "JUDGELOOP_JUDGE_NAME=gateway-2").exit_code == 0
+
+
 @pytest.mark.parametrize(("answer", "code"), [(reads, 5), (JUDGES["always a tie"], 4)])
 def test_a_candidate_with_only_empty_outputs_never_passes_not_worse(judge, answer, code):
     done = compare(judge(answer), *NOT_WORSE, candidate="empty.jsonl")
