@@ -38,7 +38,7 @@ HEADINGS = {"judge": "judge or system asked"}
 ASKED = {"earmark": "earmark: set aside for judges until the outputs are there"}
 # What the states of attempts mean that their names do not say.
 STATES = {
-    "abandoned": "sent, no reply; charged at its maximum cost until it is reconciled",
+    "abandoned": "sent, and may have been billed; charged at its maximum cost until it is reconciled",
     "released": "certainly not billed; not charged",
     "reserved": "not sent yet; charged at its maximum cost",
     "sent": "waiting for the reply; charged at its maximum cost",

@@ -6,10 +6,12 @@ model, after the reservation and before the attempt was given up. Attempts get t
 so no run is charged too little.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -20,12 +22,14 @@ from judgeloop.core.money import Price, cost, to_pico
 from judgeloop.core.records import Usage
 from judgeloop.diagnostics.config import ReconcileConfig
 from judgeloop.formats.row import Row
-from judgeloop.formats.tables import parse_row, read_rows
+from judgeloop.formats.tables import parse_row, read_rows, read_text
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import price_from_text
 
 CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
 LATEST = datetime.max.replace(tzinfo=UTC)
+IDS = ("request_id", "x_request_id", "id")
+TIMES = ("time", "timestamp", "created_at", "created", "start_time", "startTime")
 
 
 def _count(value: object) -> object:
@@ -47,12 +51,8 @@ class _Exported(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    request: str = Field(validation_alias=AliasChoices("request_id", "x_request_id", "id"))
-    time: datetime = Field(
-        validation_alias=AliasChoices(
-            "time", "timestamp", "created_at", "created", "start_time", "startTime"
-        )
-    )
+    request: str = Field(validation_alias=AliasChoices(*IDS))
+    time: datetime = Field(validation_alias=AliasChoices(*TIMES))
     model: str = ""
     cost: str | float | None = Field(
         None, validation_alias=AliasChoices("cost", "cost_usd", "spend")
@@ -98,7 +98,9 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
         if config.usage is None:
             return Reconciled(tuple(ledger.unknown()), ())
         price = None if config.judge_price is None else price_from_text(config.judge_price)
-        requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
+        nothing = config.complete and _lists_nothing(config.usage)
+        rows = [] if nothing else read_rows(config.usage)
+        requests = merged(_request(config.usage, row, price) for row in rows)
         unknown, known = ledger.unknown(), reader.request_ids()
         found, left = matched(unknown, [request for request in requests if request.id not in known])
         settled = [
@@ -106,7 +108,7 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
             for each in unknown
             if (one := found.get(each.number))
         ]
-        if config.complete:
+        if config.complete and requests:
             _check_period(config, unknown, requests)
         if config.complete and not left:  # else one of those left may be that of an attempt
             none = "the provider has no such request"
@@ -115,6 +117,13 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
             ]
         ledger.reconcile(settled)
         return Reconciled(tuple(unknown), tuple(settled), left)
+
+
+def _lists_nothing(path: Path) -> bool:
+    """Return whether an export has no request: an empty array, or the header of a table alone."""
+    text = read_text(path).strip()
+    names = {name.strip(' "') for name in re.split("[,;\t]", text)}
+    return text == "[]" or not (names.isdisjoint(IDS) or names.isdisjoint(TIMES) or "\n" in text)
 
 
 def _check_period(
@@ -129,13 +138,12 @@ def _check_period(
     times = sorted(request.time for request in requests)
     if not began:
         return
-    covered = times and times[0] <= began[0] + CLOCKS and began[-1] - CLOCKS <= times[-1]
-    if not covered:
-        found = f"from {times[0]:%F %R} to {times[-1]:%F %R} UTC" if times else "of no time"
+    if not (times[0] <= began[0] + CLOCKS and began[-1] - CLOCKS <= times[-1]):
         raise InputError(
-            f"`complete`: the export {config.usage} has requests {found}, and the calls of unknown "
-            f"cost began from {began[0]:%F %R} to {began[-1]:%F %R} UTC; nothing is settled. Export "
-            "all requests of a longer time, or leave out `complete`"
+            f"`complete`: the export {config.usage} has requests from {times[0]:%F %R} to "
+            f"{times[-1]:%F %R} UTC, and the calls of unknown cost began from {began[0]:%F %R} to "
+            f"{began[-1]:%F %R} UTC; nothing is settled. Export all requests of a longer time, or leave "
+            "out `complete`"
         )
 
 

@@ -92,13 +92,34 @@ def test_a_complete_export_settles_all(path, tmp_path):
     assert charged(path) == to_pico("0.009"), "twice is once"
 
 
-@pytest.mark.parametrize("days", [[-12_000], [-2, -1], [1, 2], []])
+@pytest.mark.parametrize("text", ["request_id,time,cost\n", '"id";"created"', "[]\n"])
+def test_a_complete_export_that_lists_nothing_says_that_nothing_was_billed(path, tmp_path, text):
+    usage = tmp_path / "u.csv"
+    usage.write_text(text)
+    with pytest.raises(InputError, match="no rows"):
+        settled(path, usage)
+    settled(path, usage, complete=True)
+    assert charged(path) == to_pico("0.002")
+
+
+@pytest.mark.parametrize("text", ["", "<html>time</html>", "time,cost"])
+def test_a_file_that_is_no_export_says_nothing_of_what_was_billed(path, tmp_path, text):
+    settled(path)
+    before = charged(path)
+    usage = tmp_path / "u.csv"
+    usage.write_text(text)
+    with pytest.raises(InputError, match=r"no rows|is empty"):
+        settled(path, usage, complete=True)
+    assert charged(path) == before
+
+
+@pytest.mark.parametrize("days", [[-12_000], [-2, -1], [1, 2]])
 def test_a_complete_export_of_another_time_is_refused(path, tmp_path, days):
     settled(path)
     before = charged(path)
     rows = [(f"r{day}", (NOW + timedelta(days=day)).isoformat(), "m", "1") for day in days]
     usage = export(tmp_path / "u.csv", *rows)
-    with pytest.raises(InputError, match="`complete`: the export" if days else "no rows"):
+    with pytest.raises(InputError, match="`complete`: the export"):
         settled(path, usage, complete=True)
     assert charged(path) == before
 
@@ -219,6 +240,7 @@ def test_the_commands(path, tmp_path, monkeypatch):
     assert listed.exit_code == 0
     assert "3 calls of unknown cost, charged $0.03" in listed.output
     assert "openai/m  item i0" in listed.output
+    assert "abandoned: sent, and may have been billed; charged" in run("show").output
     usage = export(tmp_path / "u.csv", ("r1", NOW.isoformat(), "m", "0.003"))
     told = run("reconcile", "--usage", str(usage), "--complete").output
     assert "3 settled, now charged $0.003" in told
