@@ -11,7 +11,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.groups import for_groups
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.sentences import money, rows
+from judgeloop.report.sentences import agreement, money, rows
 from judgeloop.report.words import count, dollars, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
@@ -71,7 +71,6 @@ def _with_outputs(result: RunResult, judging: float | None) -> list[tuple[str, s
 def trust(result: RunResult) -> Section:
     """Return what is known of the judge: controls, verdicts that changed with the order, no verdict."""
     counts, setup = result.counts, result.setup
-    agreement = counts.agreement
     return Section(
         "Can this judge be trusted?",
         rows(
@@ -79,7 +78,7 @@ def trust(result: RunResult) -> Section:
             *_controls(result),
             ("order", "" if setup.order is None else _order(result)),
             ("no verdict", f"{counts.abstentions:,} of {counts.judged + counts.abstentions:,}"),
-            ("agreement", f"{agreement.name} {agreement.value:.2f}" if agreement else ""),
+            ("agreement", agreement(result)),
         ),
     )
 

@@ -153,14 +153,18 @@ class DataNotes(Part):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of a panel's judges beyond chance, over the items judged by all of them.
+    """The agreement of a panel's judges, over the `items` judged by all of them.
 
-    `name` is the name of the coefficient and `value` its value.
+    All gave the `same` verdict on so many of them; `interval` is a 95 % interval for that share.
+    `name` is that of the coefficient of agreement beyond chance, and `value` its value; "" and None
+    where it is not defined.
     """
 
     name: str
-    value: float
+    value: float | None
     items: int
+    same: int
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,7 @@ class Counts(Part):
     - `both_orders`: number of verdicts that were asked in both orders of presentation
     - `flips`: how many of these changed with the order
     - `judge_models`: the model names that each judge's server reported
-    - `agreement`: the agreement of a panel's judges beyond chance; null for one judge
+    - `agreement`: the agreement of a panel's judges, as a share and beyond chance; null for one judge
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
       tied, wrong or without a verdict, and the end; null for a judge without controls
     - `generated`: what each system gave that answers live; empty without any
@@ -238,12 +242,15 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
 
 
 def agreement_of(labels: Sequence[Label]) -> Agreement | None:
-    """Return the agreement of a panel's judges; None for a single judge, or if it is undefined."""
+    """Return the agreement of a panel's judges; None if not two of them judged an item."""
     verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
     rows = [
         [Verdict(score).preference for score in verdict.votes if score is not None]
         for verdict in verdicts
         if verdict.votes and None not in verdict.votes
     ]
-    found = kappa(rows) if rows else None
-    return None if found is None else Agreement(*found, items=len(rows))
+    if not rows:
+        return None
+    same = sum(len(set(row)) == 1 for row in rows)
+    name, value = kappa(rows) or ("", None)
+    return Agreement(name, value, len(rows), same, wilson_interval(same, len(rows)))

@@ -188,8 +188,8 @@ def judge(result: RunResult) -> str:
     text += _models(result)
     if result.setup.vote:
         text += f"; by {result.setup.vote}"
-    if agreement := result.counts.agreement:
-        text += f", {agreement.name} {agreement.value:.2f} on {count(agreement.items, 'item')}"
+    if agreed := agreement(result):
+        text += f", {agreed}"
     if result.setup.prompt:
         text += f"; prompt {visible(result.setup.prompt)}"
     if result.setup.order:
@@ -197,15 +197,27 @@ def judge(result: RunResult) -> str:
     return text + _flips(result)
 
 
+def agreement(result: RunResult) -> str:
+    """Return how often a panel's judges agree, and how far beyond chance; "" for one, and for ratings."""
+    found = result.counts.agreement
+    if found is None or "agreement" in result.LEFT_OUT:
+        return ""
+    beyond = "" if found.value is None else f", {found.name} {found.value:.2f}"
+    of = f"{found.same:,} of {count(found.items, 'item')}"
+    return f"the same verdict on {of} ({_share(found.same / found.items, found.interval)}){beyond}"
+
+
+def _share(share: float, interval: tuple[float, float]) -> str:
+    low, high = map(per_cent, interval)
+    return f"{per_cent(share)}, 95 % interval {low} to {high}"
+
+
 def _flips(result: RunResult) -> str:
     """Return how many verdicts changed with the order, of those asked in both orders."""
     if result.counts.flip_rate is None or result.counts.flip_interval is None:
         return ""
-    low, high = result.counts.flip_interval
-    return (
-        f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped "
-        f"({per_cent(result.counts.flip_rate)}, 95 % interval {per_cent(low)} to {per_cent(high)})"
-    )
+    share = _share(result.counts.flip_rate, result.counts.flip_interval)
+    return f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped ({share})"
 
 
 def _models(result: RunResult) -> str:

@@ -61,6 +61,12 @@ def drawing(server, outputs):
     return live(server, outputs, "--selector", "random")
 
 
+def test_ratings_of_a_panel_have_a_mean_and_no_agreement(outputs):
+    panel = ["--judge", "metric:exact", "--judge", "metric:token-f1"]
+    printed = judgeloop("estimate", outputs, *panel).stdout
+    assert "metric:exact + metric:token-f1; by mean\n" in printed
+
+
 @pytest.fixture
 def proxied(drawing, monkeypatch, server, tmp_path):
     """The same with another model as its proxy, at a price in dollars per million tokens."""

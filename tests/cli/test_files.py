@@ -8,6 +8,7 @@ from support.results import SPEND, make_result, undecided
 from judgeloop.cli.files import render_json, write_output
 from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.methods.stats.proportions import wilson_interval
 from judgeloop.report.labels import render_csv
 from judgeloop.report.latex import render_latex
 
@@ -51,7 +52,9 @@ def test_a_panels_votes_its_agreement_and_controls_are_in_the_json():
         controls=(ControlTally(1, 2, 3, 4, Control.FAILED), None, None),
     )  # fmt: skip
     fields = strict_json(render_json(result))
-    assert fields["agreement"] == {"name": "Fleiss' kappa", "value": 1.0, "items": 2}
+    assert fields["agreement"] == {
+        "name": "Fleiss' kappa", "value": 1.0, "items": 2, "same": 2, "interval": list(wilson_interval(2, 2))
+    }  # fmt: skip
     assert fields["judge_models"] == [["1"], [], ["3", "4"]]
     first, *others = fields["controls"]
     assert first == {"right": 1, "tied": 2, "wrong": 3, "abstained": 4, "end": "failed"}

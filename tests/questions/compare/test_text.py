@@ -449,13 +449,20 @@ def test_the_judge_is_named_with_its_order_its_flips_and_its_own_name(changes, s
     assert said in detail(make_result(**changes), "judge")
 
 
-def test_a_panel_is_named_with_its_agreement():
-    votes = [(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 0.0)]
+@pytest.mark.parametrize(
+    ("votes", "said"),
+    [
+        ([(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 0.0)],
+         "3 of 4 items (75 %, 95 % interval 30 % to 95 %), Cohen's kappa 0.50;"),
+        ([(1.0, 1.0), (1.0, 0.9)], "2 of 2 items (100 %, 95 % interval 34 % to 100 %);"),  # no kappa
+    ],
+)  # fmt: skip
+def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(votes, said):
     labels = tuple(
         Label(Choice(n, None), Verdict(two[0], votes=two)) for n, two in enumerate(votes)
     )
     result = make_result(**PANEL, labels=labels, judge_models=((), ()))
-    assert "Cohen's kappa 0.50 on 4 items" in detail(result, "judge")
+    assert f"by majority, the same verdict on {said}" in detail(result, "judge")
 
 
 @pytest.mark.parametrize(
