@@ -212,15 +212,16 @@ def server_names(
     {'vllm/m': 'lab'}
     """
     found: dict[str, str] = {}
+    servers = [judge for judge in judges if is_remote(judge)]
     for value in given:
         judge, mark, name = value.rpartition("=")
-        if not mark and len(judges) > 1:
-            each = ", ".join(f"{judge}=NAME" for judge in judges)
+        if not mark and len(servers) > 1:
+            each = ", ".join(f"{judge}=NAME" for judge in servers)
             raise InputError(
-                f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
+                f"`judge_name={name}`: expected a name for each of {len(servers)} judges ({each}), one a "
                 f"line in the variable or a list in a settings file; found {name!r} for all"
             )
-        judge = judge if mark else judges[0]
+        judge = judge if mark else (servers or judges)[0]
         _check(judge, name, asked)
         if judge in found:
             raise InputError(f"`judge_name`: {judge} has two names, {found[judge]} and {name}")

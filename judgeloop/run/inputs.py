@@ -28,7 +28,13 @@ from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, judge_from_spec, server_names
+from judgeloop.judges.catalogue import (
+    EXAMPLES,
+    NO_JUDGE,
+    is_remote,
+    judge_from_spec,
+    server_names,
+)
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
@@ -311,9 +317,9 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
             "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their "
             "own"
         )
-    if len(judges) > 1 and config.judge_base_url is not None:
+    if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(
-            "`judge_base_url` is one address for several judges; set OPENAI_BASE_URL and "
+            "`judge_base_url` is one address for several models; set OPENAI_BASE_URL and "
             "ANTHROPIC_BASE_URL instead"
         )
 

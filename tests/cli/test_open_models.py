@@ -99,6 +99,18 @@ def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_tru
         assert compare(*files, **options, judge_name=name).to_dict()["run"] == run
 
 
+def test_an_address_is_that_of_the_only_model_of_a_panel(files, chat_server):
+    rows = "".join(f"i{n},a,b,1\n" for n in range(20))
+    Path("mine.csv").write_text(f"item_id,model_a,model_b,score\n{rows}")
+    panel = ["compare", *files, *at(chat_server), "--judge", "replay:mine.csv"]
+    assert "5 of 5 items (100 %" in judgeloop(*panel).stdout
+    refused = judgeloop(*panel, "--judge", "openai/n")
+    assert refused.exit_code == 2
+    assert (
+        "--judge-base-url is one address for several models; set OPENAI_BASE_URL" in refused.output
+    )
+
+
 def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):
     panel = ["--judge", "openai/a", "--judge", "openai/b", "--judge-price", "0,0"]
     environment = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "none"}

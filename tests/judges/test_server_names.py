@@ -65,13 +65,14 @@ def test_a_strict_judge_at_an_address_has_the_keys_that_it_always_had():
     [
         ([], PANEL, {}),
         (["lab"], [ONE], {ONE: "lab"}),
+        (["lab"], ["replay:mine.csv", ONE], {ONE: "lab"}),
         (["openai/a=lab"], [ONE], {ONE: "lab"}),
         (["openai/b=lab"], PANEL, {OTHER: "lab"}),
         (["openai/a=lab-1", "openai/b=lab-2"], PANEL, {ONE: "lab-1", OTHER: "lab-2"}),
         (["a" * LONGEST_NAME], [ONE], {ONE: "a" * LONGEST_NAME}),
     ],
 )
-def test_a_name_is_given_to_the_only_judge_or_to_one_of_several(given, judges, found):
+def test_a_name_is_given_to_the_only_model_or_to_one_of_several(given, judges, found):
     assert server_names(given, judges, judges) == found
 
 
