@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judgeloop.core.records import Item, Query
@@ -35,6 +35,15 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def only(self, ids: Collection[str]) -> "Pool":
+        """Return the part with these items, as if all outputs were given."""
+        places = [place for place, item in enumerate(self.items) if item.id in ids]
+        return Pool(
+            tuple(self.items[place] for place in places),
+            self.systems,
+            tuple(tuple(texts[place] for place in places) for texts in self.outputs),
+        )
 
     def most_repeated(self, system: int) -> int:
         """Return on how many items a system gave its most frequent output."""

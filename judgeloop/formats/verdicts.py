@@ -22,7 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
-from judgeloop.formats.join import id_of
+from judgeloop.formats.join import Joined, id_of
 from judgeloop.formats.row import Row
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
 
@@ -164,6 +164,20 @@ def read_verdicts(path: Path) -> VerdictTable:
         paired=form == PAIR_KEY_LENGTH,
         rows=rows,
     )
+
+
+def with_verdicts(joined: Joined, paths: Iterable[Path]) -> Joined:
+    """Leave out the items that a table lacks; a table without any of them is the judge's to refuse.
+
+    Raises:
+        DataError: as `read_verdicts`.
+    """
+    for path in paths:
+        pool = joined.pool.only(set(read_verdicts(path).items))
+        if lacking := len(pool) and len(joined.pool) - len(pool):
+            found = [joined.left_out] if joined.left_out else []
+            joined = Joined(pool, ", ".join([*found, f"{lacking:,} without a verdict in {path}"]))
+    return joined
 
 
 def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:

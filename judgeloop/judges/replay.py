@@ -90,17 +90,15 @@ class ReplayJudge(BaseJudge):
         if len(missing) > max_missing * wanted:
             item, systems = missing[0]
             ids = {key[0] for key in self._table.rows}
-            mend = (
-                ""
-                if ids & set(item_ids)
-                else (
-                    f"; it has some on {min(ids, default='')!r}: give the rows of outputs such ids, in the field `id`"
-                )
-            )
+            mend = "judge only the items that it has with `allow_partial`"
+            if item in ids:
+                mend = f"more than `max_abstentions`, {100 * max_missing:.0f} %"
+            elif not ids & set(item_ids):
+                mend = f"it has some on {min(ids, default='')!r}: give the rows of outputs such ids, in the field `id`"
             between = f" between {' and '.join(systems)}" if len(questions) > 1 else ""
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {len(missing):,} of {wanted:,} items, such as "
-                f"{item!r}{between}; more than `max_abstentions`, {100 * max_missing:.0f} %{mend}"
+                f"{item!r}{between}; {mend}"
             )
 
     def _check_range(self, systems: Sequence[str], item_ids: Sequence[str], what: str) -> None:

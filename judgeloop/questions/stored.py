@@ -58,7 +58,7 @@ def kept_of(result: RunResult) -> KeptResult:
 
     if result.texts is not None:
         judged = {label.item_id for label in result.labels}
-        pool = _with_texts(_only(result.texts.pool, judged), named)
+        pool = _with_texts(result.texts.pool.only(judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
     return KeptResult(
@@ -88,16 +88,6 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
-
-
-def _only(pool: Pool, judged: set[str]) -> Pool:
-    """Return the part of a pool with the items that were judged."""
-    places = [place for place, item in enumerate(pool.items) if item.id in judged]
-    return Pool(
-        tuple(pool.items[place] for place in places),
-        pool.systems,
-        tuple(tuple(texts[place] for place in places) for texts in pool.outputs),
-    )
 
 
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:

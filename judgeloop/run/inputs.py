@@ -26,6 +26,7 @@ from judgeloop.formats.columns import ID, PROMPT, Map, MissingFieldError, guesse
 from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
+from judgeloop.formats.verdicts import with_verdicts
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import (
@@ -33,6 +34,7 @@ from judgeloop.judges.catalogue import (
     NO_JUDGE,
     is_remote,
     judge_from_spec,
+    recorded_files,
     server_names,
 )
 from judgeloop.judges.prompt import Template, template_for
@@ -147,6 +149,8 @@ def read_inputs(
         config.items if isinstance(config.items, Path) else str(config.items),
         allow_partial=config.allow_partial,
     )
+    if config.allow_partial:
+        joined = with_verdicts(joined, recorded_files(config.specs))
     joined = with_live(joined, systems, config.output_files, names, items)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(

@@ -168,7 +168,9 @@ class RunSettings(JudgeSettings):
         file_only=True,
     ).field(shared.MISSING[0])
     allow_partial: bool = shared.items_setting(
-        "Judge only the items that all files have.", source=shared.Found, gate=Gate.GROUND
+        "Judge only the items that all files have, and tables of verdicts (replay:FILE).",
+        source=shared.Found,
+        gate=Gate.GROUND,
     ).field(False)
     map: shared.ColumnMap = None
     names: Annotated[tuple[str, ...], Parse(listed)] = shared.items_setting(

@@ -405,6 +405,16 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 
 
+def test_a_table_of_verdicts_on_some_items_goes_with_allow_partial(judged):
+    arguments = [*judged([1.0, 0.0] * 4), "JUDGELOOP_MIN_JUDGMENTS=200"]
+    refused = judgeloop(*arguments)
+    assert refused.exit_code == 2
+    assert refused.stderr.endswith("judge only the items that it has with --allow-partial\n")
+    result = unwrapped(judgeloop(*arguments, "--allow-partial").stdout)
+    assert "Judged by replay:scores.csv: all 8 items." in result
+    assert "the answer is about the other 8: 22 without a verdict in " in result
+
+
 @pytest.fixture
 def level(judged):
     """A comparison of two systems that are level, by its arguments."""
