@@ -1,7 +1,7 @@
-"""Renders the first table of a result as LaTeX, such as the standings of a search for the best.
+"""Renders the tables of a result as LaTeX, such as the standings of a search for the best, and the groups.
 
-Reads a `Page`. A page without a table gives its details as two columns, of which the second is wrapped within
-the width of the text. The text needs no package. Computes no figure and writes no file.
+Reads a `Page`. Without standings, its details are two columns, of which the second is wrapped within the
+width of the text. The text needs no package. Computes no figure and writes no file.
 """
 
 from judgeloop.report.page import WARNING, Page, Table
@@ -21,14 +21,19 @@ ESCAPED = {
 
 
 def render_latex(page: Page) -> str:
-    """Return a `table` with a `tabular`; its caption has decision, judge, risk, cost and warnings."""
-    table = page.tables[0] if page.tables else Table("", (), tuple(page.details))
+    """Return a `table` for each; the first caption has decision, judge, risk, cost and warnings."""
+    first = page.tables[0] if page.tables else Table("", (), tuple(page.details))
+    warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
+    caption = " ".join([page.headline, *page.summary[:1], *warnings, first.note])
+    more = (one for one in (*page.tables[1:], *page.notes) if isinstance(one, Table))
+    named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in more)]
+    return "\n".join(_table(*one) for one in named)
+
+
+def _table(table: Table, caption: str) -> str:
     form = "".join("r" if figure else "l" for figure in table.figures) if table.columns else DETAILS
     head = [_row(table.columns), r"\hline"] if table.columns else []
-    rows = [*head, *map(_row, table.rows)]
-    inside = "\n".join([r"\hline", *rows, r"\hline"])
-    warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
-    caption = " ".join([page.headline, *page.summary[:1], *warnings, table.note])
+    inside = "\n".join([r"\hline", *head, *map(_row, table.rows), r"\hline"])
     said = escaped(" ".join(caption.split()))
     whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
     return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"

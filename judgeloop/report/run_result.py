@@ -21,6 +21,7 @@ from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
+from judgeloop.report.latex import render_latex
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note, NoteCode, note
@@ -385,6 +386,10 @@ class RunResult(Part):
     def to_markdown(self) -> str:
         """Return the result as Markdown, for a comment on a pull request or a report."""
         return render_markdown(self.page)
+
+    def to_latex(self) -> str:
+        """Return the standings and groups as LaTeX tables, or else the evidence as one."""
+        return render_latex(self.page)
 
     def to_csv(self) -> str:
         """Return the judged items as CSV, with prompts, outputs and reasons as far as a report may show them."""

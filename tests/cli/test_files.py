@@ -10,7 +10,6 @@ from judgeloop.core.outcomes import Control, ControlTally, Spend, StopKind, Stop
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.stats.proportions import wilson_interval
 from judgeloop.report.labels import render_csv
-from judgeloop.report.latex import render_latex
 
 
 def strict_json(text):
@@ -101,7 +100,7 @@ FORMS = {
     ".txt": lambda result: f"{result}\n",
     ".html": lambda result: result.to_html(),
     ".csv": lambda result: render_csv(result.labels),
-    ".tex": lambda result: render_latex(result.page),
+    ".tex": lambda result: result.to_latex(),
 }
 
 

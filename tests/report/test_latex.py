@@ -16,6 +16,13 @@ def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
     )
 
 
+def test_groups_are_a_table_of_their_own_below_the_evidence():
+    groups = Table("By group", ("group", "won"), (("maths", "3"),), "Counts only.")
+    text = render_latex(Page("x", (("judge", "m"),), notes=(groups,)))
+    assert text.count(r"\begin{table}") == 2
+    assert "\\caption{By group. Counts only.}" in text.split(r"\end{table}")[1]
+
+
 def test_a_page_without_a_table_gives_its_details_wrapped_and_no_command_to_latex():
     text = render_latex(Page("x", (("judge", r"\input{/etc/passwd}%"),)))
     assert r"\begin{tabular}{l p{0.75\linewidth}}" in text
