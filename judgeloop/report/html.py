@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -36,6 +36,7 @@ MOST_TEXT = (
 )
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
+_CODE = re.compile(r"(?<!\w)`([a-z][^`]*)`(?!\w)")  # a setting or a command in a sentence
 NARROW = 5  # columns beside other cards
 NOTHING: Mapping[str, str] = {}
 ASIDE = "not counted"  # what is said of an item that is not in the decision
@@ -119,6 +120,16 @@ def _warns(line: str) -> bool:
 
 def _words(line: str) -> str:
     """Return a line in which no short name with a hyphen or a slash is broken."""
+    return _coded(line, _unbroken)
+
+
+def _coded(line: str, plain: Callable[[str], str] = escape) -> str:
+    """Return a line with what is between backticks as code, and the rest as `plain` says."""
+    parts = enumerate(_CODE.split(line))
+    return "".join(f"<code>{escape(text)}</code>" if at % 2 else plain(text) for at, text in parts)
+
+
+def _unbroken(line: str) -> str:
     return " ".join(
         f"<span>{escape(word)}</span>" if _SIGNS.search(word) and len(word) < LONG else escape(word)
         for word in line.split(" ")
@@ -155,7 +166,7 @@ def _body(card: Section | Table) -> str:
         return heading + _table(card)
     if not any(name for name, _ in card.rows):
         return heading + "\n".join(f"<p>{_words(text)}</p>" for _, text in card.rows)
-    rows = [f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in card.rows]
+    rows = [f"<dt>{escape(name)}</dt><dd>{_coded(text)}</dd>" for name, text in card.rows]
     return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
 
 
@@ -380,6 +391,6 @@ def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str])
 
 def render_notebook(page: Page) -> str:
     """Return the headline, the summary and the sections as a fragment, without any style of its own."""
-    summary = "".join(f"<p>{escape(line)}</p>" for line in page.summary)
+    summary = "".join(f"<p>{_coded(line)}</p>" for line in page.summary)
     sections = "".join(map(_body, page.sections))
-    return f"<div><p><strong>{escape(page.headline)}</strong></p>{summary}{sections}</div>"
+    return f"<div><p><strong>{_coded(page.headline)}</strong></p>{summary}{sections}</div>"

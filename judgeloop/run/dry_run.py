@@ -152,8 +152,8 @@ class DryRun:
             **{name: setup[name] for name in kept},
         }
 
-    def __str__(self) -> str:
-        """The text, with settings as Python writes them."""
+    def __repr__(self) -> str:
+        """The text, with settings as Python writes them; `str()` is the same."""
         return as_python(self.text())
 
     def _repr_html_(self) -> str:

@@ -69,4 +69,5 @@ def test_it_works_where_an_event_loop_runs_and_shows_itself_in_a_notebook(files,
 
     found = asyncio.run(cell())
     assert "Forecast only" in found._repr_html_()
+    assert repr(found) == str(found)
     assert found.priced

@@ -91,6 +91,13 @@ def test_a_notebook_shows_decision_evidence_and_cost(result):
     assert {"cost", "interval" if result.job == "estimate" else "rule"} <= {*shown.text.split("\n")}
 
 
+def test_settings_between_backticks_are_code_in_a_notebook_and_on_a_page(result):
+    advice = "Raise it: `budget=<3>`. `a"
+    shown = replace(result, page=replace(result.page, summary=("Judged.", advice)))
+    for text in (shown._repr_html_(), shown.to_html()):
+        assert "<p>Raise it: <code>budget=&lt;3&gt;</code>. `a</p>" in text
+
+
 def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
     tables = {EVIL: ROWS["terse"], "<b>": ROWS["chatty"]}
     result = judgeloop.select(tables, baseline="<b>", judge=shorter)
