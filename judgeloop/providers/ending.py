@@ -193,7 +193,8 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
     what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:
         what += f", asks to wait {wait_s:g} s"
-    quoted = endpoint.quoted(failure.message)
+    # With 401, servers quote a part of the key.
+    quoted = endpoint.quoted(failure.message, in_part=status == HTTPStatus.UNAUTHORIZED)
     said = f'; the server says: "{quoted}"' if quoted else ""
     late = failure.late and status not in _NOT_ASKED  # a model may have been paid
     # OpenRouter counts the calls in flight against the credit, and says when to come back.
@@ -202,8 +203,7 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         text = f"{what}: the account has no credit left{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     if BAD_KEY & set(codes) or status in _BAD_KEY:
-        # With 401, servers quote a part of the key, which cannot be told from other text.
-        text = f"{what}: {_wrong_key(endpoint)}{'' if status == HTTPStatus.UNAUTHORIZED else said}"
+        text = f"{what}: {_wrong_key(endpoint)}{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))

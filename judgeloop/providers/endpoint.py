@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Answer, Output, Reply
 from judgeloop.providers.catalogue import ChatOptions
-from judgeloop.providers.redaction import redact, redacted
+from judgeloop.providers.redaction import redact, redact_parts, redacted
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
 NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
@@ -119,9 +119,13 @@ class Endpoint:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
         return self._masked(text)[:LONGEST_MESSAGE]
 
-    def quoted(self, text: str) -> str:
-        """Return a server's message for a sentence: clean, on a single line, cut if it is long."""
+    def quoted(self, text: str, *, in_part: bool = False) -> str:
+        """Return a server's message for a sentence: clean, on a single line, cut if it is long.
+
+        `in_part`: words that may be a part of the key are masked, too.
+        """
         line = " ".join(self._masked(text).split())
+        line = redact_parts(line, self.api_key) if in_part else line
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:

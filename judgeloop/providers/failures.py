@@ -90,7 +90,7 @@ class Failure:
         """The server's words, with those of the provider behind a gateway."""
         said = next(
             (self.error[name] for name in ("message", "Message", "detail") if self.error.get(name)),
-            self.text or "the request is not accepted",
+            self.text,
         )
         raw = self._metadata.get("raw")
         return f"{said} ({raw})" if isinstance(raw, str) and raw else str(said)

@@ -7,6 +7,7 @@ redacted whole, before it is cut to length: a cut through a key leaves a part th
 """
 
 import base64
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -19,6 +20,8 @@ SHORTEST_KEY = 8  # shorter keys, such as the placeholder "none", may be ordinar
 RUN = 8  # characters of a key that looks random
 PART = 6  # characters of a part of a key that is looked for first
 SHORTEST_RANDOM = 20
+TAIL, LONG = 4, 16  # characters of a key's end, and of a word that may be its hash
+_CUT, _MASKED = ("**", "..", "…"), MASK.replace(" ", "_")  # how a part of a key is quoted
 _ASIDE = {
     at: None
     for at in range(0x10000)
@@ -50,6 +53,24 @@ def redact(text: str, secret: str) -> str:
             kept += [text[end : places[first]].rstrip("\\"), MASK]
         end = max(end, places[last - 1] + 1)
     return "".join([*kept, text[end:]])
+
+
+def redact_parts(text: str, secret: str) -> str:
+    """Return a redacted text without words that a server may quote a part of a key by, or its hash.
+
+    They have an ellipsis or asterisks, are long with digits, or hold the key's last characters.
+
+    >>> redact_parts("Wrong key sk-12***ab9z: see https://a.org/keys.", "sk-12345678ab9z")
+    'Wrong key [masked key] see https://a.org/keys.'
+    """
+    tail = secret[-TAIL:] if len(secret) >= SHORTEST_KEY else MASK
+
+    def quotes(word: str) -> bool:
+        long = any(len(run) >= LONG and not run.isalpha() for run in re.split(r"\W", word))
+        return long or any(sign in word for sign in (*_CUT, tail, _MASKED))
+
+    words = text.replace(MASK, _MASKED).split(" ")
+    return " ".join(MASK if quotes(word) else word for word in words)
 
 
 def redact_own(text: str, secrets: Iterable[str]) -> str:

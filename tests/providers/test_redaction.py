@@ -128,6 +128,14 @@ def test_a_text_to_be_judged_is_never_masked(chat_server):
     assert f"my key is {KEY}" in str(request["messages"])
 
 
+@pytest.mark.parametrize("part", [f"{KEY[:8]}***{KEY[-4:]}.", f"sk-...{KEY[-4:]}", KEY[-4:], "88dc28d0f030c55ed4ab77ed8faf0981"])  # fmt: skip
+def test_a_refused_key_is_told_in_the_servers_words_without_a_part_of_it(chat_server, part):
+    body = json.dumps({"error": {"message": f"bad key {part} (see https://a.org/keys)"}})
+    with pytest.raises(JudgeError) as caught:
+        ask(chat_server, Response(401, body.encode()))
+    assert 'the server says: "bad key [masked key] (see https://a.org/keys)"' in str(caught.value)
+
+
 @pytest.mark.parametrize("before", [0, 290, 495])
 def test_no_error_shows_a_key_that_an_error_repeats(chat_server, before):
     words = "." * before + KEY
