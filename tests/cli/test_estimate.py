@@ -163,10 +163,12 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     narrow = [*drawing, "--half-width", "0.01"]
     done = judgeloop(*narrow, "--budget", "0.03")
     assert done.exit_code == 3
-    assert done.stdout.startswith(
-        "No estimate yet of mine on these 60 items: the budget does not cover another judgment.\n"
+    assert re.match(
+        r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+; not yet within "
+        r"0\.01 of the score, as asked: the budget does not cover another judgment\. Judged",
+        unwrapped(done.stdout),
     )
-    assert " Score so far: 0." in done.stdout
+    assert "Score so far" not in done.stdout
     assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(done.stdout))
     result = result_of(*narrow, "--budget", "0.03")
     assert result["stop_reason"] == "budget"
@@ -185,12 +187,14 @@ def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(drawing):
 
 @pytest.mark.parametrize("budget", ["0.002", "0.008"])
 def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(drawing, budget):
-    done = judgeloop(*drawing, "--budget", budget)
-    assert done.exit_code == 3
-    assert done.stdout.startswith(
-        "No estimate yet of mine on these 60 items: the budget does not cover"
-    )
-    assert "Too few items are judged." in done.stdout
+    for width in ([], ["--half-width", "0.01"]):
+        done = judgeloop(*drawing, "--budget", budget, *width)
+        assert done.exit_code == 3
+        assert done.stdout.startswith(
+            "No estimate yet of mine on these 60 items: the budget does not cover"
+        )
+        assert "% interval" not in done.stdout
+        assert width or "Too few items are judged." in done.stdout
 
 
 @pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip

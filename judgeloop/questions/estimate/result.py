@@ -145,8 +145,8 @@ def estimated_of(
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
     interval = (mean, mean) if certain else outcome.estimate.interval
-    if math.isnan(mean):
-        interval = None  # only abstentions: from 0 to 1, which says nothing
+    if math.isnan(mean) or tally.judged < least:
+        interval = None  # only abstentions: from 0 to 1, which says nothing; or too few to rely on
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
     decided = outcome.winner is not None and not _cut_too_short(outcome, least)

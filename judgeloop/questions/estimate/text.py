@@ -51,10 +51,19 @@ def headline(result: Estimated) -> str:
 def _decision(result: Estimated) -> str:
     if result.winner is not None:
         return _score_known(result)
+    if _is_wide(result):
+        asked = f"not yet within {result.options.half_width:g} of the score, as asked"
+        return f"{_score_known(result)}; {asked}: {sentences.ended(result)}"
     where = sentences.on_items(result.about, result.items)
     return (
         f"No estimate yet of {visible(result.setup.systems[0])} {where}: {sentences.ended(result)}"
     )
+
+
+def _is_wide(result: Estimated) -> bool:
+    """Whether there is an interval, which is wider than was asked for."""
+    wanted, failed = result.options.half_width, result.failed
+    return not result.decided and not failed and None not in {wanted, result.reach}
 
 
 def _score_known(result: Estimated) -> str:
@@ -109,7 +118,7 @@ def _judged(result: Estimated) -> str:
 
 def _so_far(result: Estimated) -> list[str]:
     """Return the mean of a run that has no estimate yet."""
-    if result.winner is not None or result.mean is None:
+    if result.decided or _is_wide(result) or result.mean is None:
         return []
     return [f"Score so far: {result.mean:.3f}{_unknown_error(result)}."]
 
