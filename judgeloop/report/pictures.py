@@ -28,9 +28,9 @@ class Line:
 class Chart:
     """Lines over a number of judgments or items, with whole numbers on both axes.
 
-    `said` tells in words what is to be seen. `above` and `below` say what the sides of zero mean; without
-    `below`, `above` names the values. `band` is the area between two lines. `stop` marks where the run
-    ended. `view` are the lowest and the highest value shown; None shows all.
+    `said` tells in words what is to be seen. `above` and `below` say what the sides of zero mean. `band` is
+    the area between two lines. `stop` marks where the run ended. `view` are the lowest and the highest value
+    shown; None shows all.
     """
 
     title: str

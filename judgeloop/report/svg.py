@@ -201,9 +201,12 @@ def _chart(chart: Chart) -> Iterator[str]:
     if chart.stop:
         x, y = placed(chart.stop)
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
-    top = TOP + 8 if chart.below else TOP  # what names the values stands above them
-    for y, text in ((top, chart.above), (HEIGHT - BOTTOM - 6, chart.below)):
-        if text:
+    zero = placed((0, 0))[1]  # a side without room is not named
+    for y, text, room in (
+        (TOP + 8, chart.above, zero - TOP),
+        (HEIGHT - BOTTOM - 6, chart.below, HEIGHT - BOTTOM - zero),
+    ):
+        if text and room > FEWEST_APART:
             yield _text(LEFT + 8, y, text)
 
 
@@ -228,7 +231,8 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
 
 def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
     """Yield the names of lines beside the chart, none over another, each led to the end of its line."""
-    named = [(line, *placed(line.points[-1])) for line in lines if line.name]
+    ends = [(line, *placed(line.points[-1])) for line in lines if line.name]
+    named = [one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM]
     heights = spread([y for _, _, y in named], FEWEST_APART, HEIGHT - BOTTOM)
     for (line, x, end), y in zip(named, heights, strict=True):
         if line.role != "lead" or abs(y - end) > 1:

@@ -45,6 +45,12 @@ def test_a_lead_meets_its_boundary_where_the_run_stopped():
     assert ends == [re.split("[ML]", bound.get("d"))[-1]] == [f"{stop.get('cx')} {stop.get('cy')}"]
 
 
+def test_a_side_of_zero_that_no_line_is_on_is_not_named():
+    below = replace(CHART, lines=(LEAD, Line("", "dots", ((0, -2), (2, -2)))))
+    assert [one.text for one in parts(CHART, "jl-soft") if one.text in {"a", "b"}] == ["a"]
+    assert [one.text for one in parts(below, "jl-soft") if one.text in {"a", "b"}] == ["a", "b"]
+
+
 def test_a_bar_shares_its_width_by_the_counts():
     widths = [parts(BAR, f"jl-{side}")[0].get("width") for side in ("won", "lost")]
     assert widths == ["75.00%", "25.00%"]

@@ -209,7 +209,10 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
             f"ties ({level:.4g} % interval {per_cent(low, 1)} to {per_cent(high, 1)}, exact)"
         )
     means = ", ".join(f"{mean:.3f} for {visible(name)}" for name, mean in scores.means.items())
-    return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
+    first, second = result.setup.systems
+    own, other = (second, first) if result.leader == second else (first, second)
+    more = scores.means[own] - scores.means[other]
+    return [("test", test), ("mean", f"{means}; {visible(own)} less {visible(other)} {more:+.3f}")]
 
 
 def _earlier(result: Result) -> str:
@@ -313,7 +316,10 @@ def _bounds(result: Result) -> str:
         return ""
     where = "on items like these" if result.setup.sampled else "over all items"
     risk = f"{result.setup.risk_threshold:g}"
-    return f"; {where} {_between(result)} (each bound is wrong with probability at most {risk})"
+    looks = ", whenever one looks, and so is wider than the test's" if result.recorded else ""
+    return (
+        f"; {where} {_between(result)} (each bound is wrong with probability at most {risk}{looks})"
+    )
 
 
 def _bounded(result: Result) -> bool:
