@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -251,6 +252,16 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
         assert "These bounds hold one by one." in shown
     assert table.note in drawn(result)[-1].note
     assert not selected(tmp_path, baseline="chatty").page.tables[0].note
+
+
+def test_before_a_baseline_is_chosen_none_is_named_and_no_item_is_set_aside(tmp_path):
+    result = selected(tmp_path, deadline=1e-9)
+    assert (result.options.baseline, result.judged) == (None, 0)
+    for text in (str(result), result.to_html()):
+        assert "none is chosen yet" in text
+        assert not re.search(
+            r"chose the baseline|\(baseline\)|against|100\.0 %", text.split("How to do")[0]
+        )
 
 
 def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):

@@ -97,8 +97,17 @@ def board(result: Selected) -> Board:
 
 def on(result: Selected) -> str:
     """Return which items the decision is about: those that did not choose the baseline."""
-    chosen_on = 0 if result.setup.sampled else result.options.chosen_on or 0
-    return on_items(result.about, result.items, chosen_on)
+    return on_items(result.about, result.items, beside(result))
+
+
+def beside(result: Selected) -> int:
+    """Return how many of these items the decision is not about, as they chose the baseline."""
+    sampled, options = result.setup.sampled, result.options
+    return 0 if sampled or options.baseline is None else options.chosen_on or 0
+
+
+def _baseline(result: Selected) -> str:
+    return visible(result.options.baseline or "")
 
 
 def _wrong(result: Selected) -> str:
@@ -140,7 +149,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
             said,
             "judgments",
             tuple(lines),
-            note=_reading(leader, visible(result.options.baseline), gap),
+            note=_reading(leader, _baseline(result), gap),
             band=None if own else (lower.points, upper.points),
             above="win rate",
             unit=" %",
@@ -186,7 +195,7 @@ def _intervals(result: Selected) -> tuple[Scale, ...]:
     known = [row for row in _in_order(result) if row.at_most is not None]
     if not known:
         return ()
-    shown, baseline = known[:MOST_BARS], visible(result.options.baseline)
+    shown, baseline = known[:MOST_BARS], _baseline(result)
     rows = tuple(_interval(row, result) for row in shown)
     left = len(known) - len(shown)
     more = f" {count(left, 'more system')} in the table below." if left else ""
@@ -247,7 +256,9 @@ def _one_by_one(result: Selected) -> str:
 
 
 def _heading(result: Selected) -> str:
-    heading = f"Win rates against {visible(result.options.baseline)}"
+    if result.options.baseline is None:
+        return "No win rates yet"
+    heading = f"Win rates against {_baseline(result)}"
     if result.win_rates_biased:
         return f"{heading}, on items that were not drawn at random: no estimates for all items"
     if any(row.at_most is not None and not row.known for row in result.standings):

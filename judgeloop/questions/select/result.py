@@ -26,7 +26,7 @@ IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queri
 class SelectOptions(Part):
     """The settings that only a search for the best has.
 
-    - `baseline`: the system that all others are compared with
+    - `baseline`: the system that all others are compared with; null until the run has chosen one
     - `chosen_on`: the number of items that the run chose the baseline by; they are not in the decision. 0 if
       it took the first system, null if the baseline was given
     - `chosen_by`: the number of judgments that the choice took
@@ -35,7 +35,7 @@ class SelectOptions(Part):
     - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     """
 
-    baseline: str
+    baseline: str | None
     chosen_on: int | None = None
     chosen_by: int = 0
     min_gap: float | None = None
@@ -170,9 +170,9 @@ def selected_of(
 
 
 def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float | None]]:
-    """Return the lowest and highest win rate of each system, each at the `risk`; None without levels."""
+    """Return the lowest and highest win rate of each system, each at the `risk`; None without levels or answers."""
     levels = tally.levels
-    if levels is None:
+    if levels is None or not tally.queries:
         return [(None, None)] * len(tally.wins)
     sides = [
         (level.lower(risk) / levels.items, level.highest(risk) / levels.items)
@@ -192,7 +192,8 @@ def _standings(
     Within these groups the order is by win rate. `risk` is that of each bound.
     """
     tally, belief = outcome.estimate.tally, outcome.belief
-    rates, asked, bounds = tally.rates, tally.asked, bounds_of(tally, risk)
+    asked, bounds = tally.asked, bounds_of(tally, risk)
+    rates = tally.rates if tally.queries else np.full(len(systems), np.nan)
     best = tally.best if outcome.stop.kind is StopKind.ALL_JUDGED else []
     near = tally.in_question if tally.levels is not None else np.isin(range(len(systems)), best)
     order = sorted(

@@ -132,7 +132,9 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
         finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
-            baseline=selection.pool.systems[tally.baseline],
+            baseline=None
+            if scouted and not tally.queries
+            else selection.pool.systems[tally.baseline],
             chosen_on=None if selection.baseline is not None else scouted,
             chosen_by=sum(
                 label.choice.propensity is None and label.choice.key not in outcome.deciding

@@ -7,7 +7,7 @@ from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_gap
-from judgeloop.questions.select.pictures import board, on, standings
+from judgeloop.questions.select.pictures import beside, board, on, standings
 from judgeloop.questions.select.result import Selected
 from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
@@ -44,7 +44,7 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    chosen_on = 0 if result.setup.sampled else result.options.chosen_on
+    chosen_on = beside(result)
     why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
     among = f"{len(result.setup.systems):,} systems {on(result)}{why}"
     if result.winner is None:
@@ -137,13 +137,14 @@ def details(result: Selected) -> tuple[tuple[str, str], ...]:
 
 def _chosen(result: Selected) -> str:
     """Return how the baseline was chosen; empty if it was given."""
-    options, name = result.options, visible(result.options.baseline)
+    options = result.options
     if options.chosen_on is None:
         return ""
+    if options.baseline is None:
+        return "none is chosen yet"
+    name = visible(options.baseline)
     if not options.chosen_on:
         return f"{name}, the first system, as there is nothing to choose among two or by few items"
-    if not options.chosen_by:
-        return "none is chosen yet"
     by, on = count(options.chosen_by, "judgment"), count(options.chosen_on, "item")
     return f"{name}, chosen by {by} on {on}, which are not in the decision"
 
