@@ -15,6 +15,7 @@ from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, 
 from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.pictures import MOST_DOTS, board, course_of
+from judgeloop.questions.select.pictures import standings
 from judgeloop.report.page import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
 
@@ -214,6 +215,7 @@ def test_a_leader_that_is_the_baseline_is_a_line_and_no_band(tmp_path):
     assert result.leader == "terse"
     chart, *_ = drawn(result)
     assert chart.band is None
+    assert all(line.name for line in chart.lines), "few systems are all named"
     assert [{y for _, y in one.points} for one in chart.lines if one.role == "lead"] == [{50.0}]
     assert "terse against terse" not in chart.note + chart.said
     low, high = chart.view
@@ -251,7 +253,20 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
     for shown in (str(result), result.to_markdown(), result.to_html()):
         assert "These bounds hold one by one." in shown
     assert table.note in drawn(result)[-1].note
-    assert not selected(tmp_path, baseline="chatty").page.tables[0].note
+    decided = selected(tmp_path, baseline="chatty")
+    assert (
+        "These bounds hold one by one. Those that narrowed hold jointly" in drawn(decided)[-1].note
+    )
+    assert "one by one" not in decided.page.tables[0].note
+
+
+def test_a_table_says_why_its_bounds_overlap_and_why_one_is_the_win_rate(tmp_path):
+    result = selected(tmp_path, baseline="chatty")
+    best, *others = (replace(row, at_least=0.3, at_most=0.9) for row in result.standings)
+    rows = (best, *(replace(row, at_most=row.win_rate) for row in others))
+    note = standings(replace(result, standings=rows, gap=0.0)).note
+    assert note.startswith("Bounds that overlap were told apart by the items")
+    assert note.endswith("the bound is the win rate.")
 
 
 def test_before_a_baseline_is_chosen_none_is_named_and_no_item_is_set_aside(tmp_path):

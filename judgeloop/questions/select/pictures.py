@@ -30,7 +30,7 @@ RIVALS: tuple[Role, ...] = (
 )  # those longest in question, each in its colour
 UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
 MARGIN = 2.0  # per cent above and below what is shown
-MOST_BARS = 12
+MOST_BARS, MOST_NAMED = 12, 8
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
 
@@ -136,7 +136,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
     said = (
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
-        f"{still or 'none'} may still be the best."
+        f"{still or 'none'} may still be the best, by these bounds or by the items that both were judged on."
     )
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:
@@ -145,13 +145,12 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
         lines.append(Line("", "bound", tuple((x, y + PER_CENT * gap / 2) for x, y in lower.points)))
     return (
         Chart(
-            "How the bounds narrowed",
+            "How the bounds of the win rates narrowed",
             said,
             "judgments",
             tuple(lines),
             note=_reading(leader, _baseline(result), gap),
             band=None if own else (lower.points, upper.points),
-            above="win rate",
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
         ),
@@ -159,10 +158,11 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
 
 
 def _rivals(others: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of other systems; those longest in question have a name and a colour."""
+    """Yield the lines of other systems. Those longest in question have a colour; of many, only they have a name."""
     order = sorted(others, key=lambda line: line.points[-1], reverse=True)
     for line, role in zip_longest(order, RIVALS[: len(order)]):
-        yield Line(visible(line.name) if role else "", role or "other", line.points)
+        named = role or len(order) <= MOST_NAMED
+        yield Line(visible(line.name) if named else "", role or "other", line.points)
 
 
 def _reading(leader: str, baseline: str, gap: float | None) -> str:
@@ -173,13 +173,13 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
         else f"the win rate of {leader} against {baseline} lies in the band"
     )
     below = (
-        f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}."
+        f"Below the dashed line, a system is not more than {show_points(gap)} better than {leader}"
         if gap
-        else "While its line is below blue, or it is behind on the same items, a system is not the best."
+        else "Below blue, a system is not the best"
     )
     return (
-        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below} A line ends "
-        "where its system might last have been the best."
+        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}; above it, the "
+        "items that both were judged on may show the same. A line ends where its system might last have been the best."
     )
 
 
@@ -201,7 +201,7 @@ def _intervals(result: Selected) -> tuple[Scale, ...]:
     more = f" {count(left, 'more system')} in the table below." if left else ""
     note = (
         f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
-        f"{result.setup.risk_threshold:g}. {_one_by_one(result)}{more}"
+        f"{result.setup.risk_threshold:g}. {_one_by_one(result) or _apart(result)}{more}"
     )
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
     said = "; ".join(f"{row.name}: {row.said}" for row in rows)
@@ -245,7 +245,12 @@ def standings(result: Selected) -> Table:
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return Table(_heading(result), tuple(told), cells, _one_by_one(result))
+    return Table(
+        _heading(result),
+        tuple(told),
+        cells,
+        " ".join(filter(None, (_one_by_one(result), *_odd(result)))),
+    )
 
 
 def _one_by_one(result: Selected) -> str:
@@ -253,6 +258,34 @@ def _one_by_one(result: Selected) -> str:
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
     return "These bounds hold one by one. Near best and gap hold jointly, so they are wider."
+
+
+def _apart(result: Selected) -> str:
+    """Return why a line may end above the bound beside it; empty without lines or bounds."""
+    if not result.course or all(row.known for row in result.standings):
+        return ""
+    return "These bounds hold one by one. Those that narrowed hold jointly, so they are wider."
+
+
+def _odd(result: Selected) -> Iterator[str]:
+    """Yield why bounds overlap though one system is the best, and why they stop at a win rate."""
+    bounds = {row.system: (row.at_least or 0.0, row.at_most or 0.0) for row in result.standings}
+    lower = bounds[result.winner][0] if result.winner and not result.gap else 1.0
+    if any(high > lower for name, (_, high) in bounds.items() if name != result.winner):
+        yield (
+            "Bounds that overlap were told apart by the items that both systems were judged on, or by earlier "
+            "verdicts."
+        )
+    rows = [row for row in result.standings if row.queries and not row.known]
+    counts = [(row.wins, row.ties, row.losses, row.queries) for row in rows]
+    alike = len(set(counts)) < len(
+        {(one, bounds[row.system]) for one, row in zip(counts, rows, strict=True)}
+    )
+    if alike or any(row.win_rate in {row.at_least, row.at_most} - {0.0, 1.0, None} for row in rows):
+        yield (
+            "Bounds depend on the order of the verdicts: where earlier ones proved more than the win rate says "
+            "now, the bound is the win rate."
+        )
 
 
 def _heading(result: Selected) -> str:
