@@ -13,7 +13,7 @@ from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.ledger.opening import Address
-from judgeloop.report.escaping import visible_lines
+from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.page import render, render_short
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
@@ -121,7 +121,7 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:
     """Show the gap of a pair of systems over its past runs, and test whether it drifts.
 
-    The test needs runs with draws of their own.
+    The test needs runs with draws of their own. Pairs of one night are shown apart.
     """
     from judgeloop.cli.files import check_output, write_text
     from judgeloop.questions.compare.trend import page_of, picture, trend_of
@@ -133,10 +133,30 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     ledger = LedgerConfig.of(**given).ledger
     if output is not None:
         check_output(output, [ledger], (".svg",))
-    found = trend_of(_of_pair(ledger, patterns))
+    trends = [trend_of(runs) for runs in _by_pair(ledger, patterns)]
     if output is not None:
-        write_text(output, f"{Drawing(picture(found))}\n")
-    print(render(page_of(found), files=str(output) if output else None, width=columns()))
+        if len(trends) > 1:
+            pairs = "; ".join(visible(" ".join(one.points[0].systems)) for one in trends)
+            raise InputError(f"a picture has one pair; name one of these {len(trends)}: {pairs}")
+        write_text(output, f"{Drawing(picture(trends[0]))}\n")
+    files = str(output) if output else None
+    print("\n\n".join(render(page_of(one), files=files, width=columns()) for one in trends))
+
+
+def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[tuple[str, Any]]]:
+    """Return comparisons with their nights or days, the oldest first; by pair if a night has several.
+
+    Else a pattern may name the candidate of each night, and all count as one pair.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = _of_pair(ledger, patterns)
+    pairs: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
+    for night, result in found:
+        pairs.setdefault(result.setup.systems, []).append((night, result))
+    nights = [night for runs in pairs.values() for night in {name for name, _ in runs}]
+    return [found] if len(nights) == len(set(nights)) else [pairs[one] for one in sorted(pairs)]
 
 
 def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -150,7 +170,12 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
     from judgeloop.questions.stored import result_of, stored
 
     found: list[tuple[str, Result]] = []
-    for run in sorted(past_runs(ledger), key=lambda run: run.recorded.began_at, reverse=True):
+    dated = (
+        (run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger)
+    )
+    for night, run in sorted(
+        dated, key=lambda one: (one[0], one[1].recorded.began_at), reverse=True
+    ):
         note = run.recorded.note
         if run.decision is None or len(note.systems) != len(PAIR):
             continue
@@ -163,7 +188,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
         result = result_of(stored(ledger, run.id), texts=False)
         if isinstance(result, Result):
             patterns = patterns or note.systems
-            found.append((note.night or run.recorded.began_at[:DAY], result))
+            found.append((night, result))
     if not found:
         pair = f" of {' and '.join(patterns)}" if patterns else ""
         raise InputError(

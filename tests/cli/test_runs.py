@@ -122,23 +122,50 @@ def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_r
     judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "2")
     found = judgeloop("runs", "trend", "-o", "gaps.svg")
     assert found.exit_code == 0, found.output
-    assert re.findall("(yes|no)$", found.stdout, re.MULTILINE) == ["no", "yes", "yes"]
+    assert re.findall(" {2}(yes|no)$", found.stdout, re.MULTILINE) == ["no", "yes", "yes"]
     assert found.stdout.endswith("  files  gaps.svg\n")
     assert ET.parse("gaps.svg").getroot().get("aria-label", "").startswith("The gap of b over a")
     named = judgeloop("runs", "trend", "a", "[ab]").stdout
-    assert re.findall("(yes|no)$", named, re.MULTILINE) == ["no", "yes", "yes"], "another judge"
+    assert re.findall(" {2}(yes|no)$", named, re.MULTILINE) == ["no", "yes", "yes"], "another judge"
     assert "no comparison of a and c" in judgeloop("runs", "trend", "a", "c").stderr
     assert "expected both, or none, found 1" in judgeloop("runs", "trend", "a").stderr
     assert "expected a file ending in .svg" in judgeloop("runs", "trend", "-o", "x.png").stderr
 
 
-def test_the_trend_of_several_systems_that_a_pattern_names_names_them_all(two_runs):
+def of_night(night, system):
+    """Compare a with a system, in a suite of a night."""
+    Path("night.toml").write_text(
+        f'[suite]\nbudget = 1\njudge = "metric:rouge1"\n[pairs.p]\nsystems = ["a.jsonl", "{system}"]'
+    )
+    judgeloop("suite", "night.toml", "--night", night)
+
+
+def test_the_trend_of_a_pattern_is_one_of_the_nights_candidates_in_order_of_night(two_runs):
     Path("c.jsonl").write_text(Path("b.jsonl").read_text())
-    judgeloop("compare", "a.jsonl", "c.jsonl", "--judge", "metric:rouge1", "--seed", "2")
-    found = judgeloop("runs", "trend", "a", "[bc]").stdout
-    assert found.startswith("The gap of b and c over a: ")
-    assert re.findall(r"^ +\d{4}-\d\d-\d\d +(\w+) ", found, re.MULTILINE) == ["b", "b", "c"]
+    Path("d.jsonl").write_text(Path("b.jsonl").read_text())
+    for night, system in (("2026-01-03", "c.jsonl"), ("2026-01-02", "d.jsonl")):
+        of_night(night, system)
+    found = judgeloop("runs", "trend", "a", "[cd]").stdout
+    assert found.startswith("The gap of d and c over a: ")
+    assert re.findall(r"^ +2026-01-0(\d)-night +(\w+) ", found, re.MULTILINE) == [
+        ("2", "d"),
+        ("3", "c"),
+    ]
     assert re.search("^ +night or day +system +run ", found, re.MULTILINE)
+
+
+def test_the_trend_of_pairs_of_the_same_nights_is_one_for_each_and_no_picture(two_runs):
+    Path("c.jsonl").write_text(Path("b.jsonl").read_text())
+    for night in ("2026-01-02", "2026-01-03"):
+        of_night(night, "[bc].jsonl")
+    found = judgeloop("runs", "trend", "a", "c*").stdout
+    assert found.count("The gap of ") == 1
+    found = judgeloop("runs", "trend", "a", "[bc]").stdout
+    assert "The gap of b over a: the share won less the share lost, in 4 runs" in found
+    assert "\n\nThe gap of c over a: the share won less the share lost, in 2 runs" in found
+    refused = judgeloop("runs", "trend", "a", "[bc]", "-o", "gaps.svg")
+    assert "a picture has one pair; name one of these 2: a b; a c" in refused.stderr
+    assert not Path("gaps.svg").exists()
 
 
 def test_a_runs_result_is_shown_again_as_it_was_printed_or_short_or_as_json(two_runs):

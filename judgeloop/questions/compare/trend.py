@@ -4,11 +4,13 @@ Reads results, returns figures, a table and a picture. Judges nothing anew and r
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
@@ -25,13 +27,18 @@ NEEDS = (
     "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
     "judge and on the number of items of the latest"
 )
+PICKED, OTHERWISE, SAME = (  # why the test of drift does not count a run
+    "whose draws are not uniform",
+    "asked otherwise than the latest",
+    "with the seed of an earlier run",
+)
 
 
 class Point(NamedTuple):
     """A run: `gap` is the share that the second system won less the share that it lost.
 
-    `name` is its night or its date. `gap` and its interval are None where the items were picked. `fresh`
-    says whether the test of drift counts it.
+    `name` is its night or its date. `gap` and its interval are None where the items were picked, and `risk`
+    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does.
     """
 
     name: str
@@ -40,7 +47,8 @@ class Point(NamedTuple):
     judged: int
     gap: float | None
     interval: tuple[float, float] | None
-    fresh: bool
+    risk: float
+    left_out: str
     shown: bool  # that one system is better
 
 
@@ -61,25 +69,28 @@ class Trend(NamedTuple):
 
 def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
     """Return the trend of one or more runs, each with its name, the oldest first."""
-    counted = fresh([result for _, result in runs])
-    own = set(map(id, counted))
-    points = tuple(_point(name, one, fresh=id(one) in own) for name, one in runs)
-    return Trend(points, drift(counted))
+    why = left_out([result for _, result in runs])
+    points = tuple(_point(*run, reason) for run, reason in zip(runs, why, strict=True))
+    fresh = [result for (_, result), reason in zip(runs, why, strict=True) if not reason]
+    return Trend(points, drift(fresh))
 
 
-def fresh(results: Sequence[Result]) -> list[Result]:
-    """Return the results that the test of drift may count, in their order.
+def left_out(results: Sequence[Result]) -> list[str]:
+    """Return for each result why the test of drift may not count it; empty if it may.
 
-    They are by the judges of the last, about as many items and the same population, and their
+    Those that count are by the judges of the last, about as many items and the same population, and their
     draws are uniform. Of several with one seed only the first counts: the others drew the same items in
     the same order, where an unchanged output has an unchanged verdict. They would agree by design.
     """
-    seeds, found = set[int](), list[Result]()
+    seeds, found = set[int](), list[str]()
     for one in results:
-        usable = one.bounds is not None and not one.gap_weighted and not one.gap_biased
-        if usable and _asked(one) == _asked(results[-1]) and one.setup.seed not in seeds:
+        if one.bounds is None or one.gap_weighted or one.gap_biased:
+            found.append(PICKED)
+        elif _asked(one) != _asked(results[-1]):
+            found.append(OTHERWISE)
+        else:
+            found.append(SAME if one.setup.seed in seeds else "")
             seeds.add(one.setup.seed)
-            found.append(one)
     return found
 
 
@@ -127,7 +138,7 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
     return gap_bounds(tally, UNLIMITED, risk / 2) or (-1.0, 1.0)
 
 
-def _point(name: str, one: Result, *, fresh: bool) -> Point:
+def _point(name: str, one: Result, reason: str) -> Point:
     sign = 1.0 if one.leader == one.setup.systems[1] else -1.0
     known = one.gap is not None and not one.gap_biased
     low, high = sorted(sign * end for end in one.gap_interval or (0.0, 0.0))
@@ -138,13 +149,31 @@ def _point(name: str, one: Result, *, fresh: bool) -> Point:
         one.judged,
         0.0 + sign * (one.gap or 0.0) if known else None,
         (low, high) if known and one.gap_interval else None,
-        fresh,
+        MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
+        reason,
         one.claim in {"better", "worse"},
     )
 
 
 def said(trend: Trend) -> str:
-    """Return in words whether the gap drifts, under which null hypothesis, or why that cannot be asked."""
+    """Return in words whether the gap drifts, at which risks bounds are, and what the test leaves out."""
+    found = _answer(trend)
+    if risks := sorted({one.risk for one in trend.points if one.interval}):
+        at, of_test = (
+            " or ".join(f"{risk:g}" for risk in risks),
+            f"the test's risk of {DRIFT_RISK:g}",
+        )
+        apart = f"{of_test} is for all together, so intervals that lie apart may show no drift"
+        found += f" Each bound of a run is wrong with probability at most {at}, by itself"
+        found += f"; {apart}." if trend.drift else "."
+    if many := Counter(one.left_out for one in trend.points if one.left_out):
+        why = ", ".join(f"{number} {reason}" for reason, number in many.items())
+        found += f" The test leaves out {count(many.total(), 'run')}: {why}."
+    return found
+
+
+def _answer(trend: Trend) -> str:
+    """Return whether the gap drifts, under which null hypothesis, or why that cannot be asked."""
     if trend.drift is None:
         return f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
     null = (
@@ -169,7 +198,7 @@ def page_of(trend: Trend) -> Page:
             one.run,
             f"{one.judged:,}",
             *_figures(one),
-            "yes" if one.fresh else "no",
+            "no" if one.left_out else "yes",
         )
         for one in trend.points
     )
@@ -200,7 +229,7 @@ def picture(trend: Trend) -> Scale:
     which = f" The latest {len(shown)} of {len(known)}." if len(shown) < len(known) else ""
     pale = (
         " Pale: a run that the test of drift does not count."
-        if not all(one.fresh for one in shown)
+        if any(one.left_out for one in shown)
         else ""
     )
     return Scale(
@@ -223,7 +252,7 @@ def _row(one: Point, *, many: bool) -> Row:
     gap, interval = _figures(one)
     name = f"{one.name}, {one.systems[1]}" if many else one.name
     figures = f"{gap} ({interval})" if interval else gap
-    return Row(visible(name), figures, one.gap, one.interval, "lead" if one.fresh else "other")
+    return Row(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
 
 
 def _figures(one: Point) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.questions.compare.trend import (
     DRIFT_RISK,
     drift,
-    fresh,
+    left_out,
     page_of,
     picture,
     said,
@@ -58,10 +58,11 @@ def test_a_gap_that_turns_is_drift_and_one_that_stays_is_not():
 
 def test_one_run_or_one_seed_cannot_be_asked_about_drift_and_it_says_why():
     found = trend_of([(day, run_of([0.0] * 40)) for day in ("monday", "tuesday")])
-    assert [one.fresh for one in found.points] == [True, False]
+    assert [not one.left_out for one in found.points] == [True, False]
     assert found.drift is None
     assert "cannot be asked of these runs" in said(found)
     assert "another --seed each" in said(found)
+    assert said(found).endswith("The test leaves out 1 run: 1 with the seed of an earlier run.")
 
 
 @pytest.mark.parametrize(
@@ -71,8 +72,8 @@ def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
     items = {"tally": Tally(90, wins=(0, 9))} if "items" in change else {}
     changes = {name: value for name, value in change.items() if name != "items"}
     other = make_result(seed=1, **items, **changes)
-    assert fresh([other, make_result(seed=2)])[0].setup.seed == 2
-    assert len(fresh([make_result(seed=1), make_result(seed=2)])) == 2
+    assert left_out([other, make_result(seed=2)]) == ["asked otherwise than the latest", ""]
+    assert left_out([make_result(seed=1), make_result(seed=2)]) == ["", ""]
 
 
 def test_the_gap_is_seen_from_the_second_system_whoever_leads():
@@ -85,6 +86,10 @@ def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     assert (
         "the null hypothesis that the gap on items like these is the same in all 2 runs"
         in " ".join(text.split())
+    )
+    assert (
+        "wrong with probability at most 0.1, by itself; the test's risk of 0.05 is for all"
+        in said(found)
     )
     assert "large ahead" in draw(picture(found))
 
