@@ -17,10 +17,10 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
-from judgeloop.core.errors import EXIT_ERROR, EXIT_JUDGE, EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Rows, Section, Table, render, render_short
+from judgeloop.report.page import WARNING, Page, Rows, Section, Table, render, render_short
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from judgeloop.suite.run import Ended
     from judgeloop.suite.summary import Line, Summary
 
-FAULTS = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE}  # said with `--quiet`, too
 LONGEST = 80  # characters of the name of a file
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most judgments", "expected cost", "worst cost")
@@ -88,6 +87,10 @@ def _suite(
             lines=tuple(map(_line, ends)),
             before_p=before_p,
         )
+        if quiet_log and found.exit_code:
+            for name, text in found.warned(passed=False):
+                say(f"{name}: {WARNING} {text}", "warning", pair=name)
+            say(found.headline, "night", exit_code=found.exit_code)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:
             show(values if json else f"{shown(found.page, width=columns(), paint=paint)}\n")
@@ -256,7 +259,7 @@ def _run(
             if end.ran.booked:
                 ledger.keep(end.ran.run_id, kept_of(result))
             results[end.pair.name] = result
-        if not quiet or line.exit_code in FAULTS:
+        if line.exit_code or not quiet:  # a quiet night that passed has an empty log
             first = told.setdefault(line.headline, line.name) if end.error else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" Cost: {show_usd(line.charged_p)}." if line.run else ""
@@ -291,7 +294,9 @@ def _run(
 
 
 def _line(end: Ended) -> Line:
-    return replace(end.line, headline=as_flags(end.line.headline))
+    line = end.line
+    warnings = tuple(map(as_flags, line.warnings))
+    return replace(line, headline=as_flags(line.headline), warnings=warnings)
 
 
 def _write(

@@ -5,6 +5,7 @@ with 0. Computes no figure and writes no file.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import starmap
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ from judgeloop.core.errors import (
     EXIT_USAGE,
 )
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import render
+from judgeloop.report.page import WARNING, render
 from judgeloop.report.run_result import RunResult
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -36,19 +37,17 @@ def render_junit(result: RunResult) -> str:
     only a condition fails, a line before that text says so.
     """
     beside = "" if result.answer_code or not result.exit_code or result.warned else BESIDE
-    said = {"system-out": f"{beside}{render(result.page)}"}
-    if result.warnings:
-        said["system-err"] = "\n".join(f"Warning: {one.message}" for one in result.warnings)
+    said = _said(f"{beside}{render(result.page)}", (one.message for one in result.warnings))
     ended = EXIT_OTHER_WON if result.warned else result.answer_code
     why = "warning" if result.warned else _exit(ended)
     name = " or ".join(result.setup.systems)
     answer = Case(name, _kind(ended), result.page.headline, why, said)
-    return _suite(result.job, answer, *map(_ended, result.conditions))
+    return _suite(result.job, answer, *starmap(_ended, result.conditions))
 
 
-def render_ends(question: str, ends: Iterable[tuple[str, int, str]]) -> str:
-    """Return a test suite with a test for each end: a name, an exit code and a sentence."""
-    return _suite(question, *map(_ended, ends))
+def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]]) -> str:
+    """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings."""
+    return _suite(question, *starmap(_ended, ends))
 
 
 def render_unfinished(question: str, message: str, exit_code: int) -> str:
@@ -70,9 +69,13 @@ class Case(NamedTuple):
     said: Mapping[str, str]
 
 
-def _ended(end: tuple[str, int, str]) -> Case:
-    name, code, text = end
-    return Case(name, _kind(code), text, _exit(code), {"system-out": visible(text)})
+def _ended(name: str, code: int, text: str, warnings: Iterable[str] = ()) -> Case:
+    return Case(name, _kind(code), text, _exit(code), _said(visible(text), warnings))
+
+
+def _said(text: str, warnings: Iterable[str]) -> dict[str, str]:
+    errors = "\n".join(f"{WARNING} {visible(one)}" for one in warnings)
+    return {"system-out": text} | ({"system-err": errors} if errors else {})
 
 
 def _kind(exit_code: int) -> str:

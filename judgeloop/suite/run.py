@@ -74,6 +74,7 @@ class Ended:
             headline=result.page.headline,
             winner=result.winner or (self.ran.pool.systems[-1] if better else None),
             judged=result.judged + result.counts.further,
+            warnings=tuple(one.message for one in result.warnings),
         )
 
 

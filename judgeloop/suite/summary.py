@@ -52,6 +52,7 @@ class Line:
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
+    - `warnings`: what to be careful of
     """
 
     name: str
@@ -65,6 +66,7 @@ class Line:
     unconfirmed_p: int = 0
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -78,14 +80,13 @@ class Line:
         """The conditions in words."""
         return "; ".join(f"{what} ({by})" for what, by in self.gate)
 
-    @property
-    def of_each(self) -> str:
-        """The headline without the last system's name, as pairs with one baseline may share it."""
+    def of_each(self, text: str) -> str:
+        """Return a text without the last system's name, as pairs with one baseline may share it."""
         if len(self.systems) < PAIR:
-            return self.headline
+            return text
         name = re.escape(visible(self.systems[-1]))
-        every = "any" if "not shown" in self.headline else "each"
-        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", every, self.headline))
+        every = "any" if "not shown" in text else "each"
+        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", every, text))
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -118,28 +119,52 @@ class Summary:
         return self.before_p + sum(one.charged_p for one in self.lines)
 
     @property
-    def page(self) -> Page:
-        """The summary as text, whatever the form."""
+    def headline(self) -> str:
+        """How many pairs ended how."""
         states = [STATES[one.exit_code] for one in self.lines]
         kinds = (f"{states.count(state)} {state}" for state in STATES.values() if state in states)
-        headline = f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}."
-        before = f", {show_usd(self.before_p)} of it with other settings" if self.before_p else ""
+        return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
+
+    def warned(self, *, passed: bool = True) -> Rows:
+        """Return the warnings of the pairs, with those of pairs that `passed` or without."""
+        said = [
+            (one.name, one.of_each(text), text)
+            for one in self.lines
+            if passed or one.exit_code
+            for text in one.warnings
+        ]
+        return grouped(said, len(self.lines))
+
+    @property
+    def page(self) -> Page:
+        """The summary as text, whatever the form."""
+        before = (
+            f", {show_usd(self.before_p)} of it with other settings or outputs"
+            if self.before_p
+            else ""
+        )
         cost = (
             f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         )
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
-            cost += f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed."
+            cost += (
+                f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
+                "`judgeloop ledger reconcile` books what a provider's export says."
+            )
         gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
-        conditions = Section(
-            "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
+        notes = (
+            Section("Warnings", self.warned()),
+            Section(
+                "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
+            ),
         )
-        said = [(one.name, one.of_each, one.headline) for one in self.lines]
+        said = [(one.name, one.of_each(one.headline), one.headline) for one in self.lines]
         return Page(
-            visible(headline),
+            self.headline,
             grouped(said, len(self.lines)),
             (cost,),
             tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines)),),
-            notes=(conditions,) if gates else (),
+            notes=tuple(one for one in notes if one.rows),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -160,7 +185,7 @@ class Summary:
 
     def to_junit(self) -> str:
         """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0."""
-        ends = ((one.name, one.exit_code, one.headline) for one in self.lines)
+        ends = ((one.name, one.exit_code, one.headline, one.warnings) for one in self.lines)
         return render_ends("suite", ends)
 
     def to_html(self, links: Mapping[str, str]) -> str:
@@ -178,15 +203,18 @@ def grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:
     for name, common, own in said:
         groups.setdefault(common, []).append((visible(name), visible(own)))
     most = max(groups.values(), key=len, default=[])
-    whole, rows = sum(map(len, groups.values())) == pairs, list[tuple[str, str]]()
+    names = [name for group in groups.values() for name, _ in group]
+    whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        text, names = visible(common), ", ".join(name for name, _ in group)
+        text = visible(common)
         if len(group) == 1:
             rows += group
+        elif len(group) == pairs:
+            rows.append((f"all {pairs} pairs", text))
         elif group is most and whole:
-            rows.append((f"{'the other' if rows else 'all'} {len(group)} pairs", text))
+            rows.append((f"the other {len(group)} pairs", text))
         else:
-            rows.append((f"{len(group)} pairs", f"{text} ({names})"))
+            rows.append((f"{len(group)} pairs", f"{text} ({', '.join(name for name, _ in group)})"))
     return tuple(rows)
 
 

@@ -126,7 +126,7 @@ def test_a_refused_command_is_an_error_in_each_file_of_an_earlier_result():
 
 
 def test_a_refused_start_leaves_the_result_that_the_running_one_wrote_meanwhile():
-    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better")])
+    path, theirs = Path("night.xml"), render_ends("suite", [("x", 0, "x is better", ())])
 
     def refused():
         with unfinished((path,), "suite"):

@@ -86,7 +86,7 @@ def test_a_changed_file_has_no_second_sum_in_the_same_night():
     other = found("--risk", "0.05")
     assert other["charged_usd"] <= 0.30
     assert sum(charged(other).values()) <= 0.30 - first["charged_usd"] + 1e-9
-    assert "of it with other settings" in suite("--risk", "0.05").stdout
+    assert "of it with other settings or outputs" in suite("--risk", "0.05").stdout
 
 
 def test_another_night_is_another_seed_and_has_its_own_sum():
@@ -163,9 +163,7 @@ def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
     assert all("the key is not accepted" in one["headline"] for one in night["pairs"])
     quiet = suite(*at, "--quiet", JUDGELOOP_JUDGE_API_KEY="wrong")
     assert "all better: " in quiet.stderr
-    assert "the key is not accepted" in quiet.stderr, (
-        "the log of a quiet night says what went wrong"
-    )
+    assert "the key is not accepted" in quiet.stderr
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
@@ -204,7 +202,23 @@ def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
     done = suite("--quiet")
     assert done.stdout.startswith(f"Night {datetime.now(UTC).astimezone().date()}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
-    assert not done.stderr
+
+
+def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothing():
+    for name, wins in BY_NAME.items():  # at a budget of 0.30 two are decided and one is not
+        rows = [
+            {"id": n, "prompt": f"p{n}", "output": "same" if wins < 1 else name}
+            for n in range(ITEMS)
+        ]
+        Path(f"new/{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    log = suite("--quiet").stderr.splitlines()
+    assert re.match("judgeloop: all even: No winner yet.* Cost: ", log[0])
+    assert log[1].startswith("judgeloop: all even: Warning: ")
+    assert "same output for 60 of 60 items" in log[1]
+    assert re.match("judgeloop: Night .*: 3 pairs, 1 undecided, 2 passed.", log[2])
+    assert len(log) == 3
+    Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
+    assert not suite("--quiet").stderr
 
 
 def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():

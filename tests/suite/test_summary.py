@@ -12,14 +12,18 @@ CONTROLS = (
 )
 
 
-def line(name, exit_code, headline, gate=GATE):
+def line(name, exit_code, headline, gate=GATE, **values):
     systems = ("old", name)
     return Line(name=f"all {name}", question="compare", exit_code=exit_code, headline=headline,
-                systems=systems, gate=gate)  # fmt: skip
+                systems=systems, gate=gate, **values)  # fmt: skip
 
 
 def text(*lines):
-    return render(Summary(night="2026-01-02", budget_p=USD, lines=lines).page)
+    return render(night(*lines).page)
+
+
+def night(*lines):
+    return Summary(night="2026-01-02", budget_p=USD, lines=lines)
 
 
 def test_a_judge_that_fails_all_pairs_is_told_of_once_and_so_are_their_conditions():
@@ -55,3 +59,23 @@ def test_a_name_within_another_word_or_of_a_lone_pair_stays():
     )
     assert "all old-2  old-2 is better than old." in found
     assert "all o      No: o is open-ended." in found
+
+
+def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tests():
+    same, few = "All 22 pairs of outputs are identical.", "{} gives the same output for 9 items."
+    ends = night(
+        line("a", 0, "a won.", warnings=(same, few.format("a"))),
+        line("b", 3, "Open.", warnings=(same, few.format("b"))),
+        line("c", 0, "c won."),
+    )
+    found = render(ends.page)
+    assert "\nWarnings\n" in found
+    assert f"  2 pairs  {same} (all a, all b)\n" in found
+    assert "  2 pairs  Each gives the same output for 9 items. (all a, all b)\n" in found
+    assert same in ends.to_html({})
+    assert ends.to_junit().count(f"<system-err>Warning: {same}\nWarning: ") == 2
+    assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
+
+
+def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
+    assert "`judgeloop ledger reconcile`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))
