@@ -96,7 +96,7 @@ def test_a_system_called_like_a_setting_keeps_its_name_in_json():
 
 FORMS = {
     ".json": render_json,
-    ".md": lambda result: result.to_markdown(),
+    ".md": lambda result: f"<!-- judgeloop -->\n\n{result.to_markdown()}",
     ".txt": lambda result: f"{result}\n",
     ".html": lambda result: result.to_html(),
     ".csv": lambda result: render_csv(result.labels),
