@@ -80,9 +80,7 @@ def plainly(
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     had = result.spend.remembered
-    paid += (
-        f"; {count(had, 'verdict')} {'was' if had == 1 else 'were'} paid for before" if had else ""
-    )
+    paid += f", with {count(had, 'verdict')} known from before" if had else ""
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
     return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
