@@ -87,9 +87,9 @@ def _suite(
             lines=tuple(map(_line, ends)),
             before_p=before_p,
         )
+        for name, text in found.warned(passed=False) if quiet_log else ():
+            say(f"{name}: {WARNING} {text}", "warning", pair=name)
         if quiet_log and found.exit_code:
-            for name, text in found.warned(passed=False):
-                say(f"{name}: {WARNING} {text}", "warning", pair=name)
             say(found.headline, "night", exit_code=found.exit_code)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
         try:

@@ -74,12 +74,12 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ASKED_ANEW: "{why}",
     NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
     "{replies:request}. They are charged at their maximum.",
-    NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
-    "asked. Is it the same file twice?",
+    NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
+    "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
     NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
-    NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before. If that chose the two, the "
-    "stated risk does not hold: compare them on other items.",
+    NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
+    "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

@@ -18,6 +18,7 @@ from judgeloop.core.errors import (
 from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
+from judgeloop.core.records import IDENTICAL
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -212,11 +213,17 @@ class RunResult(Part):
 
     @property
     def _calls_per_item(self) -> float:
-        """The mean number of calls for a judgment, after the share asked in both orders."""
+        """The mean number of calls for a judgment, after the shares of identical outputs and of both orders."""
         most, judges = self.setup.calls_per_item, len(self.setup.judges)
         if not self.judged:
             return most
-        return judges + (most - judges) * self.counts.both_orders / self.judged
+        calls = judges * (self.judged - self.identical) + (most - judges) * self.counts.both_orders
+        return calls / self.judged
+
+    @property
+    def identical(self) -> int:
+        """How many ties of the decision are of identical outputs, about which no judge was asked."""
+        return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
     def failed(self) -> bool:
@@ -289,7 +296,7 @@ class RunResult(Part):
         if not self.open:
             return self.to_claim_more()
         if self.lost_to_failures:
-            return (note(NoteCode.FIX_AND_RESUME),)
+            return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
         if self.stop_reason in CUT_SHORT:
             anew = self.setup.asked_anew and self.stop_reason is not StopKind.CONTROLS
             return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[self.stop_reason]),)
@@ -321,7 +328,9 @@ class RunResult(Part):
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             usd = float(budget_over(more * spend.next_p))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
-        enough = budget_over(spend.charged_p + more * spend.next_p)
+        # What was held for calls that failed may be free again, and was too little all the same.
+        base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
+        enough = budget_over(base_p + more * spend.next_p)
         return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
 
     @property

@@ -77,7 +77,11 @@ def plainly(
     """
     on = on or on_items(result.about, result.items)
     where = "For items like these" if result.setup.sampled else on.capitalize()
-    took = took or f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
+    alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
+    took = (
+        took
+        or f"{result.judged:,} of {count(result.items, 'item')}{alike}{for_groups(result.counts)}"
+    )
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     had = result.spend.remembered
     paid += f", with {count(had, 'verdict')} known from before" if had else ""
@@ -129,7 +133,8 @@ def ended(result: RunResult) -> str:
     ):
         return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
-        return "the budget is used up by attempts that failed and may have been billed"
+        why = shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
+        return f"attempts that failed, and may have been billed, used up the budget: {why}"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
     cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")

@@ -17,6 +17,7 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.opening import open_reader
 from judgeloop.ledger.stored import Ledger
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.live import WITHOUT_LIMIT
 from judgeloop.run.prepared import Prepared
@@ -75,6 +76,7 @@ class Ended:
             winner=result.winner or (self.ran.pool.systems[-1] if better else None),
             judged=result.judged + result.counts.further,
             warnings=tuple(one.message for one in result.warnings),
+            same=any(one.code is NoteCode.ALL_IDENTICAL for one in result.warnings),
         )
 
 

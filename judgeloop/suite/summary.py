@@ -53,6 +53,7 @@ class Line:
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     - `warnings`: what to be careful of
+    - `same`: true if all outputs looked at were identical: perhaps the new system is a copy of the old
     """
 
     name: str
@@ -67,6 +68,7 @@ class Line:
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    same: bool = False
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -126,11 +128,11 @@ class Summary:
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
     def warned(self, *, passed: bool = True) -> Rows:
-        """Return the warnings of the pairs, with those of pairs that `passed` or without."""
+        """Return the warnings of the pairs; without those of pairs that `passed`, but for the `same` outputs."""
         said = [
             (one.name, one.of_each(text), text)
             for one in self.lines
-            if passed or one.exit_code
+            if passed or one.exit_code or one.same
             for text in one.warnings
         ]
         return grouped(said, len(self.lines))

@@ -154,7 +154,7 @@ def test_a_run_takes_from_each_of_its_budgets_and_all_must_have_room(path, clock
 
 
 def test_an_unknown_name_is_refused_before_anything_is_made(path):
-    with pytest.raises(InputError, match="no budget (of this name|either)"):
+    with pytest.raises(InputError, match=r"no budget (of this name|either)"):
         budgets_of(path, ["nightly"])
     assert isinstance(path, str) or not path.exists()
     limit(path, 30, name="nightly")

@@ -77,5 +77,13 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
     assert ends.warned(passed=False) == (("all b", same), ("all b", few.format("b")))
 
 
+def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
+    ends = night(
+        line("a", 0, "passed", warnings=("few",)),
+        line("b", 0, "passed", warnings=("a copy?",), same=True),
+    )
+    assert ends.warned(passed=False) == (("all b", "a copy?"),)
+
+
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():
     assert "`judgeloop ledger reconcile`" in text(line("a", 4, "Down.", unconfirmed_p=USD // 2))

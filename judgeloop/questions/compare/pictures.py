@@ -123,7 +123,8 @@ def _verdicts(result: Result) -> tuple[Bar, ...]:
     said += f", {silent:,} without a verdict" if silent else ""
     parts = (
         (visible(own), won, "won"),
-        ("ties", result.ties, "tie"),
+        ("ties", result.ties - result.identical, "tie"),
+        *((("identical, not asked", result.identical, "none"),) if result.identical else ()),
         (visible(other), lost, "lost"),
         *((("no verdict", silent, "none"),) if silent else ()),
     )

@@ -14,7 +14,7 @@ from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import IDENTICAL, Item
+from judgeloop.core.records import Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
@@ -238,11 +238,6 @@ class Result(RunResult):
         """About how probable a decision in one order is, within the items and the limit."""
         first, second = self.wins.values()
         return chance_in_one_order((first, second), self.counts.flips, self.judged, self.limit)
-
-    @property
-    def identical(self) -> int:
-        """How many ties of the decision are of identical outputs."""
-        return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
     def more_usd(self) -> float | None:

@@ -69,7 +69,8 @@ def headline(result: Result) -> str:
 def _failing_first(line: str, result: Result) -> str:
     """Return the decision, after a condition that fails, such as a group with a worse system."""
     failing = result.failing
-    if not failing or result.stop_reason in {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}:
+    broken = result.stop_reason in {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED}
+    if not failing or broken or result.lost_to_failures:
         return line
     others = len(failing) - 1 + result.warned
     more = f" and {others} more" if others else ""

@@ -104,5 +104,5 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
-    assert said.startswith("These items were searched for the best of 3 systems before.")
+    assert said.startswith("These items were searched for the best of 3 systems before, ")
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"

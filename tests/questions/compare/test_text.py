@@ -661,12 +661,15 @@ def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
 
 def test_a_budget_that_failed_attempts_used_up_says_so():
     """A broken judge, and no question of too little money."""
-    spend = replace(SPEND, unconfirmed_p=3 * 10**10)
+    spend = replace(SPEND, unconfirmed_p=3 * 10**10, next_p=10**10)
     result = undecided(spend=spend, tally=Tally(items=100))
     assert result.exit_code == 4
     assert result.page.headline.endswith(
-        ": the budget is used up by attempts that failed and may have been billed."
+        ": attempts that failed, and may have been billed, used up the budget: the budget is used up."
     )
+    (fix, more) = result.advice
+    assert (fix.code, more.code) == ("fix_and_resume", "raise_budget")
+    assert more.values["budget"] > 5, "more than the budget that was too small"
     assert undecided(spend=replace(SPEND, unconfirmed_p=10**10)).exit_code == 3
 
 
