@@ -14,7 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.cli.files import FORMS, render_json
+from judgeloop.cli.files import FORMS, OF_MARKDOWN, render_json
 from judgeloop.cli.naming import page_as_flags
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
@@ -188,9 +188,10 @@ def shown_safely(printed):
 
 
 def inert(markdown):
-    """A heading and a table of plain text: no markup of a stranger's, no mention, nothing that
-    becomes a link."""
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+    """The mark of judgeloop, a heading and a table of plain text: no markup of a stranger's, no mention,
+    nothing that becomes a link."""
+    plain = markdown.removeprefix(OF_MARKDOWN)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(plain)
     kinds = {token.type.rsplit("_", 1)[0] for token in tokens if token.type != "inline"}
     assert kinds <= {"heading", "paragraph", "table", "thead", "tbody", "tr", "th", "td"}
     for token in tokens:
