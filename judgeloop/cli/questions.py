@@ -82,12 +82,17 @@ class Asking(Generic[C, P, R]):
     def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
         from judgeloop.run.again import masked, repeatable
+        from judgeloop.settings.setting import PREFIX
+        from judgeloop.settings.sources import OF_TESTS
 
         result = self.shown(result, read)
         if ready.booked:
             details = (*result.page.details, ("run", ready.run_id))
             result = replace(result, page=replace(result.page, details=details))
         typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
+        for name, value in sorted(read.environment.items(), reverse=True):
+            if name.startswith(PREFIX) and not name.startswith(OF_TESTS):
+                typed = f"{name}={shlex.quote(value)} {typed}"
         return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
     def invoked(

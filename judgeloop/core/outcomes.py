@@ -103,7 +103,7 @@ class Spend(Part):
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
     - `paid_attempts`: attempts of the run that were charged
-    - `remembered`: verdicts that were answered from the ledger
+    - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
     - `cached_p`: what the providers' caches of prompts took off the cost of this command
     - `tokens`: the tokens of this command, as replies reported them

@@ -44,7 +44,10 @@ def costs(result: RunResult) -> Section:
             ),
             (every, "" if whole is None else f"about {dollars(whole)}"),
             *_with_outputs(result, whole),
-            ("calls", f"{spend.attempts:,} made, {spend.remembered:,} answered from the ledger"),
+            (
+                "calls",
+                f"{spend.attempts:,} made now, {spend.remembered:,} answered from the ledger",
+            ),
         ),
     )
 
@@ -102,6 +105,8 @@ def _controls(result: RunResult) -> list[tuple[str, str]]:
 def _order(result: RunResult) -> str:
     """Return how many verdicts changed with the order of presentation."""
     counts = result.counts
+    if not counts.judged:
+        return "nothing is judged"
     if counts.flip_rate is None:
         return SHOWN_ONCE
     return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)})"

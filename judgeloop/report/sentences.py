@@ -83,8 +83,9 @@ def plainly(
         or f"{result.judged:,} of {count(result.items, 'item')}{alike}{for_groups(result.counts)}"
     )
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
-    had = result.spend.remembered
-    paid += f", with {count(had, 'verdict')} known from before" if had else ""
+    spend = result.spend
+    if spend.remembered and spend.now_p == spend.run_p and not result.counts.decided_at:
+        paid += ", beside verdicts that were known from before"  # by other runs
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
     return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."

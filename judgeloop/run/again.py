@@ -38,7 +38,8 @@ def repeatable(ready: Prepared[Any], result: R, call: str) -> R:
     known = board.again.rows if board.again else ()
     again = Section("How to do it again", (("command", visible(call)), *known, *read))
     named = f" Files: {some(visible(path.name) for path in files)}." if files else ""
-    date = _date(result.counts.decided_at)
+    earlier = "result of " if result.counts.decided_at else ""
+    date = f"{earlier}{_date(result.counts.decided_at)}"
     board = replace(board, again=again, written=date, plain=board.plain and board.plain + named)
     return replace(result, page=replace(result.page, board=board))
 
