@@ -168,7 +168,10 @@ def page_of(found: Differences, runs: tuple[str, str]) -> Page:
     )
     tables = (Table("", ("item", *runs, "outputs that differ"), rows),) if rows else ()
     details = (
-        *((f"outputs of {visible(name)}", f"{n:,} differ") for name, n in found.outputs.items()),
+        *(
+            (f"outputs of {visible(name)}", f"{n:,} differ, on items judged in both")
+            for name, n in found.outputs.items()
+        ),
         ("verdicts", f"{found.moved:,} differ without having turned"),
         ("judged", f"{found.only[0]:,} in {runs[0]} only, {found.only[1]:,} in {runs[1]} only"),
     )

@@ -83,8 +83,9 @@ def plainly(
         or f"{result.judged:,} of {count(result.items, 'item')}{alike}{for_groups(result.counts)}"
     )
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
-    spend = result.spend
-    if spend.remembered and spend.now_p == spend.run_p and not result.counts.decided_at:
+    spend, asked_of = result.spend, sum(one.asked for one in result.counts.controls if one)
+    known = spend.remembered > asked_of  # verdicts on items, not on controls alone
+    if known and spend.now_p == spend.run_p and not result.counts.decided_at:
         paid += ", beside verdicts that were known from before"  # by other runs
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""

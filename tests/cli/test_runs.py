@@ -66,19 +66,21 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
 def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, monkeypatch):
     monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
     with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
-        with one.only_run("0a"):
-            asyncio.run(one.note("0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))
+        with one.only_run("0a0a0a0a"):
+            asyncio.run(
+                one.note("0a0a0a0a", RunNote(("old", "new"), ("human",), night="2026-11-24"))
+            )
             assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
             with pytest.raises(
-                LedgerError, match=rf"\(0a\): process {os.getpid()} on .*, since 20"
+                LedgerError, match=rf"\(0a0a0a0a\): process {os.getpid()} on .*, since 20"
             ):
-                other.only_run("0a").__enter__()
+                other.only_run("0a0a0a0a").__enter__()
         with one.only_run("2026-11-24"):  # a pair that waits for its share of the night
             assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
         lost = json.loads(judgeloop("runs", "--json").stdout)[0]
         assert (lost["state"], lost["exit_code"], lost["night"]) == ("lost", None, "2026-11-24")
         assert lost["systems"] == ["old", "new"]
-    assert "its process ended; rerun its command" in judgeloop("runs", "show", "0a").stderr
+    assert "its process ended; rerun its command" in judgeloop("runs", "show", "0a0a0a0a").stderr
 
 
 def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
