@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from throughput import make_pool
 
-from judgeloop.cli.app import NEW_OBJECTS
+from judgeloop.__main__ import NEW_OBJECTS
 from judgeloop.core.choices import Order
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Call, JudgeIdentity, Quote, Reply, Verdict

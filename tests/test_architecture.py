@@ -70,7 +70,7 @@ def loaded_by(code):
 def help_of(*command):
     """A program that prints the help of a command."""
     given = f"import sys; sys.argv[1:] = {[*command, '--help']}"
-    return f"{given}\nfrom judgeloop.cli.app import main\ntry: main()\nexcept SystemExit: pass"
+    return f"{given}\nfrom judgeloop.__main__ import main\ntry: main()\nexcept SystemExit: pass"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def help_of(*command):
     [
         ("import judgeloop", 1),
         ("import judgeloop.cli.app", 30),
-        (help_of(), 31),  # what is printed is looked through for keys
+        (help_of(), 32),  # what is printed is looked through for keys
         (help_of("compare"), 55),
     ],
 )

@@ -1,6 +1,5 @@
-"""The command `judgeloop`, a group of the commands in `commands.py`, and its entry point."""
+"""The command `judgeloop`, a group of the commands in `commands.py`."""
 
-import gc
 from typing import Any
 
 import click
@@ -11,9 +10,6 @@ from judgeloop.cli.streams import printed
 from judgeloop.core.errors import did_you_mean
 
 _ROWS = {row.name: row for row in COMMANDS}
-# Number of new objects after which garbage is looked for. Most objects of a command stay to its end: with
-# Python's 700, a fifth of the time of reading a large history or file goes into looking for others.
-NEW_OBJECTS = 50_000
 
 
 class Commands(click.Group):
@@ -79,9 +75,3 @@ def app() -> None:
     the environment, that over .env, and that over judgeloop.toml. Files that judgeloop finds cannot
     send a key or text elsewhere, run code or raise the cost; --config FILE trusts a file.
     """
-
-
-def main() -> None:
-    """Run the command line; the entry point `judgeloop`."""
-    gc.set_threshold(NEW_OBJECTS)
-    app(prog_name="judgeloop")
