@@ -56,8 +56,8 @@ def _flips(result: RunResult, most: float) -> Condition:
     if counts.flip_rate is None or counts.flip_interval is None:
         return Condition("flips", 0, "no verdict could change with the order")
     low, high = counts.flip_interval
-    said = (
-        f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {100 * most:.3g} % "
-        f"may (of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)})"
+    said = f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {100 * most:.3g} % may"
+    figures = (
+        f"of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)}"
     )
-    return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said)
+    return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said, figures)

@@ -42,7 +42,11 @@ def render_junit(result: RunResult) -> str:
     why = "warning" if result.warned else _exit(ended)
     name = " or ".join(result.setup.systems)
     answer = Case(name, _kind(ended), result.page.headline, why, said)
-    return _suite(result.job, answer, *starmap(_ended, result.conditions))
+    return _suite(
+        result.job,
+        answer,
+        *(_ended(one.name, one.exit_code, one.said) for one in result.conditions),
+    )
 
 
 def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]]) -> str:

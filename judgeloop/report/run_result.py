@@ -59,7 +59,7 @@ JUDGE_FAILED = {
 
 
 class Condition(NamedTuple):
-    """What must hold beside the answer: a name, and what is known of it.
+    """What must hold beside the answer: a name, what is known of it, and the figures behind that.
 
     `exit_code` is that of the command if nothing else had to hold.
     """
@@ -67,6 +67,12 @@ class Condition(NamedTuple):
     name: str
     exit_code: int
     sentence: str
+    figures: str = ""
+
+    @property
+    def said(self) -> str:
+        """The sentence with its figures."""
+        return f"{self.sentence} ({self.figures})" if self.figures else self.sentence
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -78,8 +78,7 @@ def _failing_first(line: str, result: Result) -> str:
     is_group, is_open = first.exit_code == EXIT_OTHER_WON, first.exit_code == EXIT_UNDECIDED
     if result.stop_reason is StopKind.INTERRUPTED and is_open:
         return f"Interrupted. {line}"
-    said = first.sentence.partition(" (")[0]  # the figures stand below
-    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {said}"
+    why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
     return f"{'NOT SHOWN' if is_open else 'FAILED'}: {why}{more}. {line}"
 
 

@@ -490,13 +490,16 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
 
 @pytest.mark.parametrize(
     ("tally", "said"),
-    [(ControlTally(), "was not asked"), (ControlTally(3, 0, 0, 0), "has not finished")],
+    [
+        (ControlTally(), "was not asked its controls"),
+        (ControlTally(3), "has not finished its controls (3 right, 0 ties, 0 wrong)"),
+    ],
 )
 def test_controls_that_were_not_asked_have_not_failed(tally, said):
     """As in a dry run of what the ledger can decide."""
     gated = {"controlled": True, "required_winner": "large"}
     result = make_result(judge="openai/m", controls=(tally,), **gated)
-    begins = f"NOT SHOWN: controls of openai/m: openai/m {said} its controls. large is better"
+    begins = f"NOT SHOWN: controls of openai/m: openai/m {said}. large is better"
     assert result.page.headline.startswith(begins)
 
 
