@@ -86,7 +86,7 @@ def plainly(
     spend, asked_of = result.spend, sum(one.asked for one in result.counts.controls if one)
     known = spend.remembered > asked_of  # verdicts on items, not on controls alone
     if known and spend.now_p == spend.run_p and not result.counts.decided_at:
-        paid += ", beside verdicts that were known from before"  # by other runs
+        paid += "; some verdicts were known from before"  # by other runs
     risk = f" {wrong}" if wrong and not result.failed else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
     return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
