@@ -40,6 +40,8 @@ MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been
 LATE = "; the reply came after another process had closed the attempt"
 HAD_MEANWHILE = "another run had the verdict meanwhile"
 
+_as_text = lru_cache(2**10)(as_text)  # many verdicts name the same run, judge and systems
+
 
 def reserve(
     connection: LedgerConnection,
@@ -214,7 +216,7 @@ def texts_of(run: str, item_id: str, noted: str) -> list[str]:
         return []
     none = (None,) * (2 - len(systems))
     values = (run, found.judge, found.place(item_id), *systems, *none, *found.outputs, *none)
-    return list(map(as_text, values))
+    return list(map(_as_text, values))
 
 
 def _numbers(connection: LedgerConnection, texts: list[str]) -> list[int]:

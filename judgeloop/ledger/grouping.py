@@ -104,21 +104,20 @@ class Grouping:
         wanted = list(dict.fromkeys(values))
         if self.group is None:
             fetched = self.fetched([(kind, column, wanted)])[0] if wanted else []
-            return self._checked(kind, fetched)
+            return [checked(self, kind, row) for row in fetched]  # type: ignore[arg-type]
         known = self.group.known[kind].setdefault(column, {})
         if missing := [value for value in wanted if value not in known]:
             self.flush()
             self.group.learn(kind, column, missing, self.fetched([(kind, column, missing)])[0])
         for value in wanted:
-            known[value][:] = self._checked(kind, known[value])
+            rows = known[value]
+            for place, row in enumerate(rows):
+                if type(row) is not kind:
+                    rows[place] = checked(self, kind, row)  # type: ignore[arg-type]
         if len(wanted) == 1:
             return known[wanted[0]]
         found = {row[0]: row for value in wanted for row in known[value]}
         return [found[number] for number in sorted(found)]
-
-    def _checked(self, kind: type[Any], rows: Iterable[Any]) -> list[Any]:
-        """Return rows, of which those are checked that have not been."""
-        return [row if type(row) is kind else checked(self, kind, row) for row in rows]  # type: ignore[arg-type]
 
     def write(
         self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None

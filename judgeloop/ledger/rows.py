@@ -6,6 +6,7 @@ begins no transaction.
 
 from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -297,19 +298,31 @@ def statement_of(
     sealer: Sealer, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
 ) -> tuple[str, Sequence[Any]]:
     """Return the SQL and the values by which a row is written and sealed (`LedgerConnection.write`)."""
-    table, number, names = TABLES[kind], kind._fields[0], (*kind._fields, "seal")
     if after is None:
         assert before is not None, "there is nothing to write"
-        return f"DELETE FROM {table} WHERE {number} = ?", (before[0],)  # noqa: S608 - our own names
-    sealed = (*after, sealer.seal(table, after))
+        return f"DELETE FROM {TABLES[kind]} WHERE {kind._fields[0]} = ?", (before[0],)  # noqa: S608 - our own names
+    sealed = (*after, sealer.seal(TABLES[kind], after))
     if before is None:
-        marks = ", ".join("?" * len(names))
-        return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", sealed  # noqa: S608 - our own names
-    old = (*before, None)
-    changed = [place for place, value in enumerate(sealed) if value != old[place]]
-    places = ", ".join(f"{names[place]} = ?" for place in changed)
-    values = (*(sealed[place] for place in changed), before[0])
-    return f"UPDATE {table} SET {places} WHERE {number} = ?", values  # noqa: S608 - our own names
+        return _inserting(kind), sealed  # type: ignore[arg-type]
+    changed = (
+        *(place for place, value in enumerate(before) if value != sealed[place]),
+        -1,
+    )  # the seal
+    return _updating(kind, changed), (*(sealed[place] for place in changed), before[0])  # type: ignore[arg-type]
+
+
+@lru_cache
+def _inserting(kind: type[Any]) -> str:
+    names = (*kind._fields, "seal")
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO {TABLES[kind]} ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 - our own names
+
+
+@lru_cache
+def _updating(kind: type[Any], places: tuple[int, ...]) -> str:
+    names = (*kind._fields, "seal")
+    changed = ", ".join(f"{names[place]} = ?" for place in places)
+    return f"UPDATE {TABLES[kind]} SET {changed} WHERE {names[0]} = ?"  # noqa: S608 - our own names
 
 
 def next_number(connection: LedgerConnection, kind: type[Any]) -> int:

@@ -190,9 +190,9 @@ class Ledger:
         return await self._do(
             lambda connection: self._cleared(connection, ticket),
             lambda: [
-                *self._of_money(ticket),
-                _under(ticket),
+                (AttemptRow, "id", [ticket.attempt]),
                 (AttemptRow, "key", [ticket.key]),
+                _under(ticket),
             ],
         )
 
