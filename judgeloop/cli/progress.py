@@ -51,7 +51,8 @@ class Seen:
     `done` of at most `most` things are done: judgments, or `what` is counted. `spent_p` and
     `budget_p` are in picodollars, None if there is none to show. `leads` says who leads, with names
     of at most so many characters. `slowed_to` is the number of calls in flight to which a crowded
-    server has slowed the run; None if it has not. `waited` says for what of other runs it waits.
+    server has slowed the run; None if it has not. `waited` says for what of other runs it waits, `trouble` why
+    the last call failed.
     """
 
     done: int
@@ -62,6 +63,7 @@ class Seen:
     leads: Callable[[int], str] | None = None
     slowed_to: int | None = None
     waited: str = ""
+    trouble: str = ""
 
 
 @contextmanager
@@ -94,6 +96,7 @@ def watching(
                     leads=lambda longest: so_far(progress.tally, longest),
                     slowed_to=progress.slowed_to,
                     waited=progress.waited,
+                    trouble=progress.trouble,
                 )
             )
 
@@ -222,7 +225,7 @@ def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -
     if left_s is not None:
         # A run may stop early; what is counted does not.
         time_ += f", {'about' if seen.what else 'at most'} {clock(left_s)} left"
-    return _joined(" · ", count, slowed, _leads(seen, NAME), _money(seen), time_)
+    return _joined(" · ", count, slowed, _fails(seen), _leads(seen, NAME), _money(seen), time_)
 
 
 def sentence(seen: Seen) -> str:
@@ -234,7 +237,9 @@ def sentence(seen: Seen) -> str:
     if seen.slowed_to is not None:
         calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
         slowed = f"slowed down by the judge's server to {calls} at a time"
-    return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen))
+    return _joined(
+        ", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen), _fails(seen)
+    )
 
 
 def figures(seen: Seen) -> dict[str, Any]:
@@ -260,8 +265,11 @@ def _joined(between: str, *parts: str) -> str:
 
 
 def _waits(seen: Seen) -> str:
-
     return f"waits {visible(seen.waited)}" if seen.waited else ""
+
+
+def _fails(seen: Seen) -> str:
+    return f"the last call failed: {visible(seen.trouble)}" if seen.trouble else ""
 
 
 def _leads(seen: Seen, longest: int) -> str:
@@ -269,7 +277,6 @@ def _leads(seen: Seen, longest: int) -> str:
 
 
 def _money(seen: Seen) -> str:
-
     if seen.spent_p is None:
         return ""
     of = "" if seen.budget_p is None else f" of {show_usd(seen.budget_p)}"

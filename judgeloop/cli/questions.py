@@ -81,7 +81,9 @@ class Asking(Generic[C, P, R]):
 
     def whole(self, ready: P, result: R, read: Read) -> R:
         """Return a result with flags for settings, its run, what was typed, and the texts of its items."""
+        from judgeloop.providers.redaction import MASK
         from judgeloop.run.again import masked, repeatable
+        from judgeloop.settings.secret import names_a_secret
         from judgeloop.settings.setting import PREFIX
         from judgeloop.settings.sources import OF_TESTS
 
@@ -92,7 +94,8 @@ class Asking(Generic[C, P, R]):
         typed = shlex.join(["judgeloop", *click.get_current_context().meta.get(TYPED, ())])
         for name, value in sorted(read.environment.items(), reverse=True):
             if name.startswith(PREFIX) and not name.startswith(OF_TESTS):
-                typed = f"{name}={shlex.quote(value)} {typed}"
+                shown = MASK if names_a_secret(name) else value
+                typed = f"{name}={shlex.quote(shown)} {typed}"
         return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
     def invoked(
@@ -238,13 +241,12 @@ def check_dry_run() -> None:
 
 def _say_failure(result: RunResult) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.groups import for_groups
     from judgeloop.report.sentences import cost, money
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
     items = count(result.items, "item")
     say(
-        f"judged: {result.judged:,} of {items}{for_groups(result.counts)}; cost: {money(result)} ({cost(result)})"
+        f"judged, in the order asked: {result.judged:,} of {items}{result.also_judged}; cost: {money(result)} ({cost(result)})"
     )
     for note in result.advice:
         say(as_flags(note.message))

@@ -188,10 +188,12 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
 def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.run.dry_run import OPENING
-    from judgeloop.suite.summary import grouped
+    from judgeloop.suite.summary import Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
-        return grouped(((name, one, one) for name, one in texts.items()), len(found) + len(wrong))
+        return grouped(
+            (Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong)
+        )
 
     lines = [
         (visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()

@@ -89,7 +89,7 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`history/asked.py`).
+    some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the seed alone.
     """
 
     systems: tuple[str, ...] = ()
@@ -101,6 +101,7 @@ class RunNote:
     results: int = 0
     risk: float = 1.0
     asked: tuple[str, ...] = ()
+    question: str = ""
 
     @property
     def names(self) -> str:

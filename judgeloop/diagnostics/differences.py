@@ -44,12 +44,14 @@ class Turned(NamedTuple):
 class Differences:
     """What differs between two runs, X and Y.
 
+    - `said`: the decision of each, in words.
     - `turned`: the items that turned. `both`: how many verdicts both have; `only`: how many X or Y alone.
     - `moved`: how many verdicts differ in score or votes without having turned.
     - `settings`: name, value in X, value in Y. `outputs`: how many outputs of each system differ; empty
       if a result has no texts.
     """
 
+    said: tuple[str, str]
     turned: tuple[Turned, ...]
     both: int
     only: tuple[int, int]
@@ -82,14 +84,15 @@ def differences(x: RunResult, y: RunResult) -> Differences:
             moved += (old.score, old.votes) != (new.score, new.votes)
     first, second = map(_settings, (x, y))
     return Differences(
+        (x.page.headline, y.page.headline),
         tuple(turned),
         len(both),
         (len(before) - len(both), len(after) - len(both)),
         moved,
         tuple(
-            (name, value, second.get(name))
-            for name, value in first.items()
-            if value != second.get(name)
+            (name, first.get(name), second.get(name))
+            for name in first | second
+            if first.get(name) != second.get(name)
         ),
         {name: len(differ) for name, differ in texts.items()},
     )
@@ -101,6 +104,8 @@ def _settings(result: RunResult) -> dict[str, Any]:
     margin, risk = found.get("not_worse"), found["risk_threshold"]
     if margin is not None and found["max_judgments"] == usual_limit(margin, risk):
         found["max_judgments"] = None
+    asked = zip(found["judges"], found.pop("judge_parameters"), strict=False)
+    found |= {f"{judge}, {name}": value for judge, each in asked for name, value in each.items()}
     return {name: value for name, value in found.items() if name not in DERIVED}
 
 
@@ -171,14 +176,17 @@ def page_of(found: Differences, runs: tuple[str, str]) -> Page:
         *(
             (f"outputs of {visible(name)}", f"{n:,} differ, on items judged in both")
             for name, n in found.outputs.items()
+            if found.both
         ),
         ("verdicts", f"{found.moved:,} differ without having turned"),
         ("judged", f"{found.only[0]:,} in {runs[0]} only, {found.only[1]:,} in {runs[1]} only"),
     )
     settings = tuple((name, f"{_short(x)}, then {_short(y)}") for name, x, y in found.settings)
     notes = (Section("Settings that differ", settings or (("", "none"),)),)
-    head = f"{count(len(rows), 'item')} turned, of {found.both:,} judged in both"
-    return Page(head, (), (), tables, (*notes, Section("Everything else", details)))
+    turned = f"{count(len(rows), 'item')} turned, of {found.both:,} judged in both"
+    said = tuple(f"{run}: {line}" for run, line in zip(runs, found.said, strict=True))
+    head = turned if found.both else "no item was judged in both: there is nothing to compare"
+    return Page(head, (), said, tables, (*notes, Section("Everything else", details)))
 
 
 def _short(value: object) -> str:

@@ -150,7 +150,7 @@ class Attempts:
 
     async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
         """Make attempts until there is an answer, as long as the policy allows."""
-        retries = Retries(self._state.terms.policy, answered=self._refusals.accepts_settings)
+        retries = Retries(self._state.terms.policy, answered=self._refusals.answered)
         granted: Ticket | None = ticket
         while granted is not None:
             try:
@@ -265,7 +265,7 @@ class Attempts:
     async def _settle(self, ticket: Ticket, reply: Reply) -> Answer | Output:
         """Book a reply; halt if it contradicts its quote."""
         self._pace.went_well()
-        self._refusals.answered()
+        self._refusals.has_answered()
         self._state.trouble = ""
         breach = contradiction(reply, ticket)
         if breach is not None:
@@ -290,7 +290,6 @@ class Attempts:
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()
-                self._state.tell()
             case ErrorKind.REFUSED | ErrorKind.BLOCKED if self._refusals.blames(
                 call.item.id, at_first=error.kind is ErrorKind.REFUSED
             ):
@@ -302,6 +301,7 @@ class Attempts:
                 self._state.made -= 1  # who left answers nothing
             case _:
                 pass
+        self._state.tell()
         book = self._accounts.abandon if error.billed else self._accounts.release
         await book(ticket, end, str(error))
         return refused
@@ -351,17 +351,17 @@ class Refusals:
         self._first_items = first_items
         self._attempts = 0
         self._items: set[str] = set()
-        self._answered = False
+        self.answered = False  # whether the judge has
 
-    def answered(self) -> None:
+    def has_answered(self) -> None:
         """Note a reply: the settings are accepted."""
-        self._answered, self._attempts = True, 0
+        self.answered, self._attempts = True, 0
         self._items.clear()
 
     @property
     def accepts_settings(self) -> bool:
         """Whether the judge has answered a call of the run: a refusal is then of its item."""
-        return self._answered or self._state.remembered > 0
+        return self.answered or self._state.remembered > 0
 
     def blames(self, item: str, *, at_first: bool = True) -> bool:
         """Note that a request about `item` was refused; return whether the item is to blame.

@@ -4,9 +4,9 @@ A judge's score is about the output that it was shown first. Only this module co
 a swapped call. A rating has no order. Nothing is asked here (`batch.py`).
 
 In both orders, a tie and anything is a tie. So the second call is made only if the first prefers a
-system: otherwise it cannot change the verdict. Which order comes first is a coin from the seed and
-the item's texts. It does not depend on what is already paid for, and is the same for items with the
-same texts, which share their calls.
+system: otherwise it cannot change the verdict. Which order comes first is a coin from the item's
+texts. It does not depend on what is already paid for, and is the same for items with the same texts,
+which share their calls, and in runs with another seed, which find the tie that a first call brought.
 
 One order is another question than both: with many items that get (A, tie), single calls may prefer
 A while both orders prefer B. Its population is that of pairs (item, order).
@@ -36,7 +36,7 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
         return (straight,)
     if order is Order.BOTH:
         texts = (query.item.prompt, *sorted(query.outputs))
-        shown_first = min(query.outputs) if _coin(seed, *texts) else max(query.outputs)
+        shown_first = min(query.outputs) if _coin(*texts) else max(query.outputs)
         return (straight, swapped) if query.outputs[0] == shown_first else (swapped, straight)
     drawn = (swapped, straight) if _coin(seed, query.item.id) else (straight, swapped)
     return drawn if query.audited and order is Order.AUDITED else drawn[:1]
@@ -87,15 +87,12 @@ def _turned(verdict: Verdict) -> Verdict:
     return Verdict(1.0 - verdict.score, reason=verdict.reason, swapped=True)
 
 
-def _coin(seed: int, *texts: str) -> bool:
-    return _hashed(seed, *texts)[0] % 2 == 1
-
-
-def _hashed(*parts: object) -> bytes:
+def _coin(*parts: object) -> bool:
     import hashlib  # 4 ms, which `--help` need not wait for
 
     # A hash, not a generator: an item's order does not depend on which other items are judged.
-    return hashlib.sha256(":".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+    text = ":".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).digest()[0] % 2 == 1
 
 
 def decide(answers: Sequence[Answer], vote: Vote) -> Answer:

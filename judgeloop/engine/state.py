@@ -28,8 +28,8 @@ class Progress(Generic[T]):
     `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
     picodollars, without rehearsed costs. `risk_of` gives the stated risk of a tally. `slowed_to` is
     the number of calls in flight to which a crowded server has slowed the run down; None if it has
-    not. `waited` says for what of other runs this one waits, and for how long; it is empty if it
-    does not.
+    not. `waited` says for what of other runs this one waits, and for how long; it is empty if it does not. `trouble`
+    says why the last call failed; it is empty after a reply.
     """
 
     asked: int
@@ -38,6 +38,7 @@ class Progress(Generic[T]):
     risk_of: Callable[[T], float]
     slowed_to: int | None = None
     waited: str = ""
+    trouble: str = ""
 
     @property
     def estimate(self) -> Estimate[T]:
@@ -225,10 +226,15 @@ class RunState(Generic[T]):
     def tell(self) -> None:
         """Tell the observer the progress as it is."""
         if self._counted is not None:
-            asked = self._asked + self._ahead
-            self._observe(
-                Progress(asked, self.spent_p, *self._counted, self.slowed_to, self.waited)
+            progress = Progress(
+                self._asked + self._ahead,
+                self.spent_p,
+                *self._counted,
+                self.slowed_to,
+                self.waited,
+                self.trouble,
             )
+            self._observe(progress)
 
 
 @final

@@ -5,14 +5,15 @@ notes those about each of them. It counts from then on,
 also if all its verdicts were known and none was paid for. Decides nothing.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
-from judgeloop.core.ledger import RunNote
+from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
-from judgeloop.ledger.opening import Address, runs_of
+from judgeloop.ledger.opening import Address, open_reader, runs_of
 
 NOTED = 8  # items of which a run notes its questions
 DIGITS = 16  # hexadecimal, of a question
@@ -45,8 +46,8 @@ def has_result(ledger: Address, run: str) -> bool:
     return any(one.id == run and one.note.exit_code is not None for one in runs_of(ledger))
 
 
-def noted_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RunNote]:
-    """Return what each run before `run` noted that asked one of the questions `asked`.
+def runs_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RecordedRun]:
+    """Return each run before `run` that asked one of the questions `asked`.
 
     The order is that in which runs began; before a run that has not begun are all.
 
@@ -55,4 +56,34 @@ def noted_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RunNot
     """
     runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
-    return [one.note for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+    return [one for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+
+
+def decided_otherwise(
+    ledger: Address,
+    before: Sequence[RecordedRun],
+    question: str,
+    *,
+    winner: str | None,
+    judged: int,
+) -> str:
+    """Return the id and the decision of the last of some runs that had the same question, in words.
+
+    Empty if it has the same winner, or none and judged no more than `judged`.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    same = [
+        one.id for one in before if one.note.question == question and one.note.exit_code is not None
+    ]
+    if not same:
+        return ""
+    with open_reader(ledger) as reader:
+        kept = reader.result(same[-1])
+    if kept is None:
+        return ""
+    found = json.loads(kept.document)["result"]
+    other = found["winner"] != winner
+    told = found["winner"] is not None or found["counts"]["judged"] > judged
+    return f"{same[-1]}: {kept.headline}" if other and told else ""

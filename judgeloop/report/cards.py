@@ -8,7 +8,6 @@ from itertools import zip_longest
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, Generated
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import for_groups
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import agreement, money, rows
@@ -40,7 +39,7 @@ def costs(result: RunResult) -> Section:
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             (
                 "judgments",
-                f"{result.judged:,} of {result.queries_in_all:,}{for_groups(result.counts)}",
+                f"{result.judged:,} of {result.queries_in_all:,}{result.also_judged}",
             ),
             (every, "" if whole is None else f"about {dollars(whole)}"),
             *_with_outputs(result, whole),

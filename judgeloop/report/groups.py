@@ -13,7 +13,6 @@ from judgeloop.core.records import Item
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Table
-from judgeloop.report.records import Counts
 from judgeloop.report.words import count, ends, shortened
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
@@ -93,11 +92,6 @@ def counted(row: GroupRow) -> str:
         return counts
     low, high = row.interval
     return f"{row.claim}; {counts} ({low:.2f} to {high:.2f}){_wanting(row)}"
-
-
-def for_groups(counts: Counts) -> str:
-    """Return the judgments for groups, to stand after those for the decision; empty for none."""
-    return f", {counts.further:,} more for groups" if counts.further else ""
 
 
 def _wanting(row: GroupRow) -> str:

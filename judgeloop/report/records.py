@@ -27,6 +27,7 @@ class Setup(Part):
 
     - `systems`: the names of the systems
     - `judges`: the names of the judges
+    - `judge_parameters`: of each judge what, beside its name, makes its verdicts others, such as its endpoint
     - `vote`: how a panel decides; null for a single judge
     - `rule`: the stopping rule
     - `risk_threshold`: the risk at which the rule stops
@@ -59,6 +60,7 @@ class Setup(Part):
 
     systems: tuple[str, ...]
     judges: tuple[str, ...]
+    judge_parameters: tuple[dict[str, str], ...] = ()
     vote: str | None
     rule: str
     risk_threshold: float

@@ -180,6 +180,11 @@ class RunResult(Part):
         return float(to_usd(self.spend.now_p - self.spend.outputs_p))
 
     @property
+    def also_judged(self) -> str:
+        """The judgments beside those in the decision, to stand after these; empty for none."""
+        return f", {self.counts.further:,} more for groups" if self.counts.further else ""
+
+    @property
     def queries_in_all(self) -> int:
         """Number of queries that would judge everything."""
         return self.items

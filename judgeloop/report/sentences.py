@@ -12,7 +12,6 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import for_groups
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import about, count, dollars, per_cent, seconds, sentence, shortened
@@ -78,18 +77,16 @@ def plainly(
     on = on or on_items(result.about, result.items)
     where = "For items like these" if result.setup.sampled else on.capitalize()
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
-    took = (
-        took
-        or f"{result.judged:,} of {count(result.items, 'item')}{alike}{for_groups(result.counts)}"
-    )
+    took = took or f"{result.judged:,} of {count(result.items, 'item')}{alike}{result.also_judged}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     spend, asked_of = result.spend, sum(one.asked for one in result.counts.controls if one)
     known = spend.remembered > asked_of  # verdicts on items, not on controls alone
     if known and spend.now_p == spend.run_p and not result.counts.decided_at:
         paid += "; some verdicts were known from before"  # by other runs
     risk = f" {wrong}" if wrong and not result.failed else ""
+    comma = "," if result.also_judged else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
-    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took} and {paid}."
+    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}."
 
 
 def gate(result: RunResult, asked: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from judgeloop.core.protocols import (
     T,
 )
 from judgeloop.core.records import Answer, Call, Output, Query, Quote
-from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.asks import Ask, Planned, asks_for
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
@@ -49,6 +49,9 @@ from judgeloop.settings.shared import ABSTAIN
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+LOOKED_UP = (
+    10_000  # queries of which a forecast asks the ledger; of the others it takes none as known
+)
 
 
 def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
@@ -183,6 +186,7 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         night=prepared.night or prepared.config.night or "",
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
+        question=prepared.question,
     )
 
 
@@ -213,14 +217,9 @@ async def planned(
         beside += await _quotes_left(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
-    await look_up(prepared, sources, every)
-    sources.forget_failures()
-    plans = [sources.plan(query) for query in every]
-    judging = [
-        sources.judging(each.query) if each.outputs else _quoted(judges, [each.asks])[0]
-        for each in plans
-    ]
+    plans = await _left(prepared, sources, every)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
+    judging = [_judging(sources, each, judges) for each in plans]
     likely, assumed = judgments
     beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
@@ -256,7 +255,7 @@ def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> 
         return []
     audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
     plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
-    return _quoted(judges, ([ask for ask in asks if ask.after] for asks in plans))
+    return [_quoted(judges, (ask for ask in asks if ask.after)) for asks in plans]
 
 
 def _controls_left(
@@ -277,24 +276,42 @@ async def _quotes_left(
     prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
+    return [
+        [*map(sources.quote, each.outputs), *_judging(sources, each, judges)]
+        for each in await _left(prepared, sources, queries)
+    ]
+
+
+async def _left(
+    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]
+) -> list[Planned]:
+    """Return the plans for queries, the first of them without the calls that the ledger answers."""
     await look_up(prepared, sources, queries)
+    sources.forget_failures()
     plans = [sources.plan(query) for query in queries]
     async with aclosing(open_ledger(prepared.config.ledger)) as ledger:
-        held = await ledger.verdicts([key for each in plans for key in each.keys])
+        held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
     settled = {key for key, verdict in held.items() if settles(verdict)}
-    left = (
-        [ask for ask in each.asks if ask.key not in held and ask.after not in settled]
+    return [
+        replace(
+            each,
+            asks=tuple(
+                ask for ask in each.asks if ask.key not in held and ask.after not in settled
+            ),
+        )
         for each in plans
-    )
-    lacked = (
-        [*map(sources.quote, each.outputs), *sources.judging(each.query)] if each.outputs else []
-        for each in plans
-    )
-    return [[*one, *other] for one, other in zip(_quoted(judges, left), lacked, strict=True)]
+    ]
 
 
-def _quoted(judges: Sequence[Judge], asks: Iterable[Iterable[Ask]]) -> list[list[Quote]]:
-    return [[judges[ask.judge].quote(ask.call) for ask in each] for each in asks]
+def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:
+    """Return the quotes of the judges' calls of a plan, or of those that its outputs will take."""
+    if planned.outputs:
+        return sources.judging(planned.query)
+    return _quoted(judges, planned.asks)
+
+
+def _quoted(judges: Sequence[Judge], asks: Iterable[Ask]) -> list[Quote]:
+    return [judges[ask.judge].quote(ask.call) for ask in asks]
 
 
 def setup_of(
@@ -314,6 +331,7 @@ def setup_of(
     return Setup(
         systems=prepared.pool.systems,
         judges=tuple(judge.identity.name for judge in judges),
+        judge_parameters=tuple(dict(judge.identity.parameters) for judge in judges),
         vote=config.vote.value if len(judges) > 1 else None,
         rule=rule.name,
         risk_threshold=rule.threshold,

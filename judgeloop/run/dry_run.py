@@ -302,7 +302,9 @@ def _without_calls(plan: Plan, result: RunResult) -> list[str]:
     known = f"{count(result.asked, 'verdict')} already known" if result.asked else ""
     if plan.unasked:
         alike = f"{plan.unasked:,} of {count(plan.questions, 'question')} need no call"
-        known = f"{alike} (identical or oversized outputs)" + (f"; {known}" if known else "")
+        known = f"{alike} (known verdicts, identical or oversized outputs)" + (
+            f"; {known}" if known else ""
+        )
     return [sentence(known)] if known else []
 
 

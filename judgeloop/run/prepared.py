@@ -45,6 +45,9 @@ class Prepared(Generic[C]):
     inputs: Inputs
     run_id: str
     # Of a suite: its open ledger, and the name of its night.
+    question: str = field(
+        default="", kw_only=True
+    )  # the same for every seed; empty if it has no id
     ledger: Ledger | None = field(default=None, kw_only=True)
     night: str = field(default="", kw_only=True)
 
@@ -174,9 +177,14 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     `content` holds what the run reads beside its inputs, by the name of the setting that names it:
     the digest of a file, the identity of a proxy, or confidences.
     """
+    return ids_of(question, config, inputs, **content)[0]
+
+
+def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
+    """Return the id of a run, and that of its question, which is the same for every seed."""
     pool = inputs.pool
     content |= {"population": inputs.population}
-    made_of = digest(
+    data = digest(
         {
             "question": question,
             "judges": [
@@ -188,13 +196,16 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
             "outputs": pool.outputs,
             **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
             **({"since": since} if (since := since_of(config)) else {}),
-            "settings": settings_in_id(config),
             "content": {name: plain(value) for name, value in content.items()},
         }
     )
-    if config.night is not None or all(system.lasts for system in inputs.systems.values()):
-        return made_of[:LENGTH]
-    return _next_run(made_of, config.ledger)
+    settings = settings_in_id(config)
+    made_of, asked = (
+        digest([data, one]) for one in (settings, settings | {"seed": None, "night": None})
+    )
+    lasts = all(system.lasts for system in inputs.systems.values())
+    run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
+    return run[:LENGTH], asked[:LENGTH]
 
 
 def _next_run(made_of: str, ledger: Address) -> str:

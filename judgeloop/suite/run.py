@@ -28,6 +28,7 @@ from judgeloop.suite.summary import Line
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
+DOUBTED = {NoteCode.ALL_IDENTICAL, NoteCode.REDRAWN, NoteCode.SEARCHED}  # of a pair that may pass
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -76,7 +77,7 @@ class Ended:
             winner=result.winner or (self.ran.pool.systems[-1] if better else None),
             judged=result.judged + result.counts.further,
             warnings=tuple(one.message for one in result.warnings),
-            same=any(one.code is NoteCode.ALL_IDENTICAL for one in result.warnings),
+            doubtful=any(one.code in DOUBTED for one in result.warnings),
         )
 
 

@@ -6,7 +6,7 @@ Pure: the ends of the pairs in, values and texts out.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from judgeloop.core.errors import (
     EXIT_ERROR,
@@ -15,6 +15,7 @@ from judgeloop.core.errors import (
     EXIT_OTHER_WON,
     EXIT_UNDECIDED,
     EXIT_USAGE,
+    some,
 )
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
@@ -37,8 +38,18 @@ STATES = {
 # How a page in a browser colours them: as a win, a tie or a loss.
 TONES = dict.fromkeys(STATES.values(), "lost") | {"passed": "won", "undecided": "tie"}
 PAIR = 2  # systems
+EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
 FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
+
+
+class Said(NamedTuple):
+    """A text about a pair: what pairs may have in common, and its own, with the system that `EACH` stands for."""
+
+    name: str
+    common: str
+    own: str
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +64,8 @@ class Line:
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     - `warnings`: what to be careful of
-    - `same`: true if all outputs looked at were identical: perhaps the new system is a copy of the old
+    - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
+      a copy of the old, or another draw or search of the same items came before
     """
 
     name: str
@@ -68,7 +80,7 @@ class Line:
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
-    same: bool = False
+    doubtful: bool = False
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -83,12 +95,15 @@ class Line:
         return "; ".join(f"{what} ({by})" for what, by in self.gate)
 
     def of_each(self, text: str) -> str:
-        """Return a text without the last system's name, as pairs with one baseline may share it."""
+        """Return a text with `EACH` for the last system's name, as pairs with one baseline may share it."""
         if len(self.systems) < PAIR:
             return text
         name = re.escape(visible(self.systems[-1]))
-        every = "any" if "not shown" in text else "each"
-        return sentence(re.sub(rf"(?<!\S){name}(?![^\s,.;:])", every, text))
+        return re.sub(rf"(?<!\S){name}(?![^\s,.;:])", EACH, text)
+
+    def said(self, text: str) -> Said:
+        """Return a text of the pair, to be grouped."""
+        return Said(self.name, self.of_each(text), text, self.systems[-1] if self.systems else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -128,11 +143,11 @@ class Summary:
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
     def warned(self, *, passed: bool = True) -> Rows:
-        """Return the warnings of the pairs; without those of pairs that `passed`, but for the `same` outputs."""
+        """Return the warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
         said = [
-            (one.name, one.of_each(text), text)
+            one.said(text)
             for one in self.lines
-            if passed or one.exit_code or one.same
+            if passed or one.exit_code or one.doubtful
             for text in one.warnings
         ]
         return grouped(said, len(self.lines))
@@ -153,14 +168,14 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
                 "`judgeloop ledger reconcile` books what a provider's export says."
             )
-        gates = [(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
+        gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         notes = (
             Section("Warnings", self.warned()),
             Section(
                 "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
             ),
         )
-        said = [(one.name, one.of_each(one.headline), one.headline) for one in self.lines]
+        said = [one.said(one.headline) for one in self.lines]
         return Page(
             self.headline,
             grouped(said, len(self.lines)),
@@ -196,27 +211,32 @@ class Summary:
         return render_index(self.page, shown, TONES)
 
 
-def grouped(said: Iterable[tuple[str, str, str]], pairs: int) -> Rows:
+def grouped(said: Iterable[Said], pairs: int) -> Rows:
     """Return a row for each name and text; those with a text in common are one row, the most of them the last.
 
-    `said` has names, the texts that they may have in common, and their own; `pairs` is the number of all.
+    `pairs` is the number of all.
     """
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for name, common, own in said:
-        groups.setdefault(common, []).append((visible(name), visible(own)))
+    groups: dict[str, list[Said]] = {}
+    for one in said:
+        groups.setdefault(one.common, []).append(one)
     most = max(groups.values(), key=len, default=[])
-    names = [name for group in groups.values() for name, _ in group]
+    names = [one.name for group in groups.values() for one in group]
     whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        text = visible(common)
+        every = "any" if "not shown" in common else "each"
+        systems = some(visible(one.system) for one in group if one.system)
+        text = visible(common).replace(visible(EACH), f"{every} of {systems}")
+        text = sentence(text) if systems else text
         if len(group) == 1:
-            rows += group
+            rows.append((visible(group[0].name), visible(group[0].own)))
         elif len(group) == pairs:
             rows.append((f"all {pairs} pairs", text))
         elif group is most and whole:
             rows.append((f"the other {len(group)} pairs", text))
         else:
-            rows.append((f"{len(group)} pairs", f"{text} ({', '.join(name for name, _ in group)})"))
+            rows.append(
+                (f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})")
+            )
     return tuple(rows)
 
 

@@ -172,10 +172,10 @@ def test_a_reply_now_or_in_the_ledger_begins_a_longer_row(remembered):
     refusals = refusals_of(remembered=remembered)
     if not remembered:
         assert refusals.blames("i0")
-        refusals.answered()
+        refusals.has_answered()
     blamed = [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)]
     assert blamed == [*[True] * IN_A_ROW, False]
-    refusals.answered()
+    refusals.has_answered()
     assert refusals.blames("i0")
 
 

@@ -242,13 +242,13 @@ COMPARE = ("compare", *FILES[:2], "--items", FILES[2], "--judge")
 COMMANDS = {
     ("runs", "list"): "reader",
     ("runs", "show"): "reader",
-    ("runs", "diff", "8", "8"): "reader",
+    ("runs", "diff", "RUN", "RUN"): "reader",
     ("runs", "trend"): "reader",
     ("ledger", "show"): "reader",
     ("ledger", "export"): "reader",
     ("ledger", "verify"): "reader",
     ("ledger", "dump"): "reader",
-    ("ledger", "explain", "8", "incident-225"): "reader",
+    ("ledger", "explain", "RUN", "incident-225"): "reader",
     ("budget", "show"): "reader",
     ("ledger", "reconcile"): "reader",
     (*COMPARE, "metric:rouge1"): "writer",
@@ -264,9 +264,13 @@ def test_each_command_under_each_role(postgres, incidents, tmp_path, role):
     owners = postgres.ledger()
     call(owners, *COMPARE, "metric:rouge2")
     call(owners, "budget", "set", "5", "--per", "day")
+    run, *_ = call(owners, "runs", "list").stdout.split()
     roles = ["reader", "writer", "owner"]
     for command, least in COMMANDS.items():
-        done = call(owners.replace("//owner@", f"//{ROLES.get(role, role)}@"), *command)
+        done = call(
+            owners.replace("//owner@", f"//{ROLES.get(role, role)}@"),
+            *(run if one == "RUN" else one for one in command),
+        )
         if roles.index(role) >= roles.index(least):
             assert done.exit_code == 0, (command, done.output)
         else:

@@ -44,8 +44,8 @@ from judgeloop.run.prepared import (
     Prepared,
     check_about,
     check_idle_settings,
+    ids_of,
     named_by_content,
-    run_id,
 )
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
@@ -149,7 +149,7 @@ def prepare(
     _check_live(config, inputs)
     _check_flips(config, inputs)
     past = named_by_content(config.history) if config.looks_back else None
-    run = run_id(QUESTION, config, inputs, history=past, **_groups(config, inputs))
+    run, question = ids_of(QUESTION, config, inputs, history=past, **_groups(config, inputs))
     history = None
     if config.looks_back:
         about = wanted_for(config, inputs)
@@ -167,6 +167,7 @@ def prepare(
         config,
         inputs,
         run,
+        question=question,
         selector=selector,
         rule=rule,
         check=_giving_up(config, rule, inputs),

@@ -103,6 +103,7 @@ class Result(RunResult):
       the ledger knows: 1 for the first. Another candidate, question or seed is another one
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
+    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
     """
@@ -135,6 +136,7 @@ class Result(RunResult):
     comparison: int = 1
     risk_before: float = 0.0
     searched: int = 0
+    redrawn: str = ""
     risk_beyond: float | None = None
 
     @property
@@ -293,12 +295,13 @@ class Result(RunResult):
         return label.winner == self.setup.systems[0]
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return a warning if a search on these items may have chosen the two, and if all verdicts are ties."""
-        searched = (note(NoteCode.SEARCHED, systems=self.searched),) if self.searched else ()
+        """Return warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
+        found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
+        found += [note(NoteCode.REDRAWN, said=self.redrawn)] if self.redrawn else []
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
-            return searched
+            return tuple(found)
         same = NoteCode.ALL_IDENTICAL if self.identical == self.judged else NoteCode.ALL_TIES
-        return (*searched, note(same, judged=self.judged))
+        return (*found, note(same, judged=self.judged))
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

@@ -14,7 +14,7 @@ from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import noted_before
+from judgeloop.history.asked import decided_otherwise, runs_before
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -158,6 +158,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         not comparison.booked
     ):  # nobody reads the outputs beside recorded scores, which may be missing
         data = replace(data, empty={}, repeated={})
+    ledger, own = comparison.config.ledger, comparison.run_id
+    before = runs_before(ledger, own, comparison.asked) if comparison.booked else []
     result = result_of(
         finished,
         _setup(comparison),
@@ -166,15 +168,16 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         items=comparison.pool.items,
         more_judgments=more,
         more_items=items,
-        before=noted_before(comparison.config.ledger, comparison.run_id, comparison.asked)
-        if comparison.booked
-        else [],
+        before=[one.note for one in before],
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
         risk_beyond=beyond,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
-    result = replace(result, course=course_of(tally, rule, names))
+    otherwise = decided_otherwise(
+        ledger, before, comparison.question, winner=result.winner, judged=result.judged
+    )
+    result = replace(result, course=course_of(tally, rule, names), redrawn=otherwise)
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
 

@@ -13,7 +13,7 @@ from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means
 from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
-from judgeloop.report.groups import for_groups, group_table
+from judgeloop.report.groups import group_table
 from judgeloop.report.page import Page, Section, Table
 from judgeloop.report.words import count, per_cent, sentence, shortened, stopped
 
@@ -45,7 +45,8 @@ def _groups(result: Result) -> tuple[Section | Table, ...]:
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
         f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "
-        "risk of the groups. With about as many more items of a group, an answer has an even chance."
+        "risk of the groups. With about as many more items as its row says, a group has an even "
+        "chance of an answer; for a group that is level, no number is known."
     )
     return (
         *group_table(result.groups, f"By group, for {second}"),
@@ -104,7 +105,9 @@ def _no_winner(result: Result, where: str) -> str:
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
         return f"No winner yet {where}: {_ahead(result)}, which is too little to tell."
-    return stopped(f"No winner yet between {first} and {second} {where}: {sentences.ended(result)}")
+    level = result.leader is None and result.stop_reason is StopKind.POOL_EXHAUSTED
+    why = f"{'they are level, and ' if level else ''}{sentences.ended(result)}"
+    return stopped(f"No winner yet between {first} and {second} {where}: {why}")
 
 
 def _ahead(result: Result) -> str:
@@ -159,7 +162,7 @@ def _standing(result: Result) -> str:
 def _judged(result: Result) -> str:
     if result.judged == result.items:
         return f"Judged by {sentences.judged_by(result)}: all {count(result.items, 'item')}."
-    some = f"{result.judged:,} of {count(result.items, 'item')}{for_groups(result.counts)}"
+    some = f"{result.judged:,} of {count(result.items, 'item')}{result.also_judged}"
     return f"Judged by {sentences.judged_by(result)}: {some}."
 
 
@@ -219,7 +222,7 @@ def _earlier(result: Result) -> str:
     """Return how many comparisons came before, and what the risks add up to; empty for the first."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
-    before = count(result.comparison - 1, "comparison")
+    before = count(result.comparison - 1, "comparison") + (" or search" if result.searched else "")
     whose = "this judge" if len(result.setup.judges) == 1 else "one of these judges"
     return (
         f"{before} with {visible(result.baseline)} on these items or some of them by {whose}, each with a risk of its "

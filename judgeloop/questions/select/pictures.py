@@ -86,7 +86,8 @@ def board(result: Selected) -> Board:
         plainly(
             result,
             _wrong(result),
-            f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}",
+            f"{count(result.judged, 'judgment')} on {result.queries:,} of {count(result.items, 'item')}"
+            f"{result.also_judged}",
             on(result),
         ),
         ((*_narrowed(result), *_behind(result)), _intervals(result)),

@@ -100,6 +100,12 @@ class Selected(RunResult):
         """Number of queries that would judge everything: each other system on each item."""
         return self.items * (len(self.setup.systems) - 1)
 
+    @property
+    def also_judged(self) -> str:
+        """The judgments that chose the baseline, to stand after those in the decision."""
+        chosen = self.options.chosen_by
+        return f", {chosen:,} more to choose the baseline" if chosen else ""
+
     def standings_frame(self, library: str = "pandas") -> Any:
         """Return the standings as a data frame of pandas, polars or pyarrow, a row for each system.
 

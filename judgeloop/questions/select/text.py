@@ -70,21 +70,19 @@ def _level_with(result: Selected) -> str:
 
 def _standing(result: Selected) -> str:
     """Return what was judged, at which risk and cost."""
-    on = f"on {result.queries:,} of {count(result.items, 'item')}"
+    on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
     judged = f"Judgments by {sentences.judged_by(result)}: {result.judged:,}, {on}."
-    return f"{judged} {_beside(result)}{_risk(result)}Cost: {sentences.money(result)}."
+    return f"{judged} {_begun(result)}{_risk(result)}Cost: {sentences.money(result)}."
 
 
-def _beside(result: Selected) -> str:
+def _begun(result: Selected) -> str:
     """Return which judgments of a run that was cut off do not count; empty for none."""
     counts, chosen = result.counts, result.options.chosen_by
     begun = counts.asked - counts.judged - counts.abstentions - counts.ahead - chosen
-    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not chosen + begun:
+    if result.stop_reason in {StopKind.RISK_MET, StopKind.ALL_JUDGED} or not begun:
         return ""
-    parts = [f"{chosen:,} that chose the baseline"] if chosen else []
-    parts += [f"{begun:,} of a round that is not finished"] if begun else []
     whole = "; a round counts only whole" if result.stop_reason is StopKind.JUDGMENT_LIMIT else ""
-    return f"Not counted: {' and '.join(parts)}{whole}. "
+    return f"Not counted: {begun:,} of a round that is not finished{whole}. "
 
 
 def _risk(result: Selected) -> str:
