@@ -4,6 +4,8 @@ Reads a `Page`. Without standings, its details are two columns, of which the sec
 width of the text. The text needs no package. Computes no figure and writes no file.
 """
 
+import re
+
 from judgeloop.report.page import WARNING, Page, Table
 
 DETAILS = r"l p{0.75\linewidth}"  # the columns of names and sentences
@@ -44,9 +46,10 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as LaTeX shows it.
+    r"""Return a text as LaTeX shows it; what stands between backticks in the type of a typewriter.
 
-    >>> escaped("a_b: 5 % {x}")
-    'a\\_b: 5 \\% \\{x\\}'
+    >>> escaped("a_b: 5 % {x}"), escaped("by `risk=5`")
+    ('a\\_b: 5 \\% \\{x\\}', 'by \\texttt{risk=5}')
     """
-    return "".join(ESCAPED.get(sign, sign) for sign in text)
+    shown = "".join(ESCAPED.get(sign, sign) for sign in text)
+    return re.sub(r"`([^`]+)`", r"\\texttt{\1}", shown)

@@ -21,6 +21,7 @@ from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
+from judgeloop.engine import retrying
 from judgeloop.ledger.opening import open_ledger
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
@@ -566,3 +567,39 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
 def doctor(chat_server):
     """The command `doctor` for a judge that answers as the test says."""
     return ["doctor", *live(chat_server)]
+
+
+def test_a_dry_run_leaves_out_the_calls_that_the_ledger_answers(files, chat_server):
+    first, second, _ = files
+    chat_server.respond = lambda request, number: verdict("tie" if number % 2 else "A")
+    arguments = ["compare", *live(chat_server, first, second), "--risk", "0.001"]
+
+    def worst(*more):
+        forecast = judgeloop(*arguments, "--dry-run", "--json", "--controls", "off", *more)
+        return json.loads(forecast.stdout)["calls"]["worst"]
+
+    assert worst() == 60
+    judgeloop(*arguments, "--max-judgments", 12, "--controls", "off")
+    assert worst() == worst("--seed", 1) < 60 - len(chat_server.requests), "a tie settles two calls"
+
+
+def test_a_judge_that_never_answers_is_not_waited_for_long_though_verdicts_are_known(
+    files, chat_server, monkeypatch
+):
+    first, second, _ = files
+    arguments = ["compare", *live(chat_server, first, second)]
+    assert judgeloop(*arguments, "--max-judgments", 12).exit_code in {0, 3}
+    known, begin = list[bool](), retrying.Retries.__init__
+
+    def beginning(retries, policy, *, answered):
+        known.append(answered)
+        begin(retries, policy, answered=answered)
+
+    monkeypatch.setattr(retrying.Retries, "__init__", beginning)
+    monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
+    chat_server.close()
+    done = judgeloop(*arguments, "--seed", 5, "--risk", 0.001)
+    assert done.exit_code == 4
+    assert "nothing answers at" in done.stderr
+    assert known
+    assert not any(known)

@@ -72,6 +72,24 @@ def test_an_item_turned_if_it_has_another_winner_and_says_whose_output_changed()
     assert {name for name, *_ in found.settings} == {"seed", "systems"}
 
 
+def test_both_decisions_come_first_and_what_makes_a_judges_verdicts_others_is_named():
+    before = judged(1.0, judge_parameters=({"endpoint": "http://a", "prompt": "1"},))
+    after = judged(None, judge_parameters=({"endpoint": "house", "prompt": "1"},))
+    found = differences(before, after)
+    text = render(page_of(found, ("x", "y")))
+    assert [text.index(f"{run}: {one.page.headline}") for run, one in (("x", before), ("y", after))]
+    (judge,) = before.setup.judges
+    assert found.settings == ((f"{judge}, endpoint", "http://a", "house"),)
+
+
+def test_runs_that_judged_no_item_in_common_have_nothing_to_compare():
+    before, after = judged(1.0), judged(1.0)
+    after = replace(after, labels=(replace(after.labels[0], item_id="another"),))
+    text = render(page_of(differences(before, after), ("x", "y")))
+    assert text.startswith("no item was judged in both: there is nothing to compare")
+    assert "outputs of" not in text
+
+
 def test_a_judge_that_says_otherwise_of_the_same_outputs_is_named():
     text = render(page_of(differences(judged(1.0), judged(0.0)), ("x", "y")))
     assert text.startswith("1 item turned, of 1 judged in both")

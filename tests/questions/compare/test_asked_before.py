@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -106,3 +107,20 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
     assert said.startswith("These items were searched for the best of 3 systems before, ")
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
+
+
+def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_of(tmp_path):
+    files = []
+    for name, turn in (("old", 0), ("new", 1)):
+        texts = [f"{'yes' if (n + turn) % 2 else 'no'} {name} {n}" for n in range(ITEMS)]
+        files.append(str(write_outputs(tmp_path / f"{name}.jsonl", texts, reference="yes")))
+    command = ["compare", *files, "--judge", "metric:token-f1", "--risk", "0.4"]
+    runs = [commandline.result_of(*command, "--seed", seed) for seed in range(1, 13)]
+    assert not runs[0]["redrawn"]
+    for last, this in itertools.pairwise(runs):
+        told = last["winner"] is not None or last["judged"] > this["judged"]
+        assert bool(this["redrawn"]) is (told and this["winner"] != last["winner"])
+        assert any(one["code"] == "redrawn" for one in this["warnings"]) is bool(this["redrawn"])
+    said = next(one["redrawn"] for one in runs if one["redrawn"])
+    assert any(said == f"{one['run']}: {one['headline']}" for one in runs)
+    assert not commandline.result_of(*command, "--seed", 1, "--about", "items")["redrawn"]
