@@ -84,7 +84,7 @@ def ledger() -> click.Command:
 
 
 def _show(*, json: bool, **given: Any) -> None:
-    """Show charges and tokens by day, systems, judge or system asked, run and state."""
+    """Show charges and tokens by day, night, systems, judge or system asked, run and state."""
     from judgeloop.ledger.opening import open_reader
 
     with open_reader(LedgerConfig.of(**given).ledger) as reader:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LONGEST = 80  # characters of the name of a file
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
-FORECAST = ("pair", "items", "most judgments", "expected cost", "worst cost")
+FORECAST = ("pair", "items", "still to judge", "expected cost", "worst cost")
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -313,9 +313,10 @@ def _write(
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise JudgeloopError(f"{folder} cannot be made: {error}") from error
-        for number, (name, result) in enumerate(results.items(), 1):
-            links[name] = f"{folder.name}/{number:02}-{_slug(name)}.html"
-            write_output(path.parent / links[name], result)
+        for number, line in enumerate(found.lines, 1):
+            if (result := results.get(line.name)) is not None:
+                links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
+                write_output(path.parent / links[line.name], result)
         return found.to_html(links)
 
     own: dict[str, Callable[[Path], str]] = {

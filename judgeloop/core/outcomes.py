@@ -102,7 +102,7 @@ class Spend(Part):
       worst case and may turn out unbilled
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
-    - `paid_attempts`: attempts of the run that were charged
+    - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
     - `known`: False when calls were made to a model without a price
     - `cached_p`: what the providers' caches of prompts took off the cost of this command

@@ -5,7 +5,6 @@ notes those about each of them. It counts from then on,
 also if all its verdicts were known and none was paid for. Decides nothing.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
@@ -13,7 +12,7 @@ from heapq import nsmallest
 from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
-from judgeloop.ledger.opening import Address, open_reader, runs_of
+from judgeloop.ledger.opening import Address, runs_of
 
 NOTED = 8  # items of which a run notes its questions
 DIGITS = 16  # hexadecimal, of a question
@@ -57,33 +56,3 @@ def runs_before(ledger: Address, run: str, asked: Sequence[str]) -> list[Recorde
     runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
     return [one for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
-
-
-def decided_otherwise(
-    ledger: Address,
-    before: Sequence[RecordedRun],
-    question: str,
-    *,
-    winner: str | None,
-    judged: int,
-) -> str:
-    """Return the id and the decision of the last of some runs that had the same question, in words.
-
-    Empty if it has the same winner, or none and judged no more than `judged`.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
-    """
-    same = [
-        one.id for one in before if one.note.question == question and one.note.exit_code is not None
-    ]
-    if not same:
-        return ""
-    with open_reader(ledger) as reader:
-        kept = reader.result(same[-1])
-    if kept is None:
-        return ""
-    found = json.loads(kept.document)["result"]
-    other = found["winner"] != winner
-    told = found["winner"] is not None or found["counts"]["judged"] > judged
-    return f"{same[-1]}: {kept.headline}" if other and told else ""

@@ -48,7 +48,7 @@ SPENT = ", ".join(
                 ("charged_p - reserved_p", "charged_p > reserved_p"),
             )
         ),
-        f"count(*) FILTER (WHERE {PAID})",
+        f"count(*) FILTER (WHERE {PAID} AND state = 'settled')",
         f"count(*) FILTER (WHERE {UNREPORTED})",
     )
 )

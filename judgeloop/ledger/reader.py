@@ -25,7 +25,7 @@ AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
 )
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
-KINDS = ("day", "systems", "judge", "run", "state", ELSEWHERE)
+KINDS = ("day", "night", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
 WIDTH = np.dtype(rows.NUMBER).itemsize
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
@@ -90,13 +90,13 @@ class LedgerReader:
         return budgets.balances(self._connection)
 
     def spending(self) -> dict[str, dict[str, ledger.Charged]]:
-        """Return the charges by day, systems, judge, run and state, each in order.
+        """Return the charges by day, night, systems, judge, run and state, each in order.
 
         `elsewhere`, if there are any, has those of ledgers that were merged into this one, by their
         ids: they count in no other group. Attempts that were only rehearsed cost nothing and are left out.
         """
         found: dict[str, dict[str, ledger.Charged]] = {kind: {} for kind in KINDS}
-        systems = {run.id: run.note.names for run in self.runs()}
+        noted = {run.id: run.note for run in self.runs()}
         for row in self._sums():
             tokens = Usage(row.input_tokens, row.output_tokens)
             charged = ledger.Charged(row.attempts, row.charged_p, tokens)
@@ -104,16 +104,22 @@ class LedgerReader:
             _, mark, origin = run.partition(ledger.ORIGIN)
             names = {
                 "day": day,
-                "systems": systems[run] or run,
+                "night": noted[run].night,
+                "systems": noted[run].names or run,
                 "judge": judge,
                 "run": run,
                 "state": state,
             }
             for kind, name in ({ELSEWHERE: origin} if mark else names).items():
+                if kind == "night" and not name:
+                    continue
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
-        if not found[ELSEWHERE]:
-            del found[ELSEWHERE]
-        return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
+        always = {*KINDS} - {"night", ELSEWHERE}
+        return {
+            kind: dict(sorted(groups.items()))
+            for kind, groups in found.items()
+            if groups or kind in always
+        }
 
     def _sums(self) -> Iterator[rows.SumRow]:
         """Yield the sums of what has ended, then those of what has not."""

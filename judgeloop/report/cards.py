@@ -6,7 +6,7 @@ Reads a `RunResult`, returns sections and tables. `sentences.py` has the same fa
 from itertools import zip_longest
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Control, Generated
+from judgeloop.core.outcomes import Control, ControlTally, Generated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
@@ -21,7 +21,7 @@ ENDS = {
     Control.NOT_SHOWN: "not passed",
     None: "not finished",
 }
-NOT_ASKED = "not asked; `controls=on` asks them first"
+NOT_ASKED = "not asked by this command; `controls=on` asks them first"
 
 
 def costs(result: RunResult) -> Section:
@@ -29,7 +29,7 @@ def costs(result: RunResult) -> Section:
     spend, every = result.spend, f"all {count(result.queries_in_all, 'judgment')}"
     whole = result.whole_usd
     if whole is None:
-        free = spend.known and not spend.charged_p and not spend.remembered
+        free = result.judged and spend.known and not spend.charged_p and not spend.remembered
         whole = 0.0 if free else None
     return Section(
         "What it cost",
@@ -95,10 +95,18 @@ def _controls(result: RunResult) -> list[tuple[str, str]]:
     asked = [(name, tally) for name, tally in found if tally is not None]
     whose = [f" of {name}" if len(asked) > 1 else "" for name, _ in asked]
     rows = [
-        (f"controls{of}", f"{tally.right:,} of {tally.asked:,} right, {ENDS[tally.end]}")
+        (f"controls{of}", f"{_right(tally)}, {ENDS[tally.end]}")
         for of, (_, tally) in zip(whose, asked, strict=True)
     ]
     return [*rows, A_CONTROL] if rows else []
+
+
+def _right(tally: ControlTally) -> str:
+    """Return how many controls were right; those without a verdict are named apart."""
+    if tally.abstained == tally.asked:
+        return "none has a verdict"
+    lacking = f", {tally.abstained:,} without a verdict" if tally.abstained else ""
+    return f"{tally.right:,} of {tally.asked:,} right{lacking}"
 
 
 def _order(result: RunResult) -> str:

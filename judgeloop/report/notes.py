@@ -81,8 +81,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
-    NoteCode.REDRAWN: "Another draw of the same items and outputs, with another seed, ended otherwise. Run {said} "
-    "Verdicts are remembered, so a new seed brings no new evidence: trust the run that judged more items.",
+    NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
+    "Verdicts are remembered, so another seed is no new evidence: trust the run that judged more.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

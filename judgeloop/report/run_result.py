@@ -219,7 +219,8 @@ class RunResult(Part):
         if not paid or not self.spend.known:
             return None
         calls = self._calls_per_item + len(self.counts.generated)  # an output of each live system
-        pico = round(judgments * calls * self.spend.charged_p / paid)
+        replies_p = self.spend.charged_p - self.spend.unconfirmed_p  # without attempts that failed
+        pico = round(judgments * calls * replies_p / paid)
         return float(to_usd(pico))
 
     @property

@@ -28,7 +28,12 @@ from judgeloop.suite.summary import Line
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
-DOUBTED = {NoteCode.ALL_IDENTICAL, NoteCode.REDRAWN, NoteCode.SEARCHED}  # of a pair that may pass
+DOUBTED = {
+    NoteCode.ALL_IDENTICAL,
+    NoteCode.ALL_TIES,
+    NoteCode.REDRAWN,
+    NoteCode.SEARCHED,
+}  # of a pair that may pass
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 

@@ -145,7 +145,7 @@ class Summary:
     def warned(self, *, passed: bool = True) -> Rows:
         """Return the warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
         said = [
-            one.said(text)
+            one.said(text if passed or one.exit_code else f"it passed, but: {text}")
             for one in self.lines
             if passed or one.exit_code or one.doubtful
             for text in one.warnings

@@ -583,7 +583,7 @@ def test_a_dry_run_leaves_out_the_calls_that_the_ledger_answers(files, chat_serv
     assert worst() == worst("--seed", 1) < 60 - len(chat_server.requests), "a tie settles two calls"
 
 
-def test_a_judge_that_never_answers_is_not_waited_for_long_though_verdicts_are_known(
+def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(
     files, chat_server, monkeypatch
 ):
     first, second, _ = files
@@ -598,8 +598,10 @@ def test_a_judge_that_never_answers_is_not_waited_for_long_though_verdicts_are_k
     monkeypatch.setattr(retrying.Retries, "__init__", beginning)
     monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
     chat_server.close()
-    done = judgeloop(*arguments, "--seed", 5, "--risk", 0.001)
+    done = judgeloop(*arguments, "--max-judgments", 12, "--seed", 5)
     assert done.exit_code == 4
+    kept = json.loads(judgeloop("runs", "show", "--json").stdout)
+    assert not kept["redrawn"], "a run that was cut short has decided nothing"
     assert "nothing answers at" in done.stderr
     assert known
     assert not any(known)

@@ -83,7 +83,7 @@ def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
         line("a", 0, "passed", warnings=("few",)),
         line("b", 0, "passed", warnings=("a copy?",), doubtful=True),
     )
-    assert ends.warned(passed=False) == (("all b", "a copy?"),)
+    assert ends.warned(passed=False) == (("all b", "it passed, but: a copy?"),)
 
 
 def test_a_cost_that_is_a_maximum_is_named_with_the_command_that_settles_it():

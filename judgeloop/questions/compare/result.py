@@ -297,7 +297,9 @@ class Result(RunResult):
     def doubts(self) -> tuple[Note, ...]:
         """Return warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
-        found += [note(NoteCode.REDRAWN, said=self.redrawn)] if self.redrawn else []
+        found += (
+            [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
+        )
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return tuple(found)
         same = NoteCode.ALL_IDENTICAL if self.identical == self.judged else NoteCode.ALL_TIES

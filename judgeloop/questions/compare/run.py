@@ -4,23 +4,26 @@ Makes the session from its parts and passes it to the driver (`run/drive.py`). P
 knows no exit codes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.ledger import RecordedRun
 from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import decided_otherwise, runs_before
+from judgeloop.history.asked import runs_before
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.questions import stored
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.pictures import course_of
 from judgeloop.questions.compare.plan import (
@@ -35,6 +38,7 @@ from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
+from judgeloop.report.run_result import CUT_SHORT
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.plan import Plan, Range, priced
@@ -174,12 +178,28 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         risk_beyond=beyond,
     )
     names = (comparison.pool.systems[0], comparison.pool.systems[1])
-    otherwise = decided_otherwise(
-        ledger, before, comparison.question, winner=result.winner, judged=result.judged
-    )
-    result = replace(result, course=course_of(tally, rule, names), redrawn=otherwise)
+    result = replace(result, course=course_of(tally, rule, names))
+    result = replace(result, redrawn=_redrawn(comparison, result, before))
     texts = Texts(finished.pool) if finished.pool is not None else None
     return replace(result, page=page(result), texts=texts)
+
+
+def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRun]) -> str:
+    """Return the last decision on the same outputs with another seed, and its run; empty if it is the same.
+
+    A run that was cut short has decided nothing.
+    """
+    cut = {*CUT_SHORT, StopKind.BUDGET}
+    if result.stop_reason in cut:
+        return ""
+    same = [one for one in before if one.note.question == comparison.question]
+    for run in (one.id for one in reversed(same) if one.note.exit_code is not None):
+        last = stored.result_of(stored.stored(comparison.config.ledger, run), texts=False)
+        assert isinstance(last, Result), "it answers the same question"
+        if last.stop_reason not in cut:
+            otherwise = (last.winner, last.claim) != (result.winner, result.claim)
+            return f"{run}, with {last.judged:,} judged: {last.page.headline}" if otherwise else ""
+    return ""
 
 
 def _setup(comparison: Comparison) -> Setup:

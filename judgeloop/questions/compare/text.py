@@ -222,7 +222,9 @@ def _earlier(result: Result) -> str:
     """Return how many comparisons came before, and what the risks add up to; empty for the first."""
     if result.comparison == 1 or result.wrong_expected is None:
         return ""
-    before = count(result.comparison - 1, "comparison") + (" or search" if result.searched else "")
+    before = count(result.comparison - 1, "comparison")
+    if result.searched:
+        before = f"{before} or searches" if result.comparison > 2 else "1 search"  # noqa: PLR2004 - itself
     whose = "this judge" if len(result.setup.judges) == 1 else "one of these judges"
     return (
         f"{before} with {visible(result.baseline)} on these items or some of them by {whose}, each with a risk of its "

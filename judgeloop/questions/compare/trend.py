@@ -166,6 +166,8 @@ def said(trend: Trend) -> str:
         apart = f"{of_test} is for all together, so intervals that lie apart may show no drift"
         found += f" Each bound of a run is wrong with probability at most {at}, by itself"
         found += f"; {apart}." if trend.drift else "."
+        if any(one.gap in (one.interval or ()) for one in trend.points):
+            found += " One that equals the gap was proved before the latest verdicts."
     if many := Counter(one.left_out for one in trend.points if one.left_out):
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())
         found += f" The test leaves out {count(many.total(), 'run')}: {why}."

@@ -137,7 +137,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
     said = (
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
-        f"{still or 'none'} may still be the best, by these bounds or by the items that both were judged on."
+        f"{still or 'none'} may still be the best, by these bounds, which hold together, or by the items that both were judged on."
     )
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:
@@ -180,7 +180,8 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
     )
     return (
         f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}; above it, the "
-        "items that both were judged on may show the same. A line ends where its system might last have been the best."
+        "items that both were judged on may show the same. A line ends where its system might last have been the best. "
+        "These bounds hold together, so they are wider than those of the standings, which hold one by one."
     )
 
 
