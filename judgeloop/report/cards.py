@@ -21,7 +21,7 @@ ENDS = {
     Control.NOT_SHOWN: "not passed",
     None: "not finished",
 }
-NOT_ASKED = "not asked by this command; `controls=on` asks them first"
+NOT_ASKED = "not asked; `controls=on` asks them first"
 
 
 def costs(result: RunResult) -> Section:
@@ -89,13 +89,14 @@ def _controls(result: RunResult) -> list[tuple[str, str]]:
     """Return how many answers to another question each judge told from one to this."""
     if result.setup.order is None:
         return []
-    if not result.setup.controlled:
+    if not result.setup.controlled and not any(result.counts.controls):
         return [("controls", NOT_ASKED)]
     found = zip_longest(result.setup.judges, result.counts.controls)
     asked = [(name, tally) for name, tally in found if tally is not None]
+    earlier = "" if result.setup.controlled else "; asked by an earlier command of this run"
     whose = [f" of {name}" if len(asked) > 1 else "" for name, _ in asked]
     rows = [
-        (f"controls{of}", f"{_right(tally)}, {ENDS[tally.end]}")
+        (f"controls{of}", f"{_right(tally)}, {ENDS[tally.end]}{earlier}")
         for of, (_, tally) in zip(whose, asked, strict=True)
     ]
     return [*rows, A_CONTROL] if rows else []

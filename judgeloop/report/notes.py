@@ -31,6 +31,7 @@ class NoteCode(enum.StrEnum):
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
     REDRAWN = "redrawn"
+    CONTROLS_BEFORE = "controls_before"
     HISTORY_UNUSED = "history_unused"
 
     RESUME = "resume"
@@ -83,6 +84,8 @@ TEXTS: dict[NoteCode, str] = {
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
     "Verdicts are remembered, so another seed is no new evidence: trust the run that judged more.",
+    NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
+    "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
     "no verdict twice.",

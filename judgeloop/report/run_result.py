@@ -16,7 +16,7 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Spend, StopKind
+from judgeloop.core.outcomes import Control, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
 from judgeloop.report.escaping import visible
@@ -351,6 +351,12 @@ class RunResult(Part):
         few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
         parts = (self.counts, self.data, self.setup)
         found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        if not self.setup.controlled:
+            found += [
+                note(NoteCode.CONTROLS_BEFORE, judge=judge, right=one.right, asked=one.asked)
+                for judge, one in zip(self.setup.judges, self.counts.controls, strict=False)
+                if one and one.end in {Control.FAILED, Control.NOT_SHOWN}
+            ]
         if self.spend.replies_without_usage:
             replies = self.spend.replies_without_usage
             found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))

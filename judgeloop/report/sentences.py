@@ -79,7 +79,8 @@ def plainly(
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{alike}{result.also_judged}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
-    spend, asked_of = result.spend, sum(one.asked for one in result.counts.controls if one)
+    spend, own = result.spend, result.counts.controls if result.setup.controlled else ()
+    asked_of = sum(one.asked for one in own if one)
     known = spend.remembered > asked_of  # verdicts on items, not on controls alone
     if known and spend.now_p == spend.run_p and not result.counts.decided_at:
         paid += "; some verdicts were known from before"  # by other runs
@@ -402,10 +403,11 @@ def about_data(result: RunResult) -> list[tuple[str, str]]:
 
 def _controls(result: RunResult) -> str:
     """Return what each judge made of its controls; empty if none were wanted."""
-    if not result.setup.controlled:
+    if not result.setup.controlled and not any(result.counts.controls):
         return ""
     judges = zip_longest(result.setup.judges, result.counts.controls)
-    return "; ".join(of_controls(name, tally) for name, tally in judges)
+    found = "; ".join(of_controls(name, tally) for name, tally in judges)
+    return found if result.setup.controlled else f"{found}; asked by an earlier command of this run"
 
 
 def of_controls(judge: str, tally: ControlTally | None) -> str:

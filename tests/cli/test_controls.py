@@ -102,6 +102,23 @@ def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, name, gate):
         assert said in Path(written).read_text()
 
 
+def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
+    server = judge(JUDGES["always A"])
+    assert compare(server, *WINNER).exit_code == 4
+    done = compare(server, "-o", "open.json", "-o", "open.html")
+    kept = json.loads(Path("open.json").read_text())
+    tally = kept["controls"][0]
+    right = f"{tally['right']} of {sum(tally[name] for name in ('right', 'tied', 'wrong'))} right"
+    (said,) = [one["message"] for one in kept["warnings"] if one["code"] == "controls_before"]
+    assert said.startswith("openai/judge did not pass its controls")
+    assert said.endswith(f": {right}.")
+    assert "asked by an earlier command of this run" in unwrapped(done.stdout)
+    assert f"{right}, not passed; asked by an earlier command" in Path("open.html").read_text()
+    compare(server, "--dry-run")
+    another = json.loads(compare(server, "--json", "--seed", "5").stdout)
+    assert not another["controls"], "another run has asked none"
+
+
 def test_a_server_that_was_repaired_is_tested_anew_under_another_name(judge):
     repaired = []
     server = judge(lambda request: reads(request) if repaired else "A")

@@ -41,6 +41,7 @@ from judgeloop.report.records import Setup
 from judgeloop.report.run_result import CUT_SHORT
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
+from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import NONE
 
@@ -88,7 +89,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         worst = tests.left if over else len(pool) - outcome.asked
         judgments = replace(judgments[0], worst=worst), judgments[1]
     queries = map(pool.query, range(len(pool)))
-    plan = await drive.planned(
+    plan = await planned(
         comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
     )
     tally = outcome.estimate.tally

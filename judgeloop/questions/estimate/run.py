@@ -28,7 +28,8 @@ from judgeloop.questions.estimate.result import Estimated, EstimateOptions, esti
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
 from judgeloop.questions.estimate.text import page
 from judgeloop.report.labels import Texts
-from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
+from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
+from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan
 
 # Ends of the proxy's run after which it was asked about every item.

@@ -22,7 +22,8 @@ from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, mo
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.questions.select.text import page
-from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
+from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
+from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan
 
 

@@ -1,0 +1,141 @@
+"""What a run would still take: the calls that the ledger does not answer, with their quotes.
+
+Reads a `Prepared` and its ledger, returns a `Plan`. Asks no judge, and runs nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from judgeloop.core.choices import Order
+from judgeloop.core.outcomes import ControlTally
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Query, Quote
+from judgeloop.engine.asks import Ask, Planned, asks_for
+from judgeloop.engine.controls import calls_each
+from judgeloop.engine.generating import Sources
+from judgeloop.engine.presentation import settles
+from judgeloop.engine.terms import Terms
+from judgeloop.ledger.opening import open_ledger
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
+from judgeloop.methods.stats.controls import MOST, USUAL
+from judgeloop.run.drive import look_up, systems_of
+from judgeloop.run.plan import Plan, Range, priced
+from judgeloop.run.prepared import Prepared
+
+LOOKED_UP = (
+    10_000  # queries of which a forecast asks the ledger; of the others it takes none as known
+)
+
+
+async def planned(
+    prepared: Prepared[Any],
+    terms: Terms,
+    queries: Iterable[Query],
+    judgments: tuple[Range, str | None],
+    left_p: int | None,
+    *,
+    first: tuple[Judge, ...] = (),
+    controls: Sequence[ControlTally | None] = (),
+) -> Plan:
+    """Return the plan for further `judgments`, given with what they assume.
+
+    `queries` are all that may be asked, and `left_p` is the rest of the budget. Before them come the
+    rest of the controls, of which `controls` are known, and the same queries to the judges in
+    `first`. Asks no judge.
+    """
+    every, judges = list(queries), prepared.judges
+    sources = Sources(systems_of(prepared), judges, terms)
+    beside, perhaps = [
+        await _quotes_left(prepared, sources, _controls_left(terms, controls, *numbers), judges)
+        for numbers in ((0, USUAL), (USUAL, MOST))
+    ]
+    controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
+    if first:
+        beside += await _quotes_left(
+            prepared, Sources(systems_of(prepared), first, terms), every, first
+        )
+    plans = await _left(prepared, sources, every)
+    outputs = [list(map(sources.quote, each.outputs)) for each in plans]
+    judging = [_judging(sources, each, judges) for each in plans]
+    likely, assumed = judgments
+    beside += _audits(terms, every[: likely.worst], judges)
+    quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
+    judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
+    plan = replace(judged(quotes=quotes, left_p=left_p), controls=controlled)
+    if not sources.systems:
+        return plan
+    alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
+    return replace(
+        plan,
+        outputs=alone.calls,
+        outputs_cost_p=alone.cost_p,
+        judging_cost_p=judged(quotes=judging, left_p=None).cost_p,
+    )
+
+
+def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> list[list[Quote]]:
+    """Return quotes of the calls that audit the first decisive items, if some are audited."""
+    if terms.order is not Order.AUDITED:
+        return []
+    audited = [replace(query, audited=True) for query in queries[:FEWEST_BOTH]]
+    plans = [asks_for(query, judges, terms) for query in audited if not query.missing]
+    return [_quoted(judges, (ask for ask in asks if ask.after)) for asks in plans]
+
+
+def _controls_left(
+    terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int
+) -> list[Query]:
+    """Return the controls `begin` to `end` of each judge whose test is not over, without known ones."""
+    return [
+        query
+        for queries, tally in zip(terms.controls, known, strict=True)
+        if tally is not None and tally.end is None
+        for query in queries[: end * calls_each(queries)][
+            max(begin, tally.asked) * calls_each(queries) :
+        ]
+    ]
+
+
+async def _quotes_left(
+    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query], judges: tuple[Judge, ...]
+) -> list[list[Quote]]:
+    """Return the quotes of the calls that the ledger does not answer, by query."""
+    return [
+        [*map(sources.quote, each.outputs), *_judging(sources, each, judges)]
+        for each in await _left(prepared, sources, queries)
+    ]
+
+
+async def _left(
+    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]
+) -> list[Planned]:
+    """Return the plans for queries, the first of them without the calls that the ledger answers."""
+    await look_up(prepared, sources, queries)
+    sources.forget_failures()
+    plans = [sources.plan(query) for query in queries]
+    async with aclosing(open_ledger(prepared.config.ledger)) as ledger:
+        held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
+    settled = {key for key, verdict in held.items() if settles(verdict)}
+    return [
+        replace(
+            each,
+            asks=tuple(
+                ask for ask in each.asks if ask.key not in held and ask.after not in settled
+            ),
+        )
+        for each in plans
+    ]
+
+
+def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:
+    """Return the quotes of the judges' calls of a plan, or of those that its outputs will take."""
+    if planned.outputs:
+        return sources.judging(planned.query)
+    return _quoted(judges, planned.asks)
+
+
+def _quoted(judges: Sequence[Judge], asks: Iterable[Ask]) -> list[Quote]:
+    return [judges[ask.judge].quote(ask.call) for ask in asks]
