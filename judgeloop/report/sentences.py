@@ -415,7 +415,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
     if tally is None:
         return f"none for {judge}, which is no model"
     if not tally.asked:
-        return f"{judge} was not asked its controls"
+        return f"{judge} has given no verdict on its controls"
     found = f"{tally.right:,} right, {count(tally.tied, 'tie')}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.chat_server import ChatServer, candidates, completion, used, verdict
+from support.chat_server import ChatServer, candidates, completion, error, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.live import system_flags
 from support.text import unwrapped
@@ -100,6 +100,23 @@ def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, name, gate):
     assert {error.get("type") for error in suite.iter("error")} == {"exit code 4"}
     for written in ("verdict.md", "verdict.html"):
         assert said in Path(written).read_text()
+
+
+def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
+    server = judge(reads)
+    server.respond = lambda request, number: error(401)
+    done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html")
+    assert done.exit_code == 4
+    suite = ET.parse("verdict.xml").getroot()
+    red = [
+        case.get("name")
+        for case in suite
+        if case.find("error") is not None or case.find("failure") is not None
+    ]
+    assert (len(red), "controls" in red[0]) == (1, False)
+    html = Path("verdict.html").read_text()
+    assert "none has a verdict, not finished" in html
+    assert "Not passed." in unwrapped(html)
 
 
 def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):

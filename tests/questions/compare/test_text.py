@@ -478,7 +478,7 @@ def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(vot
             ControlTally(3, 0, 0, 0),
             "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)",
         ),
-        (ControlTally(), "openai/m was not asked its controls"),
+        (ControlTally(), "openai/m has given no verdict on its controls"),
         (None, "none for openai/m, which is no model"),
     ],
 )
@@ -491,7 +491,7 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
 @pytest.mark.parametrize(
     ("tally", "said"),
     [
-        (ControlTally(), "was not asked its controls"),
+        (ControlTally(), "has given no verdict on its controls"),
         (ControlTally(3), "has not finished its controls (3 right, 0 ties, 0 wrong)"),
     ],
 )
