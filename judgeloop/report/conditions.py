@@ -30,10 +30,9 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     `max_flips` is the largest share of verdicts that may change with the order; None if any may.
     """
     for judge, tally in zip_longest(result.setup.judges, result.counts.controls):
-        broke_off = (
-            tally is not None and tally.end is None and result.failed
-        )  # which is said already
-        if result.setup.controlled and tally is not None and not failed:  # else the answer says why
+        if tally is None or (tally.end is None and result.answer_code == EXIT_JUDGE):
+            continue  # no model, or cut off by what the answer names
+        if result.setup.controlled:
             code = CONTROL_CODES[tally.end]
             yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
