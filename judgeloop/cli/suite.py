@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LONGEST = 80  # characters of the name of a file
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
-FORECAST = ("pair", "items", "still to judge", "expected cost", "worst cost")
+FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -214,8 +214,8 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
 
 
 def _figures(forecasts: Sequence[DryRun]) -> tuple[str, ...]:
-    """Return the most judgments, and the expected and the worst cost, of some forecasts together."""
-    most = f"{sum(one.plan.judgments.worst for one in forecasts):,}"
+    """Return the most calls, and the expected and the worst cost, of some forecasts together."""
+    most = f"{sum(one.plan.calls.worst for one in forecasts):,}"
     if not all(one.priced for one in forecasts):
         return most, "not known", "not known"
     costs = [one.plan.cost_p for one in forecasts]

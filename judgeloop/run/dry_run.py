@@ -299,13 +299,10 @@ def _controls(plan: Plan) -> list[str]:
 
 def _without_calls(plan: Plan, result: RunResult) -> list[str]:
     """Return a sentence on the questions that take no call, and on what is judged already."""
-    known = f"{count(result.asked, 'verdict')} already known" if result.asked else ""
     if plan.unasked:
         alike = f"{plan.unasked:,} of {count(plan.questions, 'question')} need no call"
-        known = f"{alike} (known verdicts, identical or oversized outputs)" + (
-            f"; {known}" if known else ""
-        )
-    return [sentence(known)] if known else []
+        return [f"{alike} (known verdicts, identical or oversized outputs)."]
+    return [sentence(f"{count(result.asked, 'verdict')} already known")] if result.asked else []
 
 
 def _data_and_price(result: RunResult, settings: str) -> list[str]:

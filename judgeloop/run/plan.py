@@ -4,6 +4,7 @@ Reads numbers of judgments and quotes, and returns a `Plan`. The worst case is a
 low and expected cases are guesses. The question's own `plan.py` forecasts the judgments.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,8 +124,8 @@ def priced(
     return Plan(
         judgments=judgments,
         calls=Range(
-            round(judgments.low * calls_each) + extra_calls,
-            round(judgments.expected * calls_each) + extra_calls,
+            _whole(judgments.low * calls_each) + extra_calls,
+            _whole(judgments.expected * calls_each) + extra_calls,
             sum(calls_of[:most]) + len(most_beside),
         ),
         cost_p=Range(
@@ -139,6 +140,11 @@ def priced(
         questions=len(quotes),
         unasked=calls_of.count(0),
     )
+
+
+def _whole(calls: float) -> int:
+    """Return a mean number of calls as a whole one, of which some cost something: then at least one."""
+    return max(round(calls), math.ceil(min(calls, 1)))
 
 
 def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:

@@ -206,8 +206,6 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
     assert "30 of 40 questions need no call" in text
-    known = forecast["answered_from_ledger"]
-    assert not known or f"{known} verdicts already known." in text
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert "--map sets them." in text
     assert chat_server.requests == []

@@ -180,7 +180,7 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
     )
     return (
         f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}; above it, the "
-        "items that both were judged on may show the same. A line ends where its system might last have been the best. "
+        "items that both were judged on may show the same. A line ends where its system was ruled out. "
         "These bounds hold together, so they are wider than those of the standings, which hold one by one."
     )
 
