@@ -43,7 +43,10 @@ def runs() -> click.Command:
     )
     two = [
         PanelArgument([name], metavar=name.upper(), required=True, help=help_)
-        for name, help_ in (("x", "A run's id, or its beginning."), ("y", "That of another run."))
+        for name, help_ in (
+            ("x", "A run's id, or its beginning; or a night's name, which begins with its date."),
+            ("y", "That of another run or night."),
+        )
     ]
     pair = PanelArgument(
         ["systems"],
@@ -107,12 +110,19 @@ def _show(
 
 
 def _diff(*, x: str, y: str, **given: Any) -> None:
-    """Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts that differ."""
+    """Compare the results of two runs: items whose verdict turned, then settings, outputs and verdicts that differ.
+
+    Of two nights: each pair that ended otherwise, or has items that turned, or other outputs.
+    """
     from judgeloop.diagnostics.differences import differences, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
+    from judgeloop.suite.changes import changes
 
     ledger = LedgerConfig.of(**given).ledger
+    if "-" in x and "-" in y:  # ids have none
+        print(render(changes(ledger, x, y), width=columns()))
+        return
     first, second = (with_result(ledger, one).id for one in (x, y))
     found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
     print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.chat_server import Response, respond_with
 from support.commandline import judgeloop
+from support.text import unwrapped
 
 from judgeloop.cli.files import FORMS
 
@@ -291,3 +292,27 @@ def test_a_forecast_says_three_warnings_that_differ_and_how_many_more_there_are(
     pairs = json.loads(suite(*given, "--json").stdout)["pairs"]
     codes = [note["code"] for one in pairs.values() for note in one["warnings"]]
     assert codes == ["output_repeated"] * 5
+
+
+def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
+    first = found("--night", "2026-01-02")
+    again = judgeloop("runs", "diff", "2026-01-02", "2026-01-02")
+    assert again.stdout == "0 pairs of 3 changed between 2026-01-02 and 2026-01-02.\n"
+    table = Path("verdicts.csv").read_text()
+    Path("verdicts.csv").write_text(re.sub(r"(old,better),0.0", r"\1,1.0", table))
+    output = Path("new/better.jsonl")
+    output.write_text(output.read_text().replace("better ", "another "))
+    Path("new/worse.jsonl").unlink()
+    second = found("--night", "2026-01-03")
+    assert [night["pairs"][0]["winner"] for night in (first, second)] == ["better", "old"]
+    done = unwrapped(judgeloop("runs", "diff", "2026-01-02", "2026-01-03").stdout)
+    runs = [one["pairs"][0]["run"] for one in (first, second)]
+    items = judgeloop("runs", "diff", *runs).stdout
+    turned, both = re.match(r"(\d+) items? turned, of (\d+)|no item", items).groups(default="0")
+    assert "2 pairs of 3 changed" in done
+    ends = "passed, better passed, old" if "better passed" in done else ""
+    differ = f" better: {both}" if both != "0" else ""
+    assert f"old and better {ends} {turned} {both}{differ}" in done
+    assert "old and worse passed, old not asked" in done
+    for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
+        assert judgeloop("runs", "diff", *wrong).exit_code == 2

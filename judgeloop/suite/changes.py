@@ -1,0 +1,81 @@
+"""What changed between two nights: how each pair ended in both, which items turned, and whose outputs differ.
+
+Reads a ledger, returns a page. `diagnostics/differences.py` compares two runs item by item.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from judgeloop.core.errors import InputError
+from judgeloop.diagnostics.differences import differences
+from judgeloop.diagnostics.past_runs import PastRun, past_runs
+from judgeloop.ledger.opening import Address
+from judgeloop.questions.stored import result_of, stored
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page, Table
+from judgeloop.report.run_result import RunResult
+from judgeloop.report.words import count
+from judgeloop.suite.summary import STATES
+
+COLUMNS = ("items that turned", "judged in both", "outputs that differ on these")
+Systems = tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """The last run of some systems in a night; `result` is None if it has none."""
+
+    run: PastRun
+    result: RunResult | None
+
+    @property
+    def words(self) -> str:
+        """How it ended, and who won."""
+        code = self.run.recorded.note.exit_code
+        state = self.run.state.value if code is None else STATES.get(code, f"exit {code}")
+        winner = self.result and self.result.winner
+        return f"{state}, {visible(winner)}" if winner else state
+
+
+def changes(ledger: Address, x: str, y: str) -> Page:
+    """Return what differs between the nights whose names begin with `x` and `y`, by pair.
+
+    Raises:
+        InputError: no run is of such a night.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    before, after = (_of_night(ledger, night) for night in (x, y))
+    rows = [_row(systems, before, after) for systems in sorted({**before, **after})]
+    changed = tuple(row for row in rows if row[1] != row[2] or row[-1] or row[3] not in {"", "0"})
+    head = f"{count(len(changed), 'pair')} of {len(rows):,} changed between {visible(x)} and {visible(y)}"
+    if not changed:
+        return Page(f"{head}.", ())
+    note = "`judgeloop runs diff` of two runs lists their items; `judgeloop runs --night` has their ids."
+    return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
+
+
+def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:
+    found = [one for one in past_runs(ledger, night=night) if one.recorded.note.judges]
+    if not found:
+        raise InputError(
+            f"{night}: no run in {ledger} is of a night whose name begins so; `judgeloop runs` lists all"
+        )
+    return {
+        one.recorded.note.systems: Ended(
+            one, None if one.decision is None else result_of(stored(ledger, one.id))
+        )
+        for one in reversed(found)
+    }
+
+
+def _row(
+    systems: Systems, before: Mapping[Systems, Ended], after: Mapping[Systems, Ended]
+) -> tuple[str, ...]:
+    ends = [night.get(systems) for night in (before, after)]
+    named = visible(" and ".join(systems))
+    words = ["not asked" if one is None else one.words for one in ends]
+    x, y = (one and one.result for one in ends)
+    if x is None or y is None or x.job != y.job:
+        return named, *words, "", "", ""
+    found = differences(x, y)
+    differ = (f"{visible(name)}: {number:,}" for name, number in found.outputs.items() if number)
+    return named, *words, f"{len(found.turned):,}", f"{found.both:,}", ", ".join(differ)
