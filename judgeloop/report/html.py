@@ -211,7 +211,7 @@ def _again(section: Section) -> str:
 def _filters(result: Shows) -> Iterable[str]:
     """Yield a button for each kind of verdict that there is."""
     kinds = Counter(_kind(label, result) for label in result.labels)
-    names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict"}
+    names = {"won": "won", "tie": "tie", "lost": "lost", "none": "no verdict", "aside": ASIDE}
     if result.job == "select":
         names |= {"won": "beat the baseline", "lost": "lost to the baseline"}
     if result.job == "compare" and result.labels:
@@ -229,6 +229,8 @@ def _filters(result: Shows) -> Iterable[str]:
 
 
 def _kind(label: LabelRow, result: Shows) -> str:
+    if result.job == "select" and not label.in_decision:
+        return "aside"  # it may be about another baseline
     if label.score is None:
         return "none"
     if label.against is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -290,3 +291,19 @@ def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):
     assert [
         y - x for (_, x), (_, y) in zip(lower[0].points, dashed.points, strict=True)
     ] == pytest.approx([10.0] * len(dashed.points))
+
+
+def test_items_that_chose_the_baseline_are_filtered_apart_and_lost_to_nobody(tmp_path):
+    result = selected(tmp_path)
+    rows = {row.system: row for row in result.standings}
+    won, lost = (sum(getattr(row, name) for row in rows.values()) for name in ("wins", "losses"))
+    html = unescape(result.to_html())
+    counted = {
+        "not counted": result.options.chosen_by,
+        "beat the baseline": won,
+        "lost to the baseline": lost,
+    }
+    for name, number in counted.items():
+        assert (f">{name} {number}</button>" in html) is (number > 0)
+    assert result.options.chosen_by * lost
+    assert sum(map(result.lost, result.labels)) == lost

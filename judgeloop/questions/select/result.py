@@ -13,7 +13,7 @@ from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import Item
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.report.labels import frame_of, label_rows
+from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
@@ -76,7 +76,8 @@ class Selected(RunResult):
     """The result of a search for the best of many systems.
 
     - `queries`: number of items that were asked about
-    - `standings`: a row for each system, the best first: counts, win rate, whether it may be the best
+    - `standings`: a row for each system, the winner first, then by win rate so far, which shows no order among
+      these: counts, win rate, whether it may be the best
     - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
       share lost, over all items; null without either
     - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
@@ -105,6 +106,10 @@ class Selected(RunResult):
         """The judgments that chose the baseline, to stand after those in the decision."""
         chosen = self.options.chosen_by
         return f", {chosen:,} more to choose the baseline" if chosen else ""
+
+    def lost(self, label: LabelRow) -> bool:
+        """Whether a system lost to the baseline, in the decision."""
+        return label.in_decision and RunResult.lost(self, label)
 
     def standings_frame(self, library: str = "pandas") -> Any:
         """Return the standings as a data frame of pandas, polars or pyarrow, a row for each system.
