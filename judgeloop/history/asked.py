@@ -5,23 +5,25 @@ notes those about each of them. It counts from then on,
 also if all its verdicts were known and none was paid for. Decides nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
-from judgeloop.core.ledger import RecordedRun
+from judgeloop.core.ledger import RecordedRun, RunNote
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.ledger.opening import Address, runs_of
 
-NOTED = 8  # items of which a run notes its questions
-DIGITS = 16  # hexadecimal, of a question
+NOTED = 16  # items of which a run notes its questions
+DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
+SAME = 0.75  # of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance
+PAIR = 2  # systems
 
 
 def noted_questions(
     items: Sequence[Item], output: Callable[[int], object], judges: Iterable[KeyedJudge]
 ) -> tuple[str, ...]:
-    """Return some of a run's questions: an item, a system's output to it, and a judge.
+    """Return some of a run's questions: a judge with an item, and a system's output to it.
 
     `output` gives what identifies the system's output to an item, by position. The items are those
     with the least hashes of their ids (Broder 1997, "On the resemblance and containment of documents").
@@ -29,7 +31,11 @@ def noted_questions(
     """
     chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash(items[at].id))
     placed = [[place_of(items[at]), output(at)] for at in chosen]
-    return tuple(digest([judge, *one])[:DIGITS] for judge in judges for one in placed)
+    return tuple(
+        digest([judge, place])[:DIGITS] + digest(given)[:DIGITS]
+        for judge in judges
+        for place, given in placed
+    )
 
 
 def _hash(text: str) -> bytes:
@@ -46,7 +52,7 @@ def has_result(ledger: Address, run: str) -> bool:
 
 
 def runs_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RecordedRun]:
-    """Return each run before `run` that asked one of the questions `asked`.
+    """Return each run before `run` that asked about the baseline of the questions `asked`.
 
     The order is that in which runs began; before a run that has not begun are all.
 
@@ -55,4 +61,18 @@ def runs_before(ledger: Address, run: str, asked: Sequence[str]) -> list[Recorde
     """
     runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
-    return [one for one in runs[:own] if not set(asked).isdisjoint(one.note.asked)]
+    return [one for one in runs[:own] if any(_same(asked, each) for each in _by_system(one.note))]
+
+
+def _by_system(note: RunNote) -> Iterator[Sequence[str]]:
+    """Yield the questions about each system that a run noted: of a pair those about its baseline alone."""
+    systems = len(note.systems) if len(note.systems) > PAIR else 1
+    each = len(note.asked) // systems
+    yield from (note.asked[begin : begin + each] for begin in range(0, systems * each, each or 1))
+
+
+def _same(asked: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether questions on the same items are about the same outputs, as far as some can tell."""
+    known = {one[:DIGITS]: one for one in others}
+    both = [known[one[:DIGITS]] == one for one in asked if one[:DIGITS] in known]
+    return sum(both) >= SAME * max(1, len(both))

@@ -125,3 +125,19 @@ def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_
         said == f"{one['run']}, with {one['judged']} judged: {one['headline']}" for one in runs
     )
     assert not commandline.result_of(*command, "--seed", 1, "--about", "items")["redrawn"]
+
+
+@pytest.mark.parametrize(("shared", "comparison"), [(5, 1), (19, 2)])
+def test_baselines_that_agree_on_some_items_by_chance_are_two(tmp_path, shared, comparison):
+    def compared(name):
+        rows = {
+            name: [f"yes {n if n < shared else (name, n)}" for n in range(ITEMS)],
+            f"for-{name}": [f"no {name} {n}" for n in range(ITEMS)],
+        }
+        files = [
+            str(write_outputs(tmp_path / f"{one}.jsonl", texts, reference="yes"))
+            for one, texts in rows.items()
+        ]
+        return commandline.result_of("compare", *files, "--judge", "metric:token-f1")["comparison"]
+
+    assert [compared("old"), compared("other")] == [1, comparison]
