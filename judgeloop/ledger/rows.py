@@ -304,10 +304,8 @@ def statement_of(
     sealed = (*after, sealer.seal(TABLES[kind], after))
     if before is None:
         return _inserting(kind), sealed  # type: ignore[arg-type]
-    changed = (
-        *(place for place, value in enumerate(before) if value != sealed[place]),
-        -1,
-    )  # the seal
+    places = [place for place, value in enumerate(before) if value != sealed[place]]
+    changed = (*places, -1)  # and the seal, which changes with any of them
     return _updating(kind, changed), (*(sealed[place] for place in changed), before[0])  # type: ignore[arg-type]
 
 

@@ -142,7 +142,8 @@ async def drive_session(
             )
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
-            kept = reader.result(terms.run_id)
+            known = terms.offline or terms.controls or terms.controls_of
+            kept = None if finished.spend.attempts and known else reader.result(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -155,7 +156,6 @@ async def drive_session(
     finished = replace(finished, models=named)
     if kept is None:
         return finished
-    known = terms.offline or terms.controls or terms.controls_of
     controls = finished.controls if known else _controls_of(kept)
     at = "" if finished.spend.attempts else kept.at
     return replace(finished, controls=controls, decided_at=at)

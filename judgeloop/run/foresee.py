@@ -25,9 +25,7 @@ from judgeloop.run.drive import look_up, systems_of
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 
-LOOKED_UP = (
-    10_000  # queries of which a forecast asks the ledger; of the others it takes none as known
-)
+LOOKED_UP = 10_000  # queries of which the ledger is asked; of the others none is taken as known
 
 
 async def planned(
