@@ -177,6 +177,12 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
         raise
 
 
+def leave_no_result(path: Path, question: str, message: str) -> None:
+    """Let an earlier result of judgeloop's own, if there is one, say why there is none now."""
+    if _is_free(path):
+        write_text(path, UNFINISHED[path.suffix][1](question, message, EXIT_ERROR))
+
+
 def _is_free(path: Path) -> bool:
     """Return whether there is a file of judgeloop's own, or none where JUnit XML is wanted."""
     try:

@@ -179,6 +179,14 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         print(json_text(about, read.files), end="")
     else:
         stops = f"The night stops at {show_usd(budget_p)}; a pair begins with {show_usd(share_p)}."
+        every = (one.result.spend.ledger_left_p for one in found.values())
+        left_p = [one for one in every if one is not None]
+        if left_p and (least_p := min(left_p)) < budget_p:
+            stops = (
+                f"The night stops at {show_usd(least_p)}: a budget of the ledger has no more left."
+            )
+            if sum(one.plan.cost_p.expected for one in found.values()) > least_p:
+                stops += " Less than what is expected: pairs will stay undecided."
         page = page_as_flags(_forecast_page(found, wrong, stops))
         print(render(page, width=columns(), paint=paint))
     if wrong:
@@ -305,7 +313,7 @@ def _write(
     found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
 ) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name."""
-    from judgeloop.cli.files import FORMS, JUNIT, write_output, write_text
+    from judgeloop.cli.files import FORMS, JUNIT, leave_no_result, write_output, write_text
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
@@ -314,9 +322,12 @@ def _write(
         except OSError as error:
             raise JudgeloopError(f"{folder} cannot be made: {error}") from error
         for number, line in enumerate(found.lines, 1):
+            link = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
             if (result := results.get(line.name)) is not None:
-                links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
-                write_output(path.parent / links[line.name], result)
+                links[line.name] = link
+                write_output(path.parent / link, result)
+            else:
+                leave_no_result(path.parent / link, line.question, line.headline)
         return found.to_html(links)
 
     own: dict[str, Callable[[Path], str]] = {

@@ -132,7 +132,8 @@ class Abstention:
     `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
     attempt sends another request, so that it does not count as asking the same again. `truncated`
     is True when the reply reached the limit of tokens, and `too_long` when the texts are too long to be
-    judged. `of_system` is True when a system gave no output, so that no judge could be asked.
+    judged. `of_system` is True when a system gave no output, so that no judge could be asked, and `failed`
+    when every attempt at the call failed.
     """
 
     reason: str
@@ -141,6 +142,7 @@ class Abstention:
     truncated: bool = False
     too_long: bool = False
     of_system: bool = False
+    failed: bool = False
 
 
 Answer = Verdict | Abstention

@@ -331,7 +331,7 @@ class Attempts:
             down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
             self._fail(down)
             raise down from error
-        return Abstention(f"failed: {error}")
+        return Abstention(f"failed: {error}", failed=True)
 
 
 @final

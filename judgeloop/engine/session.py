@@ -201,7 +201,7 @@ class Session(Generic[T]):
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:
         """Return what is asked after the decision: of the choices not asked, in the order drawn."""
-        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED}:
+        if stop.kind in {StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED}:
             return []
         known = [*self._labels.values(), *self._later]
         further.follow(known)
@@ -313,10 +313,15 @@ class Session(Generic[T]):
         reached, lacking = len(self._reached), self._abstained
         if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
-        of_systems = sum(one.of_system for one in lacking)
-        whose = "there is" if of_systems else "the judge gave"
+        kind, whose = StopKind.ABSTENTIONS, "the judge gave"
+        if any(one.of_system for one in lacking):
+            whose = "there is"
+        if all(one.of_system for one in lacking):
+            kind = StopKind.SYSTEM_FAILED
+        elif all(one.failed for one in lacking):
+            kind, whose = StopKind.JUDGE_FAILED, "the judge failed:"
         return StopReason(
-            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
+            kind,
             f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
             f"{100 * self._limits.max_abstentions:.0f} %; the last reason: {lacking[-1].reason}",
         )

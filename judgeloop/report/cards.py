@@ -35,6 +35,12 @@ def costs(result: RunResult) -> Section:
         "What it cost",
         rows(
             ("paid", money(result)),
+            (
+                "of it",
+                f"{show_usd(spend.unconfirmed_p)} for attempts that failed, at their maximum: they may not be billed"
+                if spend.unconfirmed_p
+                else "",
+            ),
             *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
             (
@@ -115,7 +121,7 @@ def _order(result: RunResult) -> str:
         return "nothing is judged"
     if counts.flip_rate is None:
         return SHOWN_ONCE
-    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)})"
+    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)}){counts.and_beside}"
 
 
 def systems(result: RunResult) -> tuple[Table, ...]:

@@ -179,8 +179,10 @@ class Counts(Part):
     - `ahead`: number of queries asked ahead whose answers were not needed
     - `further`: number of judgments after the decision, for the groups
     - `rounds`: how often the run waited for answers
-    - `both_orders`: number of verdicts that were asked in both orders of presentation
+    - `both_orders`: number of verdicts in the decision that were asked in both orders of presentation
     - `flips`: how many of these changed with the order
+    - `both_in_all`: as `both_orders`, with verdicts beside the decision, such as those for groups
+    - `flips_in_all`: how many of these changed with the order
     - `judge_models`: the model names that each judge's server reported
     - `agreement`: the agreement of a panel's judges, as a share and beyond chance; null for one judge
     - `controls`: what each judge made of its controls, in the order of `judges`: numbers that were right,
@@ -199,6 +201,8 @@ class Counts(Part):
     rounds: int
     both_orders: int = 0
     flips: int = 0
+    both_in_all: int = 0
+    flips_in_all: int = 0
     judge_models: tuple[tuple[str, ...], ...]
     agreement: Agreement | None
     controls: tuple[ControlTally | None, ...] = ()
@@ -209,6 +213,13 @@ class Counts(Part):
     def flip_rate(self) -> float | None:
         """The share of verdicts that changed with the order, of those asked in both orders."""
         return self.flips / self.both_orders if self.both_orders else None
+
+    @property
+    def and_beside(self) -> str:
+        """How many verdicts changed with those beside the decision, as the end of a sentence; empty without any."""
+        if self.both_in_all <= self.both_orders:
+            return ""
+        return f"; with those beside the decision {self.flips_in_all:,} of {self.both_in_all:,}"
 
     @property
     def flip_interval(self) -> tuple[float, float] | None:
@@ -224,8 +235,11 @@ class Counts(Part):
 
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
-    """Return the counts of a run."""
+    """Return the counts of a run, of whose decision `both_orders` verdicts were asked so, and `flips` changed."""
     outcome = finished.outcome
+    aside = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
+    answers = [label.answer for label in (*aside, *outcome.further)]
+    beside = [answer for answer in answers if isinstance(answer, Verdict)]
     return Counts(
         judged=outcome.estimate.tally.judged,
         asked=outcome.asked,
@@ -235,6 +249,8 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         rounds=outcome.rounds,
         both_orders=both_orders,
         flips=flips,
+        both_in_all=both_orders + sum(verdict.both for verdict in beside),
+        flips_in_all=flips + sum(verdict.flipped for verdict in beside),
         judge_models=finished.models,
         agreement=agreement_of(outcome.labels),
         controls=finished.controls,

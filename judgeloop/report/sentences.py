@@ -79,6 +79,8 @@ def plainly(
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{alike}{result.also_judged}"
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    if result.spend.unconfirmed_p:
+        paid += f", of which {show_usd(result.spend.unconfirmed_p)} for attempts that failed"
     spend, own = result.spend, result.counts.controls if result.setup.controlled else ()
     asked_of = sum(one.asked for one in own if one)
     known = spend.remembered > asked_of  # verdicts on items, not on controls alone
@@ -220,7 +222,7 @@ def _flips(result: RunResult) -> str:
     if result.counts.flip_rate is None or result.counts.flip_interval is None:
         return ""
     share = _share(result.counts.flip_rate, result.counts.flip_interval)
-    return f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped ({share})"
+    return f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped ({share}){result.counts.and_beside}"
 
 
 def _models(result: RunResult) -> str:
@@ -273,7 +275,7 @@ def cost(result: RunResult) -> str:
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
-        f"{unneeded}{about(result.ahead_usd)}" if ahead else "",
+        f"{unneeded}{about(result.ahead_usd)}" if ahead and not result.failed else "",
         f"{show_usd(spend.run_p)} with earlier commands" if spend.run_p != spend.now_p else "",
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]

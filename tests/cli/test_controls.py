@@ -119,6 +119,20 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     assert "Not passed." in unwrapped(html)
 
 
+def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):
+    server = judge(reads)
+    assert compare(server, *WINNER, "--max-judgments", "1").exit_code == 3
+    server.respond = lambda request, number: error(500)
+    done = compare(server, *WINNER, "-o", "verdict.json", "-o", "verdict.html", "-o", "verdict.xml")
+    assert done.exit_code == 4
+    assert "no result: the judge failed" in done.stderr
+    assert "not needed" not in done.stderr
+    assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_failed"
+    assert "for attempts that failed, at their maximum" in Path("verdict.html").read_text()
+    assert "without a verdict" in Path("verdict.xml").read_text()
+    assert len(list(ET.parse("verdict.xml").getroot().iter("error"))) == 1
+
+
 def test_who_leaves_the_gate_out_is_told_that_the_judge_did_not_pass(judge):
     server = judge(JUDGES["always A"])
     assert compare(server, *WINNER).exit_code == 4

@@ -87,7 +87,7 @@ def test_a_judge_that_never_answers_is_timed_out_and_stays_charged():
     judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=6, delay_s=lambda call: 60)
     terms = Terms("run", timeout_s=0.05, policy=RetryPolicy(attempts=1), order=Order.FIXED)
     finished = run(judge, items=2, terms=terms)
-    assert finished.outcome.stop.kind is StopKind.ABSTENTIONS
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED, "it has not abstained"
     assert "no reply within" in finished.outcome.stop.sentence
     assert finished.spend.charged_p == 12
 

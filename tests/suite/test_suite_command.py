@@ -316,3 +316,26 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
     assert "old and worse passed, old not asked" in done
     for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
+
+
+def test_an_earlier_page_of_a_pair_that_cannot_be_asked_says_so():
+    found("-o", "night.html", "--night", "2026-01-02")
+    page = Path("night/03-all-worse.html")
+    assert "old is better than worse" in page.read_text()
+    Path("night/04-mine.html").write_text("mine")
+    Path("new/worse.jsonl").write_text("no JSON")
+    assert found("-o", "night.html", "--night", "2026-01-03")["pairs"][2]["exit_code"] == 2
+    assert "old is better" not in page.read_text()
+    assert "worse.jsonl" in page.read_text()
+    assert Path("night/04-mine.html").read_text() == "mine"
+
+
+def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
+    assert "The night stops at $0.30; a pair begins with $0.10." in suite("--dry-run").stdout
+    found("--night", "2026-01-02", "--budget", "0.05")
+    judgeloop("budget", "set", "0.06")
+    said = unwrapped(suite("--dry-run", "--night", "2026-01-03").stdout)
+    assert (
+        "The night stops at $0.010: a budget of the ledger has no more left. Less than what is expected"
+        in said
+    )

@@ -32,7 +32,7 @@ def course_of(tally: Tally, rule: Rule, names: tuple[str, str]) -> tuple[Line, .
     side = 1 if tally.leader is None else tally.leader
     scores = scores_for(tally, side)
     leads, decisive = np.cumsum(scores, dtype=np.int64), np.cumsum(scores != 0)
-    if len(leads) < FEWEST_LOOKS or not tally.preferences:
+    if len(leads) < FEWEST_LOOKS or not tally.preferences or not tally.judged:
         return ()
     found = [Line(names[side], "lead", ((0.0, 0.0), *enumerate(leads.tolist(), start=1)))]
     for at, sign in ((side, 1), (1 - side, -1)):

@@ -61,6 +61,7 @@ class Estimated(RunResult):
     LEFT_OUT = frozenset(
         {
             *("winner", "leader", "risk", "flips", "both_orders", "flip_rate", "flip_interval"),
+            *("flips_in_all", "both_in_all"),
             *("agreement", "required_winner", "order", "instead"),
         }
     )
