@@ -20,7 +20,7 @@ from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import NO_TOKENS, Output, Reply, Verdict
+from judgeloop.core.records import NO_TOKENS, Answer, Output, Reply, Verdict
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, reservation
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.presentation import settles
@@ -297,4 +297,4 @@ def _is_free(call: Reservation | Ticket) -> bool:
 
 def _is_settled(first: object) -> bool:
     """Return whether what is known of a first call makes the second unnecessary."""
-    return isinstance(first, Verdict) and settles(first)
+    return isinstance(first, Answer) and settles(first)

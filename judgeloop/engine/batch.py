@@ -67,7 +67,7 @@ class Batch:
         self._counted = counted
         self._plans: list[Planned] = []  # of the first queries, in the order asked
         # By key: a verdict from the ledger, or a call of this batch to a judge or a system.
-        self._known: dict[str, Sending | Verdict] = {}
+        self._known: dict[str, Sending | Answer] = {}
         self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
         self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
@@ -143,6 +143,8 @@ class Batch:
         unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             found = self._oracle.ledger.verdicts(sorted(unknown))
+            silent = self._state.terms.silent
+            self._known.update((key, silent[key]) for key in unknown if key in silent)
             self._known.update(await self._accounts.done(found))
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
@@ -181,7 +183,7 @@ class Batch:
 
     def _begin(
         self, planned: Planned, tickets: Sequence[Ticket]
-    ) -> Sequence[Sending | Verdict | None]:
+    ) -> Sequence[Sending | Answer | None]:
         """Start the calls that were reserved; return what is known of each call."""
         by_key = {ticket.key: ticket for ticket in tickets}
         calls: Sequence[Ask | OutputAsk] = planned.outputs or planned.asks
@@ -193,7 +195,7 @@ class Batch:
         return [self._known.get(ask.key) for ask in calls]
 
     async def _generate(
-        self, planned: Planned, calls: Sequence[Sending | Verdict | None], earmark: Ticket | None
+        self, planned: Planned, calls: Sequence[Sending | Answer | None], earmark: Ticket | None
     ) -> Answer | None:
         """Return the answer to a query once its outputs are there; None if it is given up."""
         held, key = earmark, earmark_key(planned.query)
@@ -271,14 +273,14 @@ class Batch:
             self._state.answered(self._count)
 
     async def _answer(
-        self, planned: Planned, found: Sequence[Sending | Verdict | None]
+        self, planned: Planned, found: Sequence[Sending | Answer | None]
     ) -> Answer | None:
         """Return the answer to a query, None if given up."""
         replies = await self._replies(planned, found)
         if replies is None:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
-        known = [isinstance(entry, Verdict) for entry in found]
+        known = [isinstance(entry, Answer) for entry in found]
         self._state.remembered += sum(
             one and other for one, other in zip(known, used(planned, answers), strict=True)
         )
@@ -286,7 +288,7 @@ class Batch:
         return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
 
     async def _replies(
-        self, planned: Planned, found: Sequence[Sending | Verdict | None]
+        self, planned: Planned, found: Sequence[Sending | Answer | None]
     ) -> list[Answer | Output | None] | None:
         """Wait for all calls, and return their answers; None if one is given up.
 
@@ -312,7 +314,7 @@ class Batch:
         return None
 
     async def _send_after(
-        self, first: Sending | Verdict, ask: Ask, ticket: Ticket
+        self, first: Sending | Answer, ask: Ask, ticket: Ticket
     ) -> Answer | Output | None:
         """Make the second call of two if the answer to the first does not settle the verdict.
 

@@ -313,17 +313,16 @@ class Session(Generic[T]):
         reached, lacking = len(self._reached), self._abstained
         if len(lacking) <= self._limits.max_abstentions * max(reached, ABSTENTION_GRACE):
             return None
-        kind, whose = StopKind.ABSTENTIONS, "the judge gave"
-        if any(one.of_system for one in lacking):
-            whose = "there is"
-        if all(one.of_system for one in lacking):
-            kind = StopKind.SYSTEM_FAILED
-        elif all(one.failed for one in lacking):
-            kind, whose = StopKind.JUDGE_FAILED, "the judge failed:"
+        few = f"more than {100 * self._limits.max_abstentions:.0f} %"
+        of, last = f"{len(lacking):,} of {reached:,} items", lacking[-1].reason
+        if all(one.failed for one in lacking):
+            said = f"the judge failed: all attempts at {of} failed, {few}; the last: {last}"
+            return StopReason(StopKind.JUDGE_FAILED, said)
+        of_systems = sum(one.of_system for one in lacking)
+        whose = "there is" if of_systems else "the judge gave"
         return StopReason(
-            kind,
-            f"{whose} no verdict on {len(lacking):,} of {reached:,} items, more than "
-            f"{100 * self._limits.max_abstentions:.0f} %; the last reason: {lacking[-1].reason}",
+            StopKind.SYSTEM_FAILED if of_systems == len(lacking) else StopKind.ABSTENTIONS,
+            f"{whose} no verdict on {of}, {few}; the last reason: {last}",
         )
 
 

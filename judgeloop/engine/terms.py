@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from judgeloop.core.choices import Order, Vote
-from judgeloop.core.records import Query
+from judgeloop.core.records import Abstention, Query
 from judgeloop.engine.retrying import RetryPolicy
 
 
@@ -34,7 +34,8 @@ class Terms:
     None is no limit. With
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
     `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
-    on (ISO 8601, UTC) remembered outputs count, by system.
+    on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
+    run got a reply without a verdict, by key: they are not made again.
     """
 
     run_id: str
@@ -55,3 +56,4 @@ class Terms:
     missing_abstains: bool = False
     max_failed: float = 0.05
     outputs_since: Mapping[str, str] = field(default_factory=dict)
+    silent: Mapping[str, Abstention] = field(default_factory=dict)

@@ -81,6 +81,12 @@ class LedgerReader:
         texts = {text.digest: text.text for text in named}
         return ledger.KeptResult(row.headline, row.text, row.document, texts, row.created_at)
 
+    def silent(self, run: str) -> dict[str, str]:
+        """Return what was said of each call of a run whose reply had no verdict, by key."""
+        where = f"run = ? AND ended = '{ledger.End.ABSTAINED}' ORDER BY id"
+        found = rows.read(self._connection, rows.AttemptRow, where, run)
+        return {row.key: row.outcome or "" for row in found}
+
     def attempts(self, item_id: str) -> list[ledger.RecordedAttempt]:
         """Return all attempts on an item, the oldest first."""
         return list(map(recorded, rows.by(self._connection, rows.AttemptRow, "item_id", item_id)))

@@ -41,7 +41,8 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     too_many = result.stop_reason is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
-    yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
+    if too_many or result.answer_code != EXIT_JUDGE:
+        yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
     used_up = result.stop_reason is StopKind.BUDGET
     yield Condition("cost", EXIT_UNDECIDED if used_up else 0, money(result))
 

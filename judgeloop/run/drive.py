@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeloop.core.choices import Order
 from judgeloop.core.ledger import KeptResult, RunNote
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend
+from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
     Check,
@@ -26,7 +26,7 @@ from judgeloop.core.protocols import (
     System,
     T,
 )
-from judgeloop.core.records import Answer, Call, Output, Query
+from judgeloop.core.records import Abstention, Answer, Call, Output, Query
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
@@ -130,6 +130,7 @@ async def drive_session(
                 for judge in asked:
                     if isinstance(judge, Metered):
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
+            terms = replace(terms, silent=silent_of(prepared))
             finished = await drive(
                 session,
                 prepared.pool,
@@ -159,6 +160,20 @@ async def drive_session(
     controls = finished.controls if known else _controls_of(kept)
     at = "" if finished.spend.attempts else kept.at
     return replace(finished, controls=controls, decided_at=at)
+
+
+def silent_of(prepared: Prepared[Any]) -> dict[str, Abstention]:
+    """Return the calls to which earlier commands of a run got no verdict, by key; a person is asked them again.
+
+    A run that ended for too many of them asks them again, too: something has been mended since.
+    """
+    if prepared.by_hand:
+        return {}
+    with open_reader(prepared.config.ledger) as reader:
+        kept, said = reader.result(prepared.run_id), reader.silent(prepared.run_id)
+    if kept and json.loads(kept.document)["result"]["stop_reason"] == StopKind.ABSTENTIONS:
+        return {}
+    return {key: Abstention(why.removeprefix("abstained: ")) for key, why in said.items()}
 
 
 def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:

@@ -21,7 +21,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.methods.stats.controls import MOST, USUAL
-from judgeloop.run.drive import look_up, systems_of
+from judgeloop.run.drive import look_up, silent_of, systems_of
 from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 
@@ -116,12 +116,13 @@ async def _left(
     plans = [sources.plan(query) for query in queries]
     async with aclosing(open_ledger(prepared.config.ledger)) as ledger:
         held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
-    settled = {key for key, verdict in held.items() if settles(verdict)}
+    known = silent_of(prepared) | held
+    settled = {key for key, answer in known.items() if settles(answer)}
     return [
         replace(
             each,
             asks=tuple(
-                ask for ask in each.asks if ask.key not in held and ask.after not in settled
+                ask for ask in each.asks if ask.key not in known and ask.after not in settled
             ),
         )
         for each in plans

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.chat_server import Response, candidates, completion, error, goodness, verdict
+from support.chat_server import Response, candidates, completion, error, goodness, used, verdict
 from support.commandline import judged_by, judgeloop
 from support.patience import PATIENCE_S
 from support.text import unwrapped
@@ -603,3 +603,27 @@ def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(
     assert "nothing answers at" in done.stderr
     assert known
     assert not any(known)
+
+
+def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run_and_counts_in_its_forecast(
+    files, chat_server
+):
+    first, second, _ = files
+    plain = verdict("A")
+    chat_server.respond = lambda request, n: (
+        completion("I cannot say.", usage=used(request))
+        if "p7" in str(request["messages"])
+        else plain
+    )
+    arguments = ["compare", *live(chat_server, first, second), "JUDGELOOP_MAX_ABSTENTIONS=0.1"]
+    arguments += ["--order", "fixed", "--max-judgments", "30", "JUDGELOOP_MIN_JUDGMENTS=30"]
+    told = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert told["abstentions"] > 0
+    sent = len(chat_server.requests)
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    assert forecast["calls"]["worst"] == 0
+    again = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert (again["attempts"], len(chat_server.requests)) == (0, sent)
+    assert again["abstentions"] == told["abstentions"]
+    judgeloop(*arguments, "--seed", "1")
+    assert len(chat_server.requests) > sent, "another run asks once more"
