@@ -114,7 +114,7 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
 
     Of two nights: each pair that ended otherwise, or has items that turned, or other outputs.
     """
-    from judgeloop.diagnostics.differences import differences, page_of
+    from judgeloop.diagnostics.differences import differences, other_outputs, page_of
     from judgeloop.diagnostics.past_runs import with_result
     from judgeloop.questions.stored import result_of, stored
     from judgeloop.suite.changes import changes
@@ -123,9 +123,11 @@ def _diff(*, x: str, y: str, **given: Any) -> None:
     if "-" in x and "-" in y:  # ids have none
         print(render(changes(ledger, x, y), width=columns()))
         return
-    first, second = (with_result(ledger, one).id for one in (x, y))
-    found = differences(*(result_of(stored(ledger, one)) for one in (first, second)))
-    print(render(page_of(found, (first[:SHORT_ID], second[:SHORT_ID])), width=columns()))
+    runs = [with_result(ledger, one) for one in (x, y)]
+    found = differences(*(result_of(stored(ledger, one.id)) for one in runs))
+    others = other_outputs(*(one.recorded.note for one in runs))
+    first, second = (one.id[:SHORT_ID] for one in runs)
+    print(render(page_of(found, (first, second), others), width=columns()))
 
 
 def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any) -> None:

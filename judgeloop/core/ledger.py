@@ -90,6 +90,7 @@ class RunNote:
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
     some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the seed alone.
+    `outputs` has a digest of each system's outputs, empty for one that answers live.
     """
 
     systems: tuple[str, ...] = ()
@@ -102,6 +103,7 @@ class RunNote:
     risk: float = 1.0
     asked: tuple[str, ...] = ()
     question: str = ""
+    outputs: tuple[str, ...] = ()
 
     @property
     def names(self) -> str:

@@ -5,10 +5,12 @@ are matched by their place, as the name of a candidate often has a date in it. R
 nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import RunNote
 from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.escaping import visible
 from judgeloop.report.labels import LabelRow, Texts
@@ -98,6 +100,12 @@ def differences(x: RunResult, y: RunResult) -> Differences:
     )
 
 
+def other_outputs(x: RunNote, y: RunNote) -> list[str]:
+    """Return the systems of `y` whose outputs are not all those of `x`, as far as it is known; matched by place."""
+    found = zip(y.systems, x.outputs, y.outputs, strict=False)
+    return [name for name, old, new in found if old and new and old != new]
+
+
 def _settings(result: RunResult) -> dict[str, Any]:
     """Return the settings of a run by name; a limit that follows from others counts as none."""
     found = result.setup.to_json() | result.options.to_json() | {"items": result.items}
@@ -164,8 +172,8 @@ def _by_item(texts: Texts, names: list[str]) -> dict[str, tuple[str, ...]]:
     return {item.id: (item.prompt, *(one[n] for one in outputs)) for n, item in enumerate(items)}
 
 
-def page_of(found: Differences, runs: tuple[str, str]) -> Page:
-    """Return the differences as text, the items that turned first."""
+def page_of(found: Differences, runs: tuple[str, str], others: Sequence[str] = ()) -> Page:
+    """Return the differences as text, the items that turned first; `others` are systems with other outputs."""
     otherwise = "none: the judge said otherwise" if found.outputs else "not known"
     rows = tuple(
         tuple(map(_short, (item, x, y, ", ".join(changed) or otherwise)))
@@ -173,6 +181,7 @@ def page_of(found: Differences, runs: tuple[str, str]) -> Page:
     )
     tables = (Table("", ("item", *runs, "outputs that differ"), rows),) if rows else ()
     details = (
+        *((f"outputs of {visible(name)}", "not all the same") for name in others),
         *(
             (f"outputs of {visible(name)}", f"{n:,} differ, on items judged in both")
             for name, n in found.outputs.items()

@@ -214,7 +214,7 @@ class Chat(ABC, Generic[WireT]):
                 billed.cost_p,
                 usage,
                 message.model,
-                raw.headers.get(self.request_id_header, ""),
+                raw.headers.get(self.request_id_header, "") or message.id,
                 billed.breach,
                 billed.saved_p,
             )

@@ -50,12 +50,14 @@ class Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class WireReply(Wire):
-    """A whole reply; `model` is the model's name according to the server, empty if there is none."""
+TextOrNone = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
 
-    model: Annotated[
-        str, BeforeValidator(lambda value: value if isinstance(value, str) else "")
-    ] = ""
+
+class WireReply(Wire):
+    """A whole reply; `id` and `model` are its id and the model's name according to the server, empty without one."""
+
+    id: TextOrNone = ""
+    model: TextOrNone = ""
 
     @abstractmethod
     def tokens(self) -> Usage | None:

@@ -83,7 +83,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
-    "Verdicts are remembered, so another seed is no new evidence: trust the run that judged more.",
+    "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",

@@ -27,6 +27,7 @@ from judgeloop.core.protocols import (
     T,
 )
 from judgeloop.core.records import Abstention, Answer, Call, Output, Query
+from judgeloop.core.verdict_key import digest
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Session
@@ -37,7 +38,7 @@ from judgeloop.providers.prices import Metered, old_prices, price_sentence, toda
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.inputs import required_winner
 from judgeloop.run.live import since_of
-from judgeloop.run.prepared import Prepared
+from judgeloop.run.prepared import LENGTH, Prepared
 from judgeloop.settings.run_settings import ContestSettings, RunSettings
 from judgeloop.settings.shared import ABSTAIN
 
@@ -207,6 +208,10 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
         question=prepared.question,
+        outputs=tuple(
+            "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
+            for place, texts in enumerate(prepared.pool.outputs)
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from judgeloop.core.errors import InputError
-from judgeloop.diagnostics.differences import differences
+from judgeloop.diagnostics.differences import differences, other_outputs
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address
 from judgeloop.questions.stored import result_of, stored
@@ -17,7 +17,7 @@ from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
 from judgeloop.suite.summary import STATES
 
-COLUMNS = ("items that turned", "judged in both", "outputs that differ on these")
+COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
 
 
@@ -49,7 +49,10 @@ def changes(ledger: Address, x: str, y: str) -> Page:
     head = f"{count(len(changed), 'pair')} of {len(rows):,} changed between {visible(x)} and {visible(y)}"
     if not changed:
         return Page(f"{head}.", ())
-    note = "`judgeloop runs diff` of two runs lists their items; `judgeloop runs --night` has their ids."
+    note = (
+        "Where no item turned and no output is another one, it is another draw of the items, or a limit, that "
+        "ended a pair otherwise. `judgeloop runs diff` of two runs lists their items."
+    )
     return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
 
 
@@ -73,9 +76,11 @@ def _row(
     ends = [night.get(systems) for night in (before, after)]
     named = visible(" and ".join(systems))
     words = ["not asked" if one is None else one.words for one in ends]
-    x, y = (one and one.result for one in ends)
-    if x is None or y is None or x.job != y.job:
+    old, new = ends
+    if old is None or new is None:
         return named, *words, "", "", ""
-    found = differences(x, y)
-    differ = (f"{visible(name)}: {number:,}" for name, number in found.outputs.items() if number)
-    return named, *words, f"{len(found.turned):,}", f"{found.both:,}", ", ".join(differ)
+    others = ", ".join(map(visible, other_outputs(old.run.recorded.note, new.run.recorded.note)))
+    if old.result is None or new.result is None or old.result.job != new.result.job:
+        return named, *words, "", "", others
+    found = differences(old.result, new.result)
+    return named, *words, f"{len(found.turned):,}", f"{found.both:,}", others
