@@ -166,7 +166,7 @@ async def drive_session(
 def silent_of(prepared: Prepared[Any]) -> dict[str, Abstention]:
     """Return the calls to which earlier commands of a run got no verdict, by key; a person is asked them again.
 
-    A run that ended for too many of them asks them again, too: something has been mended since.
+    A run that ended for too many of them asks them again, too: something may be better now.
     """
     if prepared.by_hand:
         return {}

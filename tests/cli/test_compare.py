@@ -605,9 +605,7 @@ def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(
     assert not any(known)
 
 
-def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run_and_counts_in_its_forecast(
-    files, chat_server
-):
+def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run(files, chat_server):
     first, second, _ = files
     plain = verdict("A")
     chat_server.respond = lambda request, n: (
