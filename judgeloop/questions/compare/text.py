@@ -236,7 +236,7 @@ def _earlier(result: Result) -> str:
 def _other_way(result: Result) -> str:
     """Return what the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
-    if multiple is None:
+    if multiple is None or result.options.max_flips is not None:  # which needs both orders
         return ""
     chance = result.chance_in_one_order
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:

@@ -588,6 +588,8 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
     tally = Tally(items=100, wins=wins, ties=ties, flips=flips, both=both)
     shown = detail(make_result(tally=tally, order=order), "cheaper")
     assert shown.partition(", and decide")[0] == said
+    held = make_result(tally=tally, order=order, max_flips=0.2)  # which one order refuses
+    assert not [name for name, _ in held.page.details if name == "cheaper"]
 
 
 @pytest.mark.parametrize(
