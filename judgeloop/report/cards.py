@@ -119,6 +119,8 @@ def _order(result: RunResult) -> str:
     counts = result.counts
     if not counts.judged:
         return "nothing is judged"
+    if result.identical == counts.judged:
+        return "no pair was shown, as the outputs are identical"
     if counts.flip_rate is None:
         return SHOWN_ONCE
     return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)}){counts.and_beside}"

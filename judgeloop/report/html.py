@@ -21,6 +21,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from judgeloop.core.choices import Shown
+from judgeloop.core.records import IDENTICAL
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.groups import LONGEST_NAME
 from judgeloop.report.labels import LabelRow, Texts
@@ -335,18 +336,20 @@ def _reasons(label: LabelRow, result: Shows) -> str:
     pair = (label.against, label.system) if swapped else (label.system, label.against)
     orders = ((label.reason, pair), (label.other_reason, pair[::-1]))
     return "".join(
-        f'<h3>Judge{_letters(names, label, result)}</h3><p class="text" dir="auto">{_shown(reason)}</p>'
+        f'<h3>{_asked(names, label, result)}</h3><p class="text" dir="auto">{_shown(reason)}</p>'
         for reason, names in orders
         if reason
     )
 
 
-def _letters(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str:
+def _asked(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str:
+    if label.reason == IDENTICAL:
+        return "No judge was asked"
     if not _has_letters(label, result):
-        return ""
+        return "Judge"
     lettered = zip("AB", names, strict=True)
     known = " ".join(f"{_badge(letter)}{escape(visible(name or ''))}" for letter, name in lettered)
-    return f" <small>who saw {known}</small>"
+    return f"Judge <small>who saw {known}</small>"
 
 
 def _has_letters(label: LabelRow, result: Shows) -> bool:

@@ -223,7 +223,8 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
     names = [one.name for group in groups.values() for one in group]
     whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        every = "any" if "not shown" in common else "each"
+        fails = common.startswith("FAILED")  # which each of them does
+        every = "any" if "not shown" in common and not fails else "each"
         systems = some(visible(one.system) for one in group if one.system)
         text = visible(common).replace(visible(EACH), f"{every} of {systems}")
         text = sentence(text) if systems else text

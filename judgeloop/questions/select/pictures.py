@@ -134,10 +134,12 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
     own, gap = upper.name == result.options.baseline, result.options.min_gap
     leader, still = visible(upper.name), max(0, len(result.near_best or ()) - 1)
     low, high = lower.points[-1][1], upper.points[-1][1]
+    named = result.winner is not None and not result.gap
+    may = "may be level with it" if named else "may still be the best"
     where = "at 50 %, as the baseline" if own else f"between {low:.0f} and {high:.0f} %"
     said = (
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
-        f"{still or 'none'} may still be the best, by these bounds, which hold together, or by the items that both were judged on."
+        f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
     )
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:

@@ -80,7 +80,8 @@ class Selected(RunResult):
       these: counts, win rate, whether it may be the best
     - `gap`: no system is better than the leader by more than this, at the stated risk: share won less
       share lost, over all items; null without either
-    - `near_best`: the systems that may be the best, at the stated risk; null if no risk is stated
+    - `near_best`: the systems that may be the best, or level with the one that is named, at the stated risk; null if
+      no risk is stated
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them

@@ -151,11 +151,11 @@ def _near_best(result: Selected) -> str:
     if result.near_best is None:
         return f"unknown: {'nothing has been judged' if result.setup.guarantee else 'no risk is stated'}"
     names = some(map(visible, result.near_best))
-    return (
-        names
-        if len(result.near_best) == 1
-        else f"{names}: by bounds that hold together, each may be the best"
-    )
+    if len(result.near_best) == 1:
+        return names
+    if result.winner is not None and not result.gap:  # no system is better
+        return f"{names}: by bounds that hold together, each may be level with the best"
+    return f"{names}: by bounds that hold together, each may be the best"
 
 
 def _rule(result: Selected) -> str:
