@@ -347,9 +347,8 @@ def _asked(names: tuple[str | None, ...], label: LabelRow, result: Shows) -> str
         return "No judge was asked"
     if not _has_letters(label, result):
         return "Judge"
-    lettered = zip("AB", names, strict=True)
-    known = " ".join(f"{_badge(letter)}{escape(visible(name or ''))}" for letter, name in lettered)
-    return f"Judge <small>who saw {known}</small>"
+    known = (_badge(letter) + escape(visible(name or "")) for letter, name in zip("AB", names))  # noqa: B905 - two
+    return f"Judge <small>who saw {' '.join(known)}</small>"
 
 
 def _has_letters(label: LabelRow, result: Shows) -> bool:

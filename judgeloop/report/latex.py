@@ -26,7 +26,8 @@ def render_latex(page: Page) -> str:
     """Return a `table` for each; the first caption has decision, judge, risk, cost and warnings."""
     first = page.tables[0] if page.tables else Table("", (), tuple(page.details))
     warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
-    caption = " ".join([page.headline, *page.summary[:1], *warnings, first.note])
+    title = f"{first.heading}." if first.heading else ""
+    caption = " ".join([page.headline, *page.summary[:1], *warnings, title, first.note])
     more = (one for one in (*page.tables[1:], *page.notes) if isinstance(one, Table))
     named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in more)]
     return "\n".join(_table(*one) for one in named)

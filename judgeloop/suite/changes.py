@@ -15,7 +15,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
-from judgeloop.suite.summary import STATES
+from judgeloop.suite.summary import DECIDED, STATES
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
@@ -32,6 +32,11 @@ class Ended(NamedTuple):
         """How it ended, and who won."""
         code = self.run.recorded.note.exit_code
         state = self.run.state.value if code is None else STATES.get(code, f"exit {code}")
+        if not code and self.result and not self.result.setup.required_winner:
+            gates = (
+                getattr(self.result.options, name, None) for name in ("not_worse", "required_score")
+            )
+            state = state if any(one is not None for one in gates) else DECIDED
         winner = self.result and self.result.winner
         return f"{state}, {visible(winner)}" if winner else state
 

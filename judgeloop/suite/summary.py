@@ -36,7 +36,12 @@ STATES = {
     0: "passed",
 }
 # How a page in a browser colours them: as a win, a tie or a loss.
-TONES = dict.fromkeys(STATES.values(), "lost") | {"passed": "won", "undecided": "tie"}
+DECIDED = "decided"  # of a pair of which nothing was required, so that any winner will do
+TONES = dict.fromkeys(STATES.values(), "lost") | {
+    "passed": "won",
+    "undecided": "tie",
+    DECIDED: "tie",
+}
 PAIR = 2  # systems
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
@@ -83,11 +88,15 @@ class Line:
     doubtful: bool = False
 
     @property
+    def state(self) -> str:
+        """How it ended, in a word."""
+        return DECIDED if not self.exit_code and not self.gate else STATES[self.exit_code]
+
+    @property
     def cells(self) -> tuple[str, ...]:
         """The line in a table."""
-        state, cost = STATES[self.exit_code], show_usd(self.charged_p)
-        figures = (f"{self.judged:,}", cost, str(self.exit_code))
-        return visible(self.name), state, visible(self.winner or ""), *figures
+        figures = (f"{self.judged:,}", show_usd(self.charged_p), str(self.exit_code))
+        return visible(self.name), self.state, visible(self.winner or ""), *figures
 
     @property
     def conditions(self) -> str:
@@ -107,7 +116,7 @@ class Line:
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
-        values = asdict(self) | {"state": STATES[self.exit_code], "gate": dict(self.gate)}
+        values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
         for name in ("charged", "unconfirmed"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
@@ -138,8 +147,8 @@ class Summary:
     @property
     def headline(self) -> str:
         """How many pairs ended how."""
-        states = [STATES[one.exit_code] for one in self.lines]
-        kinds = (f"{states.count(state)} {state}" for state in STATES.values() if state in states)
+        states, every = [one.state for one in self.lines], (*STATES.values(), DECIDED)
+        kinds = (f"{states.count(state)} {state}" for state in every if state in states)
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
     def warned(self, *, passed: bool = True) -> Rows:

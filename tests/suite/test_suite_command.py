@@ -216,7 +216,7 @@ def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothi
     assert re.match("judgeloop: all even: No winner yet.* Cost: ", log[0])
     assert log[1].startswith("judgeloop: all even: Warning: ")
     assert "same output for 60 of 60 items" in log[1]
-    assert re.match("judgeloop: Night .*: 3 pairs, 1 undecided, 2 passed.", log[2])
+    assert re.match("judgeloop: Night .*: 3 pairs, 1 undecided, 2 decided.", log[2])
     assert len(log) == 3
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     assert not suite("--quiet").stderr
@@ -310,8 +310,10 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
     items = judgeloop("runs", "diff", *runs).stdout
     turned, both = re.match(r"(\d+) items? turned, of (\d+)|no item", items).groups(default="0")
     assert "2 pairs of 3 changed" in done
-    assert f"old and better passed, better passed, old {turned} {both} better old and worse" in done
-    assert "old and worse passed, old not asked" in done
+    assert (
+        f"old and better decided, better decided, old {turned} {both} better old and worse" in done
+    )
+    assert "old and worse decided, old not asked" in done
     for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
 
