@@ -32,7 +32,7 @@ class Ended(NamedTuple):
         """How it ended, and who won."""
         code = self.run.recorded.note.exit_code
         state = self.run.state.value if code is None else STATES.get(code, f"exit {code}")
-        if not code and self.result and not self.result.setup.required_winner:
+        if code == 0 and self.result and not self.result.setup.required_winner:
             gates = (
                 getattr(self.result.options, name, None) for name in ("not_worse", "required_score")
             )
