@@ -63,7 +63,10 @@ class Finding:
 
 
 NO_USAGE = Finding(
-    "usage", None, "the server reports no usage, so every call counts at its maximum cost"
+    "usage",
+    None,
+    "the server reports no usage, or fewer tokens than the texts have words, so every call counts at "
+    "its maximum cost",
 )
 
 

@@ -47,11 +47,21 @@ def test_replies_whose_usage_is_not_believed_are_warned_of(given, chat_server, u
     assert "usage_not_believed" in [warning["code"] for warning in found["warnings"]]
 
 
-@pytest.mark.parametrize(("usage", "said"), [(used, False), (lambda request: None, True)])
-def test_the_doctor_warns_of_a_server_that_reports_no_usage(priced, chat_server, usage, said):
+@pytest.mark.parametrize(
+    ("usage", "said"),
+    [
+        (used, False),
+        (lambda request: None, True),
+        (lambda request: {"prompt_tokens": 1, "completion_tokens": 1}, True),
+    ],
+)
+def test_the_doctor_warns_of_usage_that_cannot_be_counted(priced, chat_server, usage, said):
     answers(chat_server, usage=usage)
     shown = unwrapped(judgeloop("doctor", *priced).output)
-    warning = "the server reports no usage, so every call counts at its maximum cost"
+    warning = (
+        "the server reports no usage, or fewer tokens than the texts have words, so every call "
+        "counts at its maximum cost"
+    )
     assert (warning in shown) == said
 
 
