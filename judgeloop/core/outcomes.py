@@ -6,8 +6,8 @@ picodollars (`core/money.py`). What is asked and answered is in `records.py`.
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, Self, TypeVar
 
 from judgeloop.core.money import to_usd
 from judgeloop.core.part import Part
@@ -140,6 +140,19 @@ class Spend(Part):
     replies_without_usage: int = 0
     ledger_left_p: int | None = None
     outputs_p: int = 0
+
+    def after(self, earlier: Self) -> Self:
+        """Return the spend of a command of which `earlier` parts have ended, and this is the last."""
+        return replace(
+            self,
+            now_p=earlier.now_p + self.now_p,
+            outputs_p=earlier.outputs_p + self.outputs_p,
+            attempts=earlier.attempts + self.attempts,
+            remembered=earlier.remembered + self.remembered,
+            known=earlier.known and self.known,
+            cached_p=earlier.cached_p + self.cached_p,
+            tokens=earlier.tokens + self.tokens,
+        )
 
     @property
     def spent_usd(self) -> float | None:

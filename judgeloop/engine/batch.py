@@ -280,11 +280,11 @@ class Batch:
         if replies is None:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
-        known = [isinstance(entry, Answer) for entry in found]
+        terms, counts = self._state.terms, used(planned, answers)
         self._state.remembered += sum(
-            one and other for one, other in zip(known, used(planned, answers), strict=True)
+            isinstance(entry, Answer) and ask.key not in terms.made and counted
+            for ask, entry, counted in zip(planned.asks, found, counts, strict=True)
         )
-        terms = self._state.terms
         return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
 
     async def _replies(
@@ -340,6 +340,7 @@ class Batch:
 
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
+        self._state.terms.made.add(ask.key)
         oracle = self._oracle
         asked = (
             oracle.generating[ask.system]

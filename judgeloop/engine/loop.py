@@ -58,6 +58,7 @@ async def drive(
     panel = judges if isinstance(judges, Sequence) else [judges]
     state = RunState(terms, interruption, observe)
     oracle = Oracle(panel, ledger, state, systems)
+    before = await ledger.spend(terms.run_id, None)  # a ledger without its attempts is refused now
     with state.interruption.within(terms.deadline_s):
         state.folded(session.asked, session.tally, session.risk)
         controls = await _controls(oracle, pool, session)
@@ -70,6 +71,7 @@ async def drive(
         outcome,
         replace(
             spend,
+            now_p=spend.now_p - before.now_p,
             attempts=state.made,
             remembered=state.remembered,
             known=not state.made

@@ -27,7 +27,7 @@ NOT_ASKED = "not asked; `controls=on` asks them first"
 def costs(result: RunResult) -> Section:
     """Return what was paid, for what, and what judging everything would have cost."""
     spend, every = result.spend, f"all {count(result.queries_in_all, 'judgment')}"
-    whole = result.whole_usd
+    whole = result.usd_of_all
     if whole is None:
         free = result.judged and spend.known and not spend.charged_p and not spend.remembered
         whole = 0.0 if free else None

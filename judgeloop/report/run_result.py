@@ -106,6 +106,7 @@ class RunResult(Part):
         "ahead_usd",
         "generating_usd",
         "judging_usd",
+        "usd_of_all",
         "exit_code",
     )
     LEFT_OUT: ClassVar[frozenset[str]] = frozenset()  # what has no meaning for this question
@@ -190,11 +191,8 @@ class RunResult(Part):
         return self.items
 
     @property
-    def whole_usd(self) -> float | None:
-        """The probable cost of judging everything, at this run's mean cost; None if not known.
-
-        It is without that of outputs, whose attempts are charged to the run, too.
-        """
+    def usd_of_all(self) -> float | None:
+        """The probable cost of judging everything, at this run's mean cost, without outputs; null if not known."""
         if not self.counts.generated:
             return self._cost_of(self.queries_in_all)
         if self.judging_usd is None or self.spend.remembered or not self.judged:

@@ -272,6 +272,7 @@ def cost(result: RunResult) -> str:
         f"decided earlier, on {result.counts.decided_at[:10]}"
         if result.counts.decided_at and result.winner is not None
         else "",
+        _of_all(result),
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
@@ -280,6 +281,14 @@ def cost(result: RunResult) -> str:
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _of_all(result: RunResult) -> str:
+    """Return what it would probably cost to judge everything; empty if that is not known, or done."""
+    usd, all_ = result.usd_of_all, result.queries_in_all
+    return (
+        "" if not usd or result.judged >= all_ else f"all {all_:,} would cost about {dollars(usd)}"
+    )
 
 
 def _of_outputs(result: RunResult) -> str:

@@ -125,13 +125,12 @@ async def drive_session(
             if not terms.offline:
                 await ledger.note(terms.run_id, _note(prepared, session.rule))
                 await ledger.recover(terms.run_id)
-                # A ledger without its attempts is refused now.
-                await ledger.spend(terms.run_id, None)
             with open_reader(prepared.config.ledger) as reader:
                 for judge in asked:
                     if isinstance(judge, Metered):
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
-            terms = replace(terms, silent=silent_of(prepared))
+            command = prepared.command
+            terms = replace(terms, silent=silent_of(prepared), made=command.made)
             finished = await drive(
                 session,
                 prepared.pool,
@@ -142,6 +141,8 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
+            command.spend = finished.spend.after(command.spend)
+            finished = replace(finished, spend=command.spend)
         with open_reader(prepared.config.ledger) as reader:
             models = reader.models(terms.run_id)
             known = terms.offline or terms.controls or terms.controls_of

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
@@ -37,6 +38,18 @@ C = TypeVar("C", bound=RunSettings)
 R = TypeVar("R", bound=RunResult)
 
 
+@dataclass(slots=True)
+class Command:
+    """What the parts of a command have done: an estimate may ask a proxy first, and a suite lets a pair go on.
+
+    - `spend`: of all parts so far
+    - `made`: the keys of the calls that they made
+    """
+
+    spend: Spend = field(default_factory=Spend)
+    made: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[C]):
     """The parts of a run that all questions share; each question adds its own parts."""
@@ -44,12 +57,12 @@ class Prepared(Generic[C]):
     config: C
     inputs: Inputs
     run_id: str
+    # The same for every seed; empty if it has no id.
+    question: str = field(default="", kw_only=True)
     # Of a suite: its open ledger, and the name of its night.
-    question: str = field(
-        default="", kw_only=True
-    )  # the same for every seed; empty if it has no id
     ledger: Ledger | None = field(default=None, kw_only=True)
     night: str = field(default="", kw_only=True)
+    command: Command = field(default_factory=Command, kw_only=True)
 
     @property
     def pool(self) -> Pool:

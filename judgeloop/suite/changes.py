@@ -29,9 +29,11 @@ class Ended(NamedTuple):
 
     @property
     def words(self) -> str:
-        """How it ended, and who won."""
+        """How it ended, and who won; of one that runs again, only that."""
         code = self.run.recorded.note.exit_code
-        state = self.run.state.value if code is None else STATES.get(code, f"exit {code}")
+        if code is None:
+            return self.run.state.value
+        state = STATES.get(code, f"exit {code}")
         if code == 0 and self.result and not self.result.setup.required_winner:
             gates = (
                 getattr(self.result.options, name, None) for name in ("not_worse", "required_score")

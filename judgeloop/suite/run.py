@@ -237,7 +237,7 @@ class _Suite:
         pace = {name: max(1, most // at_once) for name, most in limits.items() if most is not None}
         try:
             if again:
-                ready = self._prepared(pair)
+                ready = replace(self._prepared(pair), command=ready.command)
                 same = ready.run_id == last.ran.run_id
                 _check(same, "its files were changed while the suite ran; start it again")
             config = replace(ready.config, budget=to_usd(budget_p), deadline=None, **pace)

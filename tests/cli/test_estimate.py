@@ -225,6 +225,19 @@ def test_a_paid_proxy_and_the_judge_share_one_budget(server, proxied):
     assert result["attempts"] == ITEMS + 30
 
 
+def test_in_a_suite_what_the_proxy_costs_counts_once(server, proxied, tmp_path):
+    (tmp_path / "suite.toml").write_text(
+        '[suite]\nbudget = 1\n[pairs.mine]\nquestion = "estimate"\nsystems = ["mine.jsonl"]\n'
+        'max-judgments = 30\nproxy = "openai/cheap"\nselector = "random"\n'
+    )
+    flags = proxied("cheap", 0.1)
+    judge = [*flags[2:4], *flags[6:8]]
+    night = result_of("suite", tmp_path / "suite.toml", *judge)
+    result = json.loads(judgeloop("runs", "show", night["pairs"][0]["run"], "--json").stdout)
+    assert result["spent_usd"] == result["run_spent_usd"] == night["pairs"][0]["charged_usd"]
+    assert result["attempts"] == ITEMS + 30 == len(server.requests)
+
+
 def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, proxied, tmp_path):
     def thoughtful(request, number):
         response = honest(request, number)

@@ -137,7 +137,7 @@ def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
     assert card(result, "What it cost")["all 100 judgments"] == "about $0.40"
-    assert result.whole_usd == pytest.approx(0.042 / 20 * 1.9 * 100)
+    assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
 def test_the_judge_is_shown_with_controls_order_and_abstentions():

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -16,6 +17,9 @@ from support.commandline import judgeloop
 from support.text import unwrapped
 
 from judgeloop.cli.files import FORMS
+from judgeloop.diagnostics.past_runs import State, past_runs
+from judgeloop.questions.stored import result_of, stored
+from judgeloop.suite.changes import Ended
 
 ITEMS = 60
 SUITE = """
@@ -316,6 +320,32 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
     assert "old and worse decided, old not asked" in done
     for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
+
+
+def test_a_pair_that_got_more_of_the_budget_counts_what_all_its_rounds_paid_and_asked():
+    night = found("-o", "night.json")
+    shown = {
+        one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout)
+        for one in night["pairs"]
+    }
+    assert charged(night)["all even"] > 0.1, "it went on after its share"
+    for one in shown.values():
+        assert one["remembered"] == 0, "the ledger is new"
+        assert one["attempts"] == one["asked"] + one["ahead"]
+    run = found()["pairs"][1]["run"]
+    after = json.loads(judgeloop("runs", "show", run, "--json").stdout)
+    assert (after["attempts"], after["remembered"]) == (0, shown["all even"]["attempts"])
+
+
+def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
+    night = found("--night", "2026-01-02")
+    ledger = Path(".judgeloop/ledger.sqlite")
+    [run] = [one for one in past_runs(ledger) if one.id == night["pairs"][0]["run"]]
+    result = result_of(stored(ledger, run.id))
+    assert Ended(run, result).words == "decided, better"
+    note = replace(run.recorded.note, exit_code=None)
+    again = replace(run, state=State.RUNNING, recorded=replace(run.recorded, note=note))
+    assert Ended(again, result).words == "running"
 
 
 def test_an_earlier_page_of_a_pair_that_cannot_be_asked_says_so():

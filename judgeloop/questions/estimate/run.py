@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeloop.core.outcomes import Finished, Spend, StopKind, StopReason
+from judgeloop.core.outcomes import Finished, StopKind, StopReason
 from judgeloop.core.protocols import Estimator
 from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.engine.session import Limits, Session
@@ -109,7 +109,7 @@ async def _run(
     finished = await drive_session(
         session, estimation, terms, interruption=interruption, observe=observe
     )
-    return _Ran(replace(finished, spend=_together(first, finished)), proxy)
+    return _Ran(finished, proxy)
 
 
 def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
@@ -175,26 +175,6 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     scores = np.empty(tally.items)
     scores[tally.positions] = tally.scores
     return np.where(np.isnan(scores), tally.moments.mean, scores)
-
-
-def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
-    """Return the spend of the proxy's and the judge's parts together.
-
-    The ledger adds up the run's money over both parts itself. The figures of each part are added
-    here.
-    """
-    if first is None:
-        return then.spend
-    one, two = first.spend, then.spend
-    return replace(
-        two,
-        now_p=one.now_p + two.now_p,
-        attempts=one.attempts + two.attempts,
-        remembered=one.remembered + two.remembered,
-        known=one.known and two.known,
-        cached_p=one.cached_p + two.cached_p,
-        tokens=one.tokens + two.tokens,
-    )
 
 
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
