@@ -5,7 +5,7 @@ A file is written whole or not at all, and without keys of the environment. `rep
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -177,10 +177,11 @@ def unfinished(paths: Iterable[Path], question: str) -> Iterator[None]:
         raise
 
 
-def leave_no_result(path: Path, question: str, message: str) -> None:
-    """Let an earlier result of judgeloop's own, if there is one, say why there is none now."""
-    if _is_free(path):
-        write_text(path, UNFINISHED[path.suffix][1](question, message, EXIT_ERROR))
+def remove_other(pages: Iterable[Path], written: Collection[Path]) -> None:
+    """Remove earlier pages of judgeloop's own that are not among those `written` now."""
+    for page in pages:
+        if page not in written and _is_free(page):
+            page.unlink()
 
 
 def _is_free(path: Path) -> bool:

@@ -67,6 +67,7 @@ def _suite(
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
+    from judgeloop.suite.changes import absent
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
@@ -77,18 +78,25 @@ def _suite(
     with unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
-        night = f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
+        name = _slug(str(config.file.with_suffix("")))
+        night = f"{config.night}-{name}"
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
+        lines = tuple(map(_line, ends))
+        last_night, gone = absent(config.ledger, str(config.night), name, lines)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
-            lines=tuple(map(_line, ends)),
+            lines=lines,
             before_p=before_p,
+            last_night=last_night,
+            absent=gone,
         )
-        for name, text in found.warned(passed=False) if quiet_log else ():
-            say(f"{name}: {WARNING} {text}", "warning", pair=name)
+        for pair, text in found.warned(passed=False) if quiet_log else ():
+            say(f"{pair}: {WARNING} {text}", "warning", pair=pair)
+        if quiet_log and found.absent:
+            say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:
             say(found.headline, "night", exit_code=found.exit_code)
         values, shown = json_text(found.to_json(), read.files), render_short if quiet else render
@@ -126,7 +134,9 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
             f"as budget = 3.00 in [suite] of {file}"
         )
     check_ledger(config)
-    return pairs_of(suite, base, flags), within_ceiling(config, read.environment)
+    return pairs_of(replace(suite, night=str(config.night)), base, flags), within_ceiling(
+        config, read.environment
+    )
 
 
 def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
@@ -312,8 +322,11 @@ def _line(end: Ended) -> Line:
 def _write(
     found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
 ) -> None:
-    """Write the summary to every file; a page's links lead to reports in a folder of its name."""
-    from judgeloop.cli.files import FORMS, JUNIT, leave_no_result, write_output, write_text
+    """Write the summary to every file; a page's links lead to reports in a folder of its name.
+
+    Reports of an earlier night are removed from there: they must not pass for those of this one.
+    """
+    from judgeloop.cli.files import FORMS, JUNIT, remove_other, write_output, write_text
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
@@ -322,12 +335,11 @@ def _write(
         except OSError as error:
             raise JudgeloopError(f"{folder} cannot be made: {error}") from error
         for number, line in enumerate(found.lines, 1):
-            link = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
             if (result := results.get(line.name)) is not None:
-                links[line.name] = link
-                write_output(path.parent / link, result)
-            else:
-                leave_no_result(path.parent / link, line.question, line.headline)
+                links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
+                write_output(path.parent / links[line.name], result)
+        written = {path.parent / link for link in links.values()}
+        remove_other(folder.glob("[0-9][0-9]*-*.html"), written)
         return found.to_html(links)
 
     own: dict[str, Callable[[Path], str]] = {

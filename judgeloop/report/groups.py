@@ -90,8 +90,8 @@ def counted(row: GroupRow) -> str:
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
     if row.claim is None or row.interval is None:
         return counts
-    low, high = row.interval
-    return f"{row.claim}; {counts} ({low:.2f} to {high:.2f}){_wanting(row)}"
+    low, high = ends(row.interval, without_0=row.claim != "open")
+    return f"{row.claim}; {counts} ({low} to {high}){_wanting(row)}"
 
 
 def _wanting(row: GroupRow) -> str:

@@ -49,9 +49,15 @@ def render_junit(result: RunResult) -> str:
     )
 
 
-def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]]) -> str:
-    """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings."""
-    return _suite(question, *starmap(_ended, ends))
+def render_ends(
+    question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = ""
+) -> str:
+    """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings.
+
+    If something was `skipped`, a last test says what.
+    """
+    more = [Case("absent", "skipped", skipped, "", {})] if skipped else []
+    return _suite(question, *starmap(_ended, ends), *more)
 
 
 def render_unfinished(question: str, message: str, exit_code: int) -> str:
@@ -97,7 +103,7 @@ def _suite(question: str, *cases: Case) -> str:
         "tests": len(cases),
         "failures": kinds.count("failure"),
         "errors": kinds.count("error"),
-    }
+    } | ({"skipped": kinds.count("skipped")} if "skipped" in kinds else {})
     numbers = {name: str(number) for name, number in counts.items()}
     suite = ET.Element("testsuite", {"name": "judgeloop"} | numbers)
     for one in cases:

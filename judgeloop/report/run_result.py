@@ -246,6 +246,11 @@ class RunResult(Part):
         return self.winner_fails or self.setup.required_winner not in {None, self.winner}
 
     @property
+    def answer_required(self) -> bool:
+        """Whether a certain answer is required, such as a winner."""
+        return self.winner_fails or self.setup.required_winner is not None
+
+    @property
     def winner_fails(self) -> bool:
         """Whether any named winner is the answer that fails."""
         return False

@@ -102,6 +102,8 @@ def gate(result: RunResult, asked: Sequence[str]) -> str:
     every += [f"that at most {silent} of the items have no verdict"]
     every += ["that nothing is warned of"] if warned else []
     failed = [visible(one.name) for one in result.failing]
+    if failed and result.answer_code and result.answer_required:
+        failed.insert(0, every[0])
     failed += ["a warning"] if result.warned else []
     held = (
         "Passed"

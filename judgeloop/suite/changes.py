@@ -1,9 +1,9 @@
-"""What changed between two nights: how each pair ended in both, which items turned, and whose outputs differ.
+"""What changed between two nights: how pairs ended, which items turned, whose outputs differ, who is absent.
 
-Reads a ledger, returns a page. `diagnostics/differences.py` compares two runs item by item.
+Reads a ledger, returns a page or names. `diagnostics/differences.py` compares two runs item by item.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from judgeloop.core.errors import InputError
@@ -15,7 +15,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
-from judgeloop.suite.summary import DECIDED, STATES
+from judgeloop.suite.summary import DECIDED, STATES, Line
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
@@ -34,11 +34,8 @@ class Ended(NamedTuple):
         if code is None:
             return self.run.state.value
         state = STATES.get(code, f"exit {code}")
-        if code == 0 and self.result and not self.result.setup.required_winner:
-            gates = (
-                getattr(self.result.options, name, None) for name in ("not_worse", "required_score")
-            )
-            state = state if any(one is not None for one in gates) else DECIDED
+        if code == 0 and self.result and not self.result.answer_required:
+            state = DECIDED
         winner = self.result and self.result.winner
         return f"{state}, {visible(winner)}" if winner else state
 
@@ -61,6 +58,25 @@ def changes(ledger: Address, x: str, y: str) -> Page:
         "ended a pair otherwise. `judgeloop runs diff` of two runs lists their items."
     )
     return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
+
+
+def absent(ledger: Address, date: str, name: str, lines: Sequence[Line]) -> tuple[str, list[str]]:
+    """Return the last night of a suite before `date`, and which of its systems are in no pair now.
+
+    `name` is that of the suite, which its nights' names have after their dates. The systems of a pair that could not
+    be read are not absent. None is where no pair of the last night has come again: names may have dates of their own.
+    """
+    nights = [one.recorded.note for one in past_runs(ledger) if one.recorded.note.judges]
+    nights = [one for one in nights if one.night < date and one.night[len(date) :] == f"-{name}"]
+    last = max((one.night for one in nights), default="")
+    before = [one.systems for one in nights if one.night == last]
+    here = {system for line in lines for system in line.systems}
+    again = any(set(systems) <= here for systems in before)
+    unread = [line.name for line in lines if not line.systems]
+    gone = {system for systems in before for system in systems} - here
+    return last[: len(date)], sorted(
+        one for one in gone if again and not any(one in name for name in unread)
+    )
 
 
 def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:

@@ -25,6 +25,7 @@ from judgeloop.systems.catalogue import system_row
 Asked = Question[Any, Any, Any]
 CALLER = "the caller"
 OFF = (False, "off")  # values that take a condition away
+NIGHT = "{night}"
 OWN = ("question", "systems")  # keys of a pair's table beside its settings
 WHOLE = declared(SuiteConfig).keys() - {"budget"}  # what is set for all pairs together
 
@@ -55,13 +56,17 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFile:
-    """A suite's file. `common` are the settings of all pairs. `found` is None if it is the caller's word."""
+    """A suite's file. `common` are the settings of all pairs. `found` is None if it is the caller's word.
+
+    `night` is the date that stands for `{night}` in the paths of systems.
+    """
 
     path: Path
     commands: Commands
     common: Layer
     pairs: Mapping[str, Any]
     found: FoundFile | None
+    night: str = NIGHT
 
     @property
     def folder(self) -> Path:
@@ -256,6 +261,7 @@ def _places(
     """
     if not isinstance(text, str) or not text.isprintable():
         raise DataError(suite.path, f"systems: expected names, paths and patterns, found {text!r}")
+    text = text.replace(NIGHT, suite.night)
     row = system_row(text)
     if row is not None and row.prefix:
         if suite.found and row.runs_code and not any(one.startswith(f"{text}.") for one in options):

@@ -4,7 +4,7 @@ Pure: the ends of the pairs in, values and texts out.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -126,13 +126,22 @@ class Line:
 class Summary:
     """What a night brought; `budget_p` is its sum in picodollars.
 
-    `before_p` is what other runs of the same night were charged, before the file was changed.
+    `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are systems of
+    the `last_night` of this suite that are in no pair now.
     """
 
     night: str
     budget_p: int
     lines: tuple[Line, ...]
     before_p: int = 0
+    last_night: str = ""
+    absent: Sequence[str] = ()
+
+    @property
+    def missed(self) -> str:
+        """A sentence on the systems that are absent; empty without any."""
+        who = f"In the night {self.last_night}, and in no pair of this one: {some(self.absent)}."
+        return f"{who} Were their files written?" if self.absent else ""
 
     @property
     def exit_code(self) -> int:
@@ -179,7 +188,10 @@ class Summary:
             )
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         notes = (
-            Section("Warnings", self.warned()),
+            Section(
+                "Warnings",
+                (*([("absent", visible(self.missed))] if self.absent else []), *self.warned()),
+            ),
             Section(
                 "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
             ),
@@ -201,6 +213,8 @@ class Summary:
             "exit_code": self.exit_code,
             "budget_usd": float(to_usd(self.budget_p)),
             "charged_usd": float(to_usd(self.charged_p)),
+            "last_night": self.last_night,
+            "absent": list(self.absent),
             "pairs": [one.to_json() for one in self.lines],
         }
 
@@ -210,9 +224,12 @@ class Summary:
         return "".join(f"{csv_line(row)}\n" for row in (FIGURES, *rows))
 
     def to_junit(self) -> str:
-        """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0."""
+        """Return JUnit XML: a test for each pair, which passes exactly if its exit code is 0.
+
+        A test that is skipped names absent systems.
+        """
         ends = ((one.name, one.exit_code, one.headline, one.warnings) for one in self.lines)
-        return render_ends("suite", ends)
+        return render_ends("suite", ends, self.missed)
 
     def to_html(self, links: Mapping[str, str]) -> str:
         """Return an HTML page; `links` lead from pairs to their reports, by name."""

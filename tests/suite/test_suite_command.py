@@ -348,16 +348,55 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
     assert Ended(again, result).words == "running"
 
 
-def test_an_earlier_page_of_a_pair_that_cannot_be_asked_says_so():
-    found("-o", "night.html", "--night", "2026-01-02")
-    page = Path("night/03-all-worse.html")
-    assert "old is better than worse" in page.read_text()
-    Path("night/04-mine.html").write_text("mine")
+def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere():
+    for night in ("2026-01-02", "2026-01-03"):
+        assert found("--night", night)["absent"] == []
+    Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
-    assert found("-o", "night.html", "--night", "2026-01-03")["pairs"][2]["exit_code"] == 2
-    assert "old is better" not in page.read_text()
-    assert "worse.jsonl" in page.read_text()
-    assert Path("night/04-mine.html").read_text() == "mine"
+    done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
+    said = "In the night 2026-01-03, and in no pair of this one: better. Were their files written?"
+    assert f"judgeloop: Warning: {said}\n" in done.stderr
+    assert said in unwrapped(suite("--night", "2026-01-05").stdout)
+    assert said in Path("n.html").read_text()
+    values = json.loads(Path("n.json").read_text())
+    assert (values["last_night"], values["absent"]) == ("2026-01-03", ["better"])
+    tests = ET.fromstring(Path("n.xml").read_text("utf-8"))
+    assert (tests.get("tests"), tests.get("skipped"), tests.get("errors")) == ("3", "1", "1")
+    (skipped,) = tests.iter("skipped")
+    assert skipped.get("message") == said
+    assert found("--night", "2026-01-02")["absent"] == [], "no night came before"
+
+
+def test_a_folder_for_each_night_is_named_by_its_date():
+    Path("new").rename("2026-01-02")
+    Path("night.toml").write_text(SUITE.replace("new/*", "{night}/*"))
+    assert [one["exit_code"] for one in found("--night", "2026-01-02")["pairs"]] == [0, 3, 0]
+    missing = suite("--night", "2026-01-03")
+    assert missing.exit_code == 2
+    assert "the pattern '2026-01-03/*.jsonl' matches no file" in unwrapped(missing.stdout)
+
+
+def test_names_that_are_others_every_night_are_not_missed():
+    found("--night", "2026-01-02")
+    for path in list(Path("new").iterdir()):
+        path.rename(path.with_name(f"{path.stem}-3.jsonl"))
+    table = Path("verdicts.csv").read_text()
+    Path("verdicts.csv").write_text(re.sub(r"old,(\w+)", r"old,\1-3", table))
+    assert found("--night", "2026-01-03")["absent"] == []
+
+
+def test_the_folder_of_a_night_has_its_pages_and_none_of_an_earlier_one():
+    found("-o", "night.html", "--night", "2026-01-02")
+    assert "old is better than worse" in Path("night/03-all-worse.html").read_text()
+    Path("night/04-mine.html").write_text("mine")
+    Path("new/better.jsonl").unlink()
+    Path("new/worse.jsonl").write_text("no JSON")
+    assert found("-o", "night.html", "--night", "2026-01-03")["pairs"][1]["exit_code"] == 2
+    assert sorted(path.name for path in Path("night").iterdir()) == [
+        "01-all-even.html",
+        "04-mine.html",
+    ]
+    assert "worse.jsonl" in Path("night.html").read_text(), "why there is no page"
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():

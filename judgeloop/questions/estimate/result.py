@@ -117,6 +117,11 @@ class Estimated(RunResult):
         return "reached" if self.interval[0] >= required else "missed"
 
     @property
+    def answer_required(self) -> bool:
+        """Whether a score is required."""
+        return self.options.required_score is not None
+
+    @property
     def answer_code(self) -> int:
         """The exit code of the run, which also says whether a required score is reached."""
         # A dataclass with slots is a new class, so `super()` without arguments fails.

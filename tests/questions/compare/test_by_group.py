@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
 from support import commandline
+from support.text import unwrapped
 
 SIZE = 60
 # How often the second system wins, ties and loses, of each 60 items of a group.
@@ -71,6 +73,30 @@ def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
     assert not {"group code", "group chat"} & failed
     assert cases["group maths"].find("failure").get("type") == "exit code 5"
     assert "open" in cases["group chat"].findtext("system-out")
+
+
+def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked, tmp_path):
+    xml = tmp_path / "result.xml"
+    losing = {"code": (10, 10, 40), "maths": (9, 15, 36), "chat": (25, 10, 25)}
+    done = asked(losing, "--by-group", "require", "--not-worse", "0.1", "-o", str(xml))
+    (gate,) = re.findall(r"Not passed: ([^.]*)\.", unwrapped(done.stdout))
+    assert gate.startswith("that b is not worse by 10 points or more, group ")
+    found = json.loads(
+        asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout
+    )
+    worse = [row["group"] for row in found["groups"] if row["claim"] == "worse"]
+    assert worse
+    cases = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
+    said = {
+        case.get("name"): failure.get("message")
+        for case in cases
+        for failure in case.iter("failure")
+    }
+    for name in worse:
+        assert name in gate
+        assert re.search(
+            r"; gap -0\.\d\d \(-0\.\d\d to (-0\.\d\d|below 0)\)", said[f"group {name}"]
+        )
 
 
 def test_groups_that_are_open_or_better_pass_the_gate(asked):
