@@ -1,10 +1,12 @@
 """The commands `runs …`: the runs of a ledger, the result of one, what differs between two, a pair's trend."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from fnmatch import fnmatchcase
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +14,12 @@ from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, se
 from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
-from judgeloop.ledger.opening import Address
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.page import render, render_short
+
+if TYPE_CHECKING:
+    from judgeloop.ledger.opening import Address
+    from judgeloop.questions.compare.trend import Run
 
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
 SHORT_ID, DAY = 8, 10  # characters of an id, and of a time up to its day
@@ -155,7 +160,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     print("\n\n".join(render(page_of(one), files=files, width=columns()) for one in trends))
 
 
-def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[tuple[str, Any]]]:
+def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[Run]]:
     """Return comparisons with their nights or days, the oldest first; by pair if a night has several.
 
     Else a pattern may name the candidate of each night, and all count as one pair.
@@ -164,14 +169,14 @@ def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[tuple[str,
         InputError: there is none.
     """
     found = _of_pair(ledger, patterns)
-    pairs: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
-    for night, result in found:
-        pairs.setdefault(result.setup.systems, []).append((night, result))
-    nights = [night for runs in pairs.values() for night in {name for name, _ in runs}]
+    pairs: dict[tuple[str, ...], list[Run]] = {}
+    for run in found:
+        pairs.setdefault(run.result.setup.systems, []).append(run)
+    nights = [night for runs in pairs.values() for night in {run.name for run in runs}]
     return [found] if len(nights) == len(set(nights)) else [pairs[one] for one in sorted(pairs)]
 
 
-def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]]:
+def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
     """Return the comparisons of a pair with their nights or days, the oldest first.
 
     Raises:
@@ -179,9 +184,10 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
     """
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.trend import Run
     from judgeloop.questions.stored import result_of, stored
 
-    found: list[tuple[str, Result]] = []
+    found: list[Run] = []
     dated = (
         (run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger)
     )
@@ -200,7 +206,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[tuple[str, Any]
         result = result_of(stored(ledger, run.id), texts=False)
         if isinstance(result, Result):
             patterns = patterns or note.systems
-            found.append((night, result))
+            found.append(Run(night, result, note.outputs))
     if not found:
         pair = f" of {' and '.join(patterns)}" if patterns else ""
         raise InputError(

@@ -38,7 +38,8 @@ class Point(NamedTuple):
     """A run: `gap` is the share that the second system won less the share that it lost.
 
     `name` is its night or its date. `gap` and its interval are None where the items were picked, and `risk`
-    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does.
+    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does. `others` are
+    the systems whose outputs are not those of the run before.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Point(NamedTuple):
     risk: float
     left_out: str
     shown: bool  # that one system is better
+    others: tuple[str, ...] = ()
 
 
 class Drift(NamedTuple):
@@ -67,12 +69,33 @@ class Trend(NamedTuple):
     drift: Drift | None
 
 
-def trend_of(runs: Sequence[tuple[str, Result]]) -> Trend:
-    """Return the trend of one or more runs, each with its name, the oldest first."""
-    why = left_out([result for _, result in runs])
-    points = tuple(_point(*run, reason) for run, reason in zip(runs, why, strict=True))
-    fresh = [result for (_, result), reason in zip(runs, why, strict=True) if not reason]
-    return Trend(points, drift(fresh))
+class Run(NamedTuple):
+    """A past run: the name of its night or day, its result, and a digest of each system's outputs, if known."""
+
+    name: str
+    result: Result
+    outputs: tuple[str, ...] = ()
+
+
+def trend_of(runs: Sequence[Run]) -> Trend:
+    """Return the trend of one or more runs, the oldest first."""
+    why = left_out([run.result for run in runs])
+    before = [runs[0], *runs]
+    points = tuple(
+        _point(run.name, run.result, reason)._replace(others=_others(last, run))
+        for last, run, reason in zip(before, runs, why, strict=False)
+    )
+    return Trend(
+        points, drift([run.result for run, reason in zip(runs, why, strict=True) if not reason])
+    )
+
+
+def _others(last: Run, run: Run) -> tuple[str, ...]:
+    names = zip(last.result.setup.systems, run.result.setup.systems, strict=True)
+    found = zip(names, last.outputs, run.outputs, strict=False)
+    return tuple(
+        name for (was, name), old, new in found if was == name and old and new and old != new
+    )
 
 
 def left_out(results: Sequence[Result]) -> list[str]:
@@ -192,7 +215,9 @@ def _answer(trend: Trend) -> str:
 def page_of(trend: Trend) -> Page:
     """Return the trend as a table, and what is said of it."""
     first, second = _names(trend)
-    columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws")
+    others = any(one.others for one in trend.points)
+    last = ("other outputs",) if others else ()
+    columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws", *last)
     rows = tuple(
         (
             visible(one.name),
@@ -201,6 +226,7 @@ def page_of(trend: Trend) -> Page:
             f"{one.judged:,}",
             *_figures(one),
             "no" if one.left_out else "yes",
+            *([", ".join(map(visible, one.others))] if others else []),
         )
         for one in trend.points
     )

@@ -13,6 +13,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.questions.compare.trend import (
     DRIFT_RISK,
+    Run,
     drift,
     left_out,
     page_of,
@@ -57,7 +58,7 @@ def test_a_gap_that_turns_is_drift_and_one_that_stays_is_not():
 
 
 def test_one_run_or_one_seed_cannot_be_asked_about_drift_and_it_says_why():
-    found = trend_of([(day, run_of([0.0] * 40)) for day in ("monday", "tuesday")])
+    found = trend_of([Run(day, run_of([0.0] * 40)) for day in ("monday", "tuesday")])
     assert [not one.left_out for one in found.points] == [True, False]
     assert found.drift is None
     assert "cannot be asked of these runs" in said(found)
@@ -77,7 +78,9 @@ def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
 
 
 def test_the_gap_is_seen_from_the_second_system_whoever_leads():
-    found = trend_of([("a", run_of([1.0] * 3 + [0.0], seed=1)), ("b", run_of([0.0] * 4, seed=2))])
+    found = trend_of(
+        [Run("a", run_of([1.0] * 3 + [0.0], seed=1)), Run("b", run_of([0.0] * 4, seed=2))]
+    )
     assert [one.gap for one in found.points] == [-0.5, 1.0]
     low, high = found.points[0].interval
     assert low <= -0.5 <= high
@@ -98,7 +101,7 @@ def test_both_ends_of_the_scale_are_named_however_long_the_names():
     names = ("production-2026-06", "candidate-2026-11-26-of-the-night")
     run = run_of([0.0] * 4)
     run = replace(run, setup=replace(run.setup, systems=names))
-    drawn = draw(picture(trend_of([("a", run)])))
+    drawn = draw(picture(trend_of([Run("a", run)])))
     assert drawn.count(" ahead</text>") == 2
     assert ">level</text>" in drawn
 
@@ -120,3 +123,11 @@ def test_runs_that_stop_at_a_lead_on_shared_items_seldom_seem_to_drift():
         found = drift(list(map(night, range(4))))
         shown += found.low > found.high
     assert shown <= binom.ppf(0.999, RUNS, DRIFT_RISK)
+
+
+def test_the_table_says_whose_outputs_are_not_those_of_the_run_before():
+    one, two = seeded([0.0] * 40, [0.0] * 40)
+    other = trend_of([Run("a", one, ("1", "2")), Run("b", two, ("1", "3")), Run("c", one)])
+    assert [point.others for point in other.points] == [(), ("large",), ()]
+    assert "other outputs" in render(page_of(other))
+    assert "other outputs" not in render(page_of(trend_of([Run("a", one, ("1", "2"))] * 2)))
