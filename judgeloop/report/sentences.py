@@ -289,7 +289,9 @@ def _of_all(result: RunResult) -> str:
     """Return what it would probably cost to judge everything; empty if that is not known, or done."""
     usd, all_ = result.usd_of_all, result.queries_in_all
     return (
-        "" if not usd or result.judged >= all_ else f"all {all_:,} would cost about {dollars(usd)}"
+        ""
+        if not usd or result.judged >= all_
+        else f"judging all {all_:,} would cost about {dollars(usd)}"
     )
 
 
