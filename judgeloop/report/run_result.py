@@ -7,7 +7,7 @@ to a program: as text, in a notebook, as values and as a data frame. Writes no f
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
-from judgeloop.core.choices import Population, Shown
+from judgeloop.core.choices import Order, Population, Shown
 from judgeloop.core.errors import (
     EXIT_INTERRUPTED,
     EXIT_JUDGE,
@@ -19,6 +19,7 @@ from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import Control, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -195,9 +196,10 @@ class RunResult(Part):
         """The probable cost of judging everything, at this run's mean cost, without outputs; null if not known."""
         if not self.counts.generated:
             return self._cost_of(self.queries_in_all)
-        if self.judging_usd is None or self.spend.remembered or not self.judged:
+        known = len(self.verdicts)
+        if self.judging_usd is None or self.spend.remembered or not known:
             return None
-        return self.judging_usd / self.judged * self.queries_in_all
+        return self.judging_usd / known * self.queries_in_all
 
     def favoured(self, label: LabelRow) -> str:
         """Return the system from whose side a verdict is a win or a loss."""
@@ -216,19 +218,26 @@ class RunResult(Part):
         paid = self.spend.paid_attempts
         if not paid or not self.spend.known:
             return None
-        calls = self._calls_per_item + len(self.counts.generated)  # an output of each live system
+        outputs = judgments * len(self.counts.generated)  # one of each live system
         replies_p = self.spend.charged_p - self.spend.unconfirmed_p  # without attempts that failed
-        pico = round(judgments * calls * replies_p / paid)
-        return float(to_usd(pico))
+        return float(to_usd(round((self._calls(judgments) + outputs) * replies_p / paid)))
+
+    def _calls(self, judgments: int) -> float:
+        """How many calls so many judgments take, at the shares of identical outputs and of both orders so far."""
+        most, judges = self.setup.calls_per_item, len(self.setup.judges)
+        known = self.verdicts
+        if not known:
+            return most * judgments
+        each = judgments / len(known)
+        asked, both = sum(row.reason != IDENTICAL for row in known), each * self.counts.both_in_all
+        if self.setup.order == Order.AUDITED:
+            both = min(both, FEWEST_BOTH)
+        return judges * asked * each + (most - judges) * both
 
     @property
-    def _calls_per_item(self) -> float:
-        """The mean number of calls for a judgment, after the shares of identical outputs and of both orders."""
-        most, judges = self.setup.calls_per_item, len(self.setup.judges)
-        if not self.judged:
-            return most
-        calls = judges * (self.judged - self.identical) + (most - judges) * self.counts.both_orders
-        return calls / self.judged
+    def verdicts(self) -> list[LabelRow]:
+        """All verdicts, also those beside the decision."""
+        return [row for row in self.labels if row.score is not None]
 
     @property
     def identical(self) -> int:
@@ -264,6 +273,11 @@ class RunResult(Part):
     def conditions(self) -> tuple[Condition, ...]:
         """What must hold beside the answer: nothing."""
         return ()
+
+    @property
+    def named(self) -> str | None:
+        """The system that is shown to be the better or best, also where another answer was asked for."""
+        return self.winner
 
     @property
     def failing(self) -> tuple[Condition, ...]:

@@ -36,7 +36,7 @@ class Ended(NamedTuple):
         state = STATES.get(code, f"exit {code}")
         if code == 0 and self.result and not self.result.answer_required:
             state = DECIDED
-        winner = self.result and self.result.winner
+        winner = self.result and self.result.named
         return f"{state}, {visible(winner)}" if winner else state
 
 

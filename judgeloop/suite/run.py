@@ -72,14 +72,11 @@ class Ended:
         )
         if result is None:
             return line
-        better = getattr(
-            result, "better", False
-        )  # than the baseline, where no winner was asked for
         return replace(
             line,
             exit_code=result.exit_code,
             headline=result.page.headline,
-            winner=result.winner or (self.ran.pool.systems[-1] if better else None),
+            winner=result.named,
             judged=result.judged + result.counts.further,
             warnings=tuple(one.message for one in result.warnings),
             doubtful=any(one.code in DOUBTED for one in result.warnings),

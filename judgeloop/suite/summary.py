@@ -141,7 +141,7 @@ class Summary:
     def missed(self) -> str:
         """A sentence on the systems that are absent; empty without any."""
         who = f"In the night {self.last_night}, and in no pair of this one: {some(self.absent)}."
-        return f"{who} Were their files written?" if self.absent else ""
+        return f"{who} Was every file written?" if self.absent else ""
 
     @property
     def exit_code(self) -> int:

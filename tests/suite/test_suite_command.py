@@ -354,7 +354,7 @@ def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
-    said = "In the night 2026-01-03, and in no pair of this one: better. Were their files written?"
+    said = "In the night 2026-01-03, and in no pair of this one: better. Was every file written?"
     assert f"judgeloop: Warning: {said}\n" in done.stderr
     assert said in unwrapped(suite("--night", "2026-01-05").stdout)
     assert said in Path("n.html").read_text()

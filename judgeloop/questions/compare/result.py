@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from judgeloop.core.choices import Groups
-from judgeloop.core.errors import EXIT_OTHER_WON
+from judgeloop.core.errors import EXIT_JUDGE, EXIT_OTHER_WON
 from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.core.records import Item
+from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
@@ -154,6 +154,11 @@ class Result(RunResult):
         return "better_or_within" if within else "better"
 
     @property
+    def named(self) -> str | None:
+        """The winner, or the second system if it is shown to be better and was to be no worse."""
+        return self.setup.systems[1] if self.better and self.winner is None else self.winner
+
+    @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
         return self.claim == "better" or (
@@ -262,13 +267,14 @@ class Result(RunResult):
     def conditions(self) -> tuple[Condition, ...]:
         """What must hold beside a required answer, and each group that is tested.
 
-        A group fails if it is required, and the second system is worse in it.
+        A group fails if it is required, and the second system is worse in it. Where the judge failed, nothing passes:
+        only what fails is named.
         """
         required = self.options.by_group == Groups.REQUIRE
         gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
         gated = required or any(gate is not None for gate in gates)
         groups = self.groups if self.options.by_group is not None else ()
-        return (
+        every = (
             *(of_the_run(self, self.options.max_flips) if gated else ()),
             *(
                 Condition(
@@ -279,6 +285,8 @@ class Result(RunResult):
                 for group in groups
             ),
         )
+        failed = self.answer_code == EXIT_JUDGE
+        return tuple(one for one in every if one.exit_code or not failed)
 
     @property
     def open(self) -> bool:
@@ -302,8 +310,12 @@ class Result(RunResult):
         )
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return tuple(found)
-        same = NoteCode.ALL_IDENTICAL if self.identical == self.judged else NoteCode.ALL_TIES
-        return (*found, note(same, judged=self.judged))
+        rows = self.verdicts
+        if any(row.winner for row in rows):  # of a group
+            rows = [row for row in rows if row.in_decision]
+        alike = all(row.reason == IDENTICAL for row in rows)
+        same = NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES
+        return (*found, note(same, judged=len(rows)))
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

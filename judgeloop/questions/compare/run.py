@@ -198,7 +198,7 @@ def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRu
         last = stored.result_of(stored.stored(comparison.config.ledger, run), texts=False)
         assert isinstance(last, Result), "it answers the same question"
         if last.stop_reason not in cut:
-            otherwise = (last.winner, last.claim) != (result.winner, result.claim)
+            otherwise = (last.named, last.claim) != (result.named, result.claim)
             return f"{run}, with {last.judged:,} judged: {last.page.headline}" if otherwise else ""
     return ""
 

@@ -37,6 +37,8 @@ def _groups(result: Result) -> tuple[Section | Table, ...]:
     second = visible(result.setup.systems[1])
     if result.options.by_group is None:
         return group_table(result.groups, f"By group, for {second}: counts, without a claim")
+    if not result.verdicts:
+        return ()
     risk = result.setup.risk_threshold
     more = count(result.counts.further, "further judgment")
     without = "went to open groups; the winner, votes and gap above are without them"

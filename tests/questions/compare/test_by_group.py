@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support import commandline
+from support.chat_server import Response, respond_with
 from support.text import unwrapped
 
 SIZE = 60
@@ -97,6 +98,36 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
         assert re.search(
             r"; gap -0\.\d\d \(-0\.\d\d to (-0\.\d\d|below 0)\)", said[f"group {name}"]
         )
+
+
+def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_server):
+    respond_with(chat_server, Response(401, b'{"error": {"message": "no such key"}}'))
+    xml, page = tmp_path / "result.xml", tmp_path / "result.md"
+    at = ["--judge", "openai/judge", "--judge-base-url", chat_server.url, "--judge-price", "1,2"]
+    gate = ["--by-group", "require", "--not-worse", "0.1", "--controls", "off"]
+    gate += ["-o", str(xml), "-o", str(page)]
+    key = {"JUDGELOOP_JUDGE_API_KEY": "none"}
+    done = commandline.judgeloop("compare", *write(tmp_path, CLEAR), *at, *gate, **key)
+    assert done.exit_code == 4, done.output
+    (case,) = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
+    assert (case.get("name"), case.find("error") is not None) == ("a or b", True)
+    assert "risk of the groups" not in page.read_text()
+
+
+def test_all_ties_are_counted_with_those_of_the_groups(asked):
+    values = json.loads(
+        asked(
+            {"code": (0, 60, 0), "chat": (0, 60, 0)},
+            "--by-group",
+            "report",
+            "--not-worse",
+            "0.1",
+            "--json",
+        ).stdout
+    )
+    assert values["further"] > 0
+    (said,) = [one["message"] for one in values["warnings"] if one["code"] == "all_ties"]
+    assert said.startswith(f"All {values['judged'] + values['further']} verdicts are ties")
 
 
 def test_groups_that_are_open_or_better_pass_the_gate(asked):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from support import commandline
@@ -12,6 +13,7 @@ from support.outputs import write_outputs
 
 import judgeloop
 from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.stored import result_of, stored
 
 ITEMS = 100
 NOT_WORSE, MIN_GAP = ("--not-worse", "0.2"), ("--min-gap", "0.2")
@@ -75,6 +77,8 @@ def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, 
     )
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("not_worse", True)
+    kept = result_of(stored(Path(".judgeloop/ledger.sqlite"), values["run"]))
+    assert (kept.winner, kept.named) == (None, "new"), "as the table of a night names it"
 
 
 @pytest.mark.parametrize("new", [-45], indirect=True)

@@ -656,12 +656,16 @@ def test_the_gap_asked_about_is_said_among_the_items_that_are_no_ties():
 def test_a_longer_run_pays_for_no_item_that_is_judged_beyond_the_decision():
     """For a group that is still open, say, or ahead of the others."""
     whole = undecided()
-    aside = [replace(row, in_decision=False) for row in whole.labels]
     assert whole.more_judgments == 30
-    assert replace(whole, labels=(*whole.labels, *aside)).more_usd == pytest.approx(
-        whole.more_usd * 20 / 30
-    )
-    assert replace(whole, labels=(*whole.labels, *(4 * aside))).more_usd == 0
+
+    def with_aside(times):
+        aside = times * [replace(row, in_decision=False) for row in whole.labels]
+        both = (1 + times) * whole.counts.both_in_all
+        counts = replace(whole.counts, both_in_all=both)
+        return replace(whole, labels=(*whole.labels, *aside), counts=counts)
+
+    assert with_aside(1).more_usd == pytest.approx(whole.more_usd * 20 / 30)
+    assert with_aside(4).more_usd == 0
 
 
 def test_a_budget_that_failed_attempts_used_up_says_so():
