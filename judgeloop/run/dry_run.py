@@ -86,6 +86,7 @@ class DryRun:
             return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
         paragraphs = [
             _basis(plan),
+            *([_all(plan)] if self.priced and plan.all_p > plan.cost_p.expected else []),
             *_without_calls(plan, result),
             *_both_orders(result),
             *_controls(plan),
@@ -140,6 +141,7 @@ class DryRun:
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
             "usd": _dollars(plan.cost_p) if self.priced else None,
+            "usd_of_all": float(to_usd(plan.all_p)) if self.priced else None,
             "expected_is_assumed": plan.assumed is not None,
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,
@@ -266,6 +268,11 @@ def _basis(plan: Plan) -> str:
         basis = "that all allowed judgments are made, as this rule does"
     worst = "The worst case makes every allowed judgment at its maximum cost."
     return f"The expected case assumes {basis}. {worst}"
+
+
+def _all(plan: Plan) -> str:
+    """Return what it would cost not to stop, on outputs that are known or not."""
+    return f"All {count(plan.questions, 'judgment')} would cost about {show_usd(plan.all_p)}."
 
 
 def _outputs(plan: Plan) -> list[str]:
