@@ -140,7 +140,7 @@ def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
-def test_the_cost_of_judging_everything_counts_verdicts_beside_the_decision_and_few_audits():
+def test_the_cost_of_judging_everything_counts_all_verdicts_and_few_audits():
     result = make_result()
     aside = [replace(row, in_decision=False) for row in result.labels]
     more = replace(result, labels=(*result.labels, *aside))

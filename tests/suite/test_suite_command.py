@@ -322,7 +322,7 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
 
 
-def test_a_pair_that_got_more_of_the_budget_counts_what_all_its_rounds_paid_and_asked():
+def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
     night = found("-o", "night.json")
     shown = {
         one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout)
