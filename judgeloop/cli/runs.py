@@ -15,7 +15,7 @@ from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.report.escaping import visible, visible_lines
-from judgeloop.report.page import render, render_short
+from judgeloop.report.page import render, render_short, wrapped
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address
@@ -141,7 +141,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     The test needs runs with draws of their own. Pairs of one night are shown apart.
     """
     from judgeloop.cli.files import check_output, write_text
-    from judgeloop.questions.compare.trend import page_of, picture, trend_of
+    from judgeloop.questions.compare.trend import meaning, page_of, picture, trend_of
     from judgeloop.report.svg import Drawing
 
     patterns = systems or ()
@@ -157,7 +157,8 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
             raise InputError(f"a picture has one pair; name one of these {len(trends)}: {pairs}")
         write_text(output, f"{Drawing(picture(trends[0]))}\n")
     files = str(output) if output else None
-    print("\n\n".join(render(page_of(one), files=files, width=columns()) for one in trends))
+    pages = [render(page_of(one), files=files, width=columns()) for one in trends]
+    print("\n\n".join([*pages, *filter(None, [wrapped(meaning(trends), columns())])]))
 
 
 def _by_pair(ledger: Address, patterns: tuple[str, ...]) -> list[list[Run]]:

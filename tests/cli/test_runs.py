@@ -125,7 +125,7 @@ def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_r
     found = judgeloop("runs", "trend", "-o", "gaps.svg")
     assert found.exit_code == 0, found.output
     assert re.findall(" {2}(yes|no)$", found.stdout, re.MULTILINE) == ["no", "yes", "yes"]
-    assert found.stdout.endswith("  files  gaps.svg\n")
+    assert "\n  files  gaps.svg\n" in found.stdout
     assert ET.parse("gaps.svg").getroot().get("aria-label", "").startswith("The gap of b over a")
     named = judgeloop("runs", "trend", "a", "[ab]").stdout
     assert re.findall(" {2}(yes|no)$", named, re.MULTILINE) == ["no", "yes", "yes"], "another judge"
@@ -165,6 +165,7 @@ def test_the_trend_of_pairs_of_the_same_nights_is_one_for_each_and_no_picture(tw
     found = judgeloop("runs", "trend", "a", "[bc]").stdout
     assert "The gap of b over a: the share won less the share lost, in 4 runs" in found
     assert "\n\nThe gap of c over a: the share won less the share lost, in 2 runs" in found
+    assert found.count("The null hypothesis is") == 1
     refused = judgeloop("runs", "trend", "a", "[bc]", "-o", "gaps.svg")
     assert "a picture has one pair; name one of these 2: a b; a c" in refused.stderr
     assert not Path("gaps.svg").exists()

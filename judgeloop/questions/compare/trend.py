@@ -27,6 +27,10 @@ NEEDS = (
     "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
     "judge and on the number of items of the latest"
 )
+TESTED = (
+    "The null hypothesis is that the gap on items like these is the same in all these runs. It is tested at a risk "
+    f"of {DRIFT_RISK:g}, however often one looks (Shekhar & Ramdas 2023)."
+)
 PICKED, OTHERWISE, SAME = (  # why the test of drift does not count a run
     "whose draws are not uniform",
     "asked otherwise than the latest",
@@ -179,41 +183,43 @@ def _point(name: str, one: Result, reason: str) -> Point:
 
 
 def said(trend: Trend) -> str:
-    """Return in words whether the gap drifts, at which risks bounds are, and what the test leaves out."""
-    found = _answer(trend)
-    if risks := sorted({one.risk for one in trend.points if one.interval}):
-        at, of_test = (
-            " or ".join(f"{risk:g}" for risk in risks),
-            f"the test's risk of {DRIFT_RISK:g}",
+    """Return in words whether the gap drifts, and what that means."""
+    return f"{_answer(trend)} {meaning([trend])}".strip()
+
+
+def meaning(trends: Sequence[Trend]) -> str:
+    """Return the null hypothesis of the test, and at which risks it and the bounds of runs are; empty for none."""
+    tested = any(trend.drift for trend in trends)
+    found = [TESTED] if tested else []
+    if risks := sorted({one.risk for trend in trends for one in trend.points if one.interval}):
+        at = " or ".join(f"{risk:g}" for risk in risks)
+        apart = (
+            "; the test's risk is for all together, so intervals that lie apart may show no drift"
         )
-        apart = f"{of_test} is for all together, so intervals that lie apart may show no drift"
-        found += f" Each bound of a run is wrong with probability at most {at}, by itself"
-        found += f"; {apart}." if trend.drift else "."
-        if any(one.gap in (one.interval or ()) for one in trend.points):
-            found += " One that equals the gap was proved before the latest verdicts."
-    if many := Counter(one.left_out for one in trend.points if one.left_out):
-        why = ", ".join(f"{number} {reason}" for reason, number in many.items())
-        found += f" The test leaves out {count(many.total(), 'run')}: {why}."
-    return found
+        found.append(
+            f"Each bound of a run is wrong with probability at most {at}, by itself{apart * tested}."
+        )
+    return " ".join(found)
 
 
 def _answer(trend: Trend) -> str:
-    """Return whether the gap drifts, under which null hypothesis, or why that cannot be asked."""
+    """Return whether the gap drifts, or why that cannot be asked, and what the test leaves out."""
     if trend.drift is None:
-        return f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
-    null = (
-        "the null hypothesis that the gap on items like these is the same in all "
-        f"{trend.drift.runs} runs with fresh draws"
-    )
-    by = f"at a risk of {DRIFT_RISK:g}, however often one looks (Shekhar & Ramdas 2023)"
-    low, high = f"{trend.drift.low:+.2f}", f"{trend.drift.high:+.2f}"
-    if trend.drift.low > trend.drift.high:
-        return f"Is it drifting? Yes: {null} is rejected {by}. No gap fits all of them."
-    return f"Is it drifting? Not shown: {null} is not rejected {by}. Gaps from {low} to {high} fit all."
+        found = f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
+    else:
+        runs, (low, high) = f"all {trend.drift.runs} runs with fresh draws", trend.drift[1:]
+        fit = f"Not shown: gaps from {low:+.2f} to {high:+.2f} fit {runs}."
+        found = f"Is it drifting? {f'Yes: no gap fits {runs}.' if low > high else fit}"
+    if many := Counter(one.left_out for one in trend.points if one.left_out):
+        why = ", ".join(f"{number} {reason}" for reason, number in many.items())
+        found += f" The test leaves out {count(many.total(), 'run')}: {why}."
+    if any(one.gap in (one.interval or ()) for one in trend.points):
+        found += " A bound that equals the gap was proved before the latest verdicts."
+    return found
 
 
 def page_of(trend: Trend) -> Page:
-    """Return the trend as a table, and what is said of it."""
+    """Return the trend as a table, and whether it drifts; `meaning` says what that means."""
     first, second = _names(trend)
     others = any(one.others for one in trend.points)
     last = ("other outputs",) if others else ()
@@ -232,7 +238,7 @@ def page_of(trend: Trend) -> Page:
     )
     runs = count(len(rows), "run")
     head = f"The gap of {second} over {first}: the share won less the share lost, in {runs}"
-    return Page(head, (), (said(trend),), (Table("", columns, rows),))
+    return Page(head, (), (_answer(trend),), (Table("", columns, rows),))
 
 
 def _names(trend: Trend) -> list[str]:
