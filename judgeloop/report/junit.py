@@ -28,7 +28,7 @@ BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
 def render_junit(result: RunResult) -> str:
-    """Return a test suite: a test named by the question and the systems, and one for each condition.
+    """Return a test suite: a test named by what is asked of the systems, and one for each condition.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
     one, no winner, and a condition that does not hold are failures; a warning that fails the command
@@ -40,8 +40,7 @@ def render_junit(result: RunResult) -> str:
     said = _said(f"{beside}{render(result.page)}", (one.message for one in result.warnings))
     ended = EXIT_OTHER_WON if result.warned else result.answer_code
     why = "warning" if result.warned else _exit(ended)
-    name = " or ".join(result.setup.systems)
-    answer = Case(name, _kind(ended), result.page.headline, why, said)
+    answer = Case(result.test_name, _kind(ended), result.page.headline, why, said)
     return _suite(
         result.job,
         answer,

@@ -280,6 +280,11 @@ class RunResult(Part):
         return self.winner
 
     @property
+    def test_name(self) -> str:
+        """What is asked, as the name of a test that passes if the answer does."""
+        return " or ".join(self.setup.systems)
+
+    @property
     def failing(self) -> tuple[Condition, ...]:
         """The conditions that do not hold, but for what the answer's own exit code says."""
         said = {0, self.answer_code} - {EXIT_OTHER_WON}

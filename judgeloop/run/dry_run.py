@@ -141,7 +141,7 @@ class DryRun:
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
             "usd": _dollars(plan.cost_p) if self.priced else None,
-            "usd_of_all": float(to_usd(plan.all_p)) if self.priced else None,
+            "usd_of_all": float(to_usd(plan.all_p)) if self.priced and plan.all_p else None,
             "expected_is_assumed": plan.assumed is not None,
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,

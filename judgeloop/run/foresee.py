@@ -35,14 +35,15 @@ async def planned(
     judgments: tuple[Range, str | None],
     left_p: int | None,
     *,
+    done: int,
     first: tuple[Judge, ...] = (),
     controls: Sequence[ControlTally | None] = (),
 ) -> Plan:
     """Return the plan for further `judgments`, given with what they assume.
 
-    `queries` are all that may be asked, and `left_p` is the rest of the budget. Before them come the
-    rest of the controls, of which `controls` are known, and the same queries to the judges in
-    `first`. Asks no judge.
+    `queries` are those that may be asked yet, beside the number of those that the run has `done`, and `left_p` is the
+    rest of the budget. Before them come the rest of the controls, of which `controls` are known, and the
+    same queries to the judges in `first`. Asks no judge.
     """
     every, judges = list(queries), prepared.judges
     sources = Sources(systems_of(prepared), judges, terms)
@@ -55,16 +56,21 @@ async def planned(
         beside += await _quotes_left(
             prepared, Sources(systems_of(prepared), first, terms), every, first
         )
-    plans = await _left(prepared, sources, every)
+    plans, whole = await _left(prepared, sources, every)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
     likely, assumed = judgments
     beside += _audits(terms, every[: likely.worst], judges)
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
-    plan = replace(judged(quotes=quotes, left_p=left_p), controls=controlled)
+    plan = judged(quotes=quotes, left_p=left_p)
+    plan = replace(
+        plan, controls=controlled, questions=done + len(every), unasked=done + plan.unasked
+    )
     if not sources.systems:
-        return plan
+        calls = [call.likely_cost_p for one in quotes for call in one]
+        times = whole / len(calls) * plan.questions / len(every) if calls else 0
+        return replace(plan, all_p=round(sum(calls) * times))
     alone = priced(likely, quotes=outputs, left_p=None, assumed=None)
     return replace(
         plan,
@@ -103,14 +109,14 @@ async def _quotes_left(
     """Return the quotes of the calls that the ledger does not answer, by query."""
     return [
         [*map(sources.quote, each.outputs), *_judging(sources, each, judges)]
-        for each in await _left(prepared, sources, queries)
+        for each in (await _left(prepared, sources, queries))[0]
     ]
 
 
 async def _left(
     prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]
-) -> list[Planned]:
-    """Return the plans for queries, the first of them without the calls that the ledger answers."""
+) -> tuple[list[Planned], int]:
+    """Return the plans for queries, the first of them without the calls that the ledger answers, and all calls."""
     await look_up(prepared, sources, queries)
     sources.forget_failures()
     plans = [sources.plan(query) for query in queries]
@@ -118,7 +124,7 @@ async def _left(
         held = await ledger.verdicts([key for each in plans[:LOOKED_UP] for key in each.keys])
     known = silent_of(prepared) | held
     settled = {key for key, answer in known.items() if settles(answer)}
-    return [
+    left = [
         replace(
             each,
             asks=tuple(
@@ -127,6 +133,7 @@ async def _left(
         )
         for each in plans
     ]
+    return left, sum(len(each.asks) for each in plans)
 
 
 def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:

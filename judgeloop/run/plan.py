@@ -67,9 +67,10 @@ class Plan:
     after the calls that are made in any case have cost about `beside_p`. `controls` are the calls for controls,
     expected and in the worst case.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
-    outputs are identical, or too large. All would probably cost `all_p`. `stays_open` is a sentence on why
-    the question will probably have no answer; empty if one is expected. `equal` says what happens to an equal
-    system, by the share of ties, if that is asked. `groups` are those that are tested, the largest first.
+    outputs are identical, or too large. All would probably cost `all_p`; 0 if that is not known.
+    `stays_open` is a sentence on why the question will probably have no answer; empty if one is expected.
+    `equal` says what happens to an equal system, by the share of ties, if that is asked. `groups` are those
+    that are tested, the largest first.
     `outputs` are the part of `calls` for the outputs of systems that answer live, `outputs_cost_p` is their cost, and
     `judging_cost_p` that of all other calls; None without such systems.
     """
@@ -140,7 +141,6 @@ def priced(
         beside_p=extra_p,
         questions=len(quotes),
         unasked=calls_of.count(0),
-        all_p=round(len(quotes) * likely_p) + extra_p,
     )
 
 

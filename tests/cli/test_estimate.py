@@ -215,6 +215,16 @@ def test_a_free_proxy_judges_everything_and_narrows_the_interval(drawing, proxy,
     assert helped["attempts"] == asked_anew, "what the judge said before is remembered"
 
 
+def test_a_forecast_of_a_run_that_goes_on_takes_a_call_for_each_further_rating(drawing):
+    empty = result_of(*drawing, "--half-width", "0.05", "--dry-run")
+    rated = result_of(*drawing, "--max-judgments", 20)
+    forecast = result_of(*drawing, "--half-width", "0.05", "--dry-run")
+    assert forecast["calls"]["expected"] == forecast["judgments"]["expected"] > 5
+    assert (forecast["questions"], forecast["questions_without_a_call"]) == (ITEMS, 20)
+    for all_ in (empty, forecast, rated):
+        assert all_["usd_of_all"] == pytest.approx(rated["spent_usd"] / 20 * ITEMS, rel=0.5)
+
+
 def test_a_paid_proxy_and_the_judge_share_one_budget(server, proxied):
     result = result_of(*proxied("cheap", 0.1), "--max-judgments", 30)
     models = [request["model"] for request in server.requests]

@@ -70,7 +70,8 @@ FLIPPED = Tally(items=100, wins=(1, 8), ties=1, both=10, flips=3)
 
 def test_abstentions_and_cost_are_tests_of_a_gate_and_of_no_other_result():
     assert cases(make_result()) == {"small or large": None}
-    assert cases(make_result(**GATE)) == {"small or large": None, "abstentions": None, "cost": None}
+    gate = {"large is better than small": None, "abstentions": None, "cost": None}
+    assert cases(make_result(**GATE)) == gate
     used_up = undecided(StopKind.BUDGET, "the budget is used up", **GATE)
     assert cases(used_up)["cost"] == "failure"
     failed = undecided(StopKind.ABSTENTIONS, "too many", **GATE)

@@ -159,6 +159,16 @@ class Result(RunResult):
         return self.setup.systems[1] if self.better and self.winner is None else self.winner
 
     @property
+    def test_name(self) -> str:
+        """What is required of which system; both systems if nothing is."""
+        first, second = self.setup.systems
+        if self.options.not_worse is not None:
+            return f"{second} is not worse than {first}"
+        required = self.setup.required_winner
+        other = first if required == second else second
+        return f"{required} is better than {other}" if required else f"{first} or {second}"
+
+    @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
         return self.claim == "better" or (

@@ -88,9 +88,15 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         tests.follow([*outcome.labels, *outcome.further])
         worst = tests.left if over else len(pool) - outcome.asked
         judgments = replace(judgments[0], worst=worst), judgments[1]
-    queries = map(pool.query, range(len(pool)))
+    done = {label.choice.position for label in (*outcome.labels, *outcome.further)}
     plan = await planned(
-        comparison, terms, queries, judgments, finished.spend.left_p, controls=finished.controls
+        comparison,
+        terms,
+        (pool.query(position) for position in range(len(pool)) if position not in done),
+        judgments,
+        finished.spend.left_p,
+        done=len(done),
+        controls=finished.controls,
     )
     tally = outcome.estimate.tally
     ties = share_of_ties((tally.ties, tally.judged), comparison.ties)

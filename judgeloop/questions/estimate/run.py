@@ -59,12 +59,14 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
     judgments = judgments_to_know(
         estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
     )
+    done = {label.choice.position for label in outcome.labels}
     plan = await planned(
         estimation,
         terms,
-        (pool.query(position, ONE_SYSTEM) for position in range(len(pool))),
+        (pool.query(one, ONE_SYSTEM) for one in range(len(pool)) if one not in done),
         judgments,
         ran.finished.spend.left_p,
+        done=len(done),
         first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
         controls=ran.finished.controls,
     )

@@ -1,6 +1,6 @@
 """How many further judgments a search for the best is likely to take, for forecast and result.
 
-Runs the search on imagined answers (`engine/recorded.py`): those so far again, or assumed ones. Asks no
+Runs the search on imagined answers (`engine/recorded.py`): some of those so far again, or assumed ones. Asks no
 judge. Prices are added in `run/plan.py`.
 """
 
@@ -14,8 +14,9 @@ from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.estimators.win_rates import SCOUTED, Standings
 from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
+from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.reasons import points
 from judgeloop.run.plan import Range
 
@@ -28,6 +29,7 @@ LEAST_KNOWN = 5  # queries
 # open among any, and at one from it on, half among very many (docs/results).
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
 MOST_FORESEEN = 10_000  # judgments; a forecast looks no further
+RUNS = 5  # imagined for an expected case, fewer of long ones
 
 NewSession = Callable[[Limits], Session[Standings]]
 
@@ -65,10 +67,7 @@ def judgments_to_name(
     if not states_risk or not worst:
         return Foreseen(Range(worst, worst, worst), None)
     seen = Limits(limits.min_judgments, min(limits.max_judgments, asked + MOST_FORESEEN), 1.0)
-    clearest, likely = (
-        replay(new(seen), oracle)
-        for oracle in (_clearest(outcome), _imagined(outcome.labels, len(tally.wins)))
-    )
+    clearest, likely = replay(new(seen), _clearest(outcome)), _usual(outcome, new, seen)
     expected = likely.asked - asked
     assumed = ASSUMED if tally.queries < LEAST_KNOWN else None
     judgments = Range(min(clearest.asked - asked, expected), expected, worst)
@@ -135,7 +134,7 @@ def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
 def _to_the_end(outcome: Outcome[Standings], new: NewSession) -> Outcome[Standings]:
     """Return how the search would end without its limit."""
     far = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
-    return replay(new(far), _imagined(outcome.labels, len(outcome.estimate.tally.wins)))
+    return _usual(outcome, new, far)
 
 
 def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
@@ -151,28 +150,39 @@ def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
     return answer
 
 
-def _imagined(labels: Sequence[Label], systems: int) -> Callable[[Choice], Answer]:
-    """Return the known answers, and else each system's own over and over, or assumed ones.
+def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outcome[Standings]:
+    """Return the end of middling length of some imagined runs, which share their answers for every risk and gap."""
+    tally = outcome.estimate.tally
+    shape = (
+        len(tally.wins),
+        tally.items + SCOUTED,
+    )  # those that choose a baseline are no items of a tally
+    ends: list[Outcome[Standings]] = []
+    while len(ends) < RUNS and sum(one.asked - outcome.asked for one in ends) < MOST_FORESEEN:
+        draws = np.random.default_rng(len(ends)).random(shape)
+        ends.append(replay(new(limits), _imagined(outcome.labels, draws)))
+    return sorted(ends, key=lambda one: one.asked)[(len(ends) - 1) // 2]
 
-    Assumed answers are random, by win rates spread evenly, and the same on every call.
+
+def _imagined(labels: Sequence[Label], draws: Floats) -> Callable[[Choice], Answer]:
+    """Return the known answers, and else one of each system's own, or an assumed one.
+
+    `draws`, shape (systems, items), say which: uniform on [0, 1). Assumed win rates are spread evenly.
     """
     known = {label.choice.key: label.answer for label in labels}
     own: dict[int, list[Answer]] = defaultdict(list)
     for label in labels:
         own[label.choice.systems[0]].append(label.answer)
-    rng = np.random.default_rng(0)
-    wins = np.linspace(*ASSUMED_RATES, systems) - ASSUMED_TIES / 2
-    asked = [0] * systems
+    wins = np.linspace(*ASSUMED_RATES, len(draws)) - ASSUMED_TIES / 2
 
     def answer(choice: Choice) -> Answer:
-        system = choice.systems[0]
-        past = own[system]
         if choice.key in known:
             return known[choice.key]
-        asked[system] += 1
+        system = choice.systems[0]
+        past, draw = own[system], draws[system, choice.position]
         if len(past) >= LEAST_KNOWN:
-            return past[(asked[system] - 1) % len(past)]
-        draw = rng.random() - wins[system]
-        return Verdict(1.0 if draw < 0 else TIE if draw < ASSUMED_TIES else 0.0)
+            return past[int(draw * len(past))]
+        over = draw - wins[system]
+        return Verdict(1.0 if over < 0 else TIE if over < ASSUMED_TIES else 0.0)
 
     return answer

@@ -62,11 +62,21 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         states_risk=selection.rule.level is not None,
         over=over,
     )
-    queries = (
-        pool.query(position, pair) for position in range(len(pool)) for pair in selection.pairs
-    )
+    done, against = {label.choice.key for label in outcome.labels}, outcome.estimate.tally.baseline
+    left = [
+        (position, (system, against))
+        for position in range(len(pool))
+        for system in range(len(pool.systems))
+        if system != against and (position, system, against) not in done
+    ]
     plan = await planned(
-        selection, terms, queries, foreseen[:2], finished.spend.left_p, controls=finished.controls
+        selection,
+        terms,
+        (pool.query(*one) for one in left),
+        foreseen[:2],
+        finished.spend.left_p,
+        done=len(selection.pairs) * len(pool) - len(left),
+        controls=finished.controls,
     )
     stays_open = selection.notice or (selection.names_none if foreseen.open else "")
     if foreseen.needed and not selection.notice:

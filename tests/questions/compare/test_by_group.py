@@ -110,7 +110,7 @@ def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_
     done = commandline.judgeloop("compare", *write(tmp_path, CLEAR), *at, *gate, **key)
     assert done.exit_code == 4, done.output
     (case,) = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
-    assert (case.get("name"), case.find("error") is not None) == ("a or b", True)
+    assert (case.get("name"), case.find("error") is not None) == ("b is not worse than a", True)
     assert "risk of the groups" not in page.read_text()
 
 

@@ -24,17 +24,17 @@ NO_LIMIT = Limits(1, 10**6, 1.0)
 CUT = StopReason(StopKind.DRY_RUN, "asks nobody")
 
 
-def sessions(systems, selector="race", items=ITEMS):
+def sessions(systems, selector="race", items=ITEMS, risk=RISK):
     """What makes a session of the run, given its limits."""
     pairs = tuple((one, BASELINE) for one in range(1, systems))
-    race = Racing(systems, BASELINE, RISK)
+    race = Racing(systems, BASELINE, risk)
 
     def new(limits):
         return Session(
             items=items,
             selector=race if selector == "race" else Random(pairs),
-            estimator=WinRates(systems, BASELINE, None if selector == "fixed" else RISK),
-            rule=FixedBudget() if selector == "fixed" else Separated(RISK),
+            estimator=WinRates(systems, BASELINE, None if selector == "fixed" else risk),
+            rule=FixedBudget() if selector == "fixed" else Separated(risk),
             limits=limits,
             rng=np.random.default_rng(0),
         )
@@ -86,17 +86,29 @@ def test_the_forecast_is_between_its_cases_and_near_what_happens(selector, seed,
     assert end.winner is not None
 
 
-def test_with_whole_cycles_of_answers_the_forecast_comes_true():
-    rows = [[0.5], [1.0, 1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0, 0.0]]
+def test_where_each_system_always_gets_the_same_answer_the_forecast_comes_true():
     new = sessions(3, "random")
-    (cut, _), (end, _) = run(new, rows, 10)
-    assert cut.asked == 20
+    (cut, _), (end, _) = run(new, [[0.5], [1.0], [0.5]], 5)
+    assert cut.asked == 10
     assert more_to_name(cut, new) == end.asked - cut.asked > 0
     judgments, assumed, *_ = judgments_to_name(
         cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False
     )
     assert judgments.expected == end.asked - cut.asked
     assert assumed is None
+
+
+def test_a_stricter_risk_is_not_foreseen_to_take_fewer_judgments():
+    """The imagined answers are the same."""
+    expected = []
+    for risk in (0.1, 0.02, 0.01, 0.001):
+        new = sessions(6, risk=risk)
+        (empty, _), _ = run(new, [[0.5]] * 6, 0)
+        found = judgments_to_name(
+            empty, NO_LIMIT, new, every=5 * ITEMS, states_risk=True, over=False
+        )
+        expected.append(found.judgments.expected)
+    assert expected == sorted(expected)
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
