@@ -281,10 +281,10 @@ class Batch:
             return None
         answers = [None if isinstance(reply, Output) else reply for reply in replies]
         terms, counts = self._state.terms, used(planned, answers)
-        self._state.remembered += sum(
-            isinstance(entry, Answer) and ask.key not in terms.made and counted
-            for ask, entry, counted in zip(planned.asks, found, counts, strict=True)
-        )
+        looked_up = zip(planned.asks, found, counts, strict=True)
+        known = {ask.key for ask, one, needed in looked_up if needed and isinstance(one, Answer)}
+        self._state.remembered += len(known - terms.seen)
+        terms.seen.update(known)
         return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
 
     async def _replies(
@@ -340,7 +340,7 @@ class Batch:
 
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
-        self._state.terms.made.add(ask.key)
+        self._state.terms.seen.add(ask.key)
         oracle = self._oracle
         asked = (
             oracle.generating[ask.system]

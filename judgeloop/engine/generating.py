@@ -86,7 +86,7 @@ class Sources:
             own -= self._known.keys() | self._forgotten.keys()
             found = await ledger.outputs(sorted(own), self._since.get(name, "")) if own else {}
             for key in found.keys() - self._known.keys():  # some were given meanwhile
-                self.learn(asks[key], replace(found[key], fresh=key in self._terms.made))
+                self.learn(asks[key], replace(found[key], fresh=key in self._terms.seen))
 
     def leave_out(self, name: str, before: str) -> None:
         """Forget the outputs of a system that were recorded before a time: another model gave them."""

@@ -35,8 +35,8 @@ class Terms:
     `missing_abstains`, an item on which a live system failed is an abstention; else it has lost.
     `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
-    run got a reply without a verdict, by key: they are not made again. `made` gets the keys of the calls that are
-    made; what the ledger has of them then was not known before this command.
+    run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
+    made, and of those that the ledger answers: what it has of them then counts once, and was not all known before.
     """
 
     run_id: str
@@ -58,4 +58,4 @@ class Terms:
     max_failed: float = 0.05
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)

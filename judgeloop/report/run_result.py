@@ -334,7 +334,9 @@ class RunResult(Part):
         if self.stop_reason in CUT_SHORT:
             anew = self.setup.asked_anew and self.stop_reason is not StopKind.CONTROLS
             return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[self.stop_reason]),)
-        return (*self.to_decide(), *self._budget_enough())
+        found = self.to_decide()
+        hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
+        return found if hopeless else (*found, *self._budget_enough())
 
     @property
     def open(self) -> bool:

@@ -130,7 +130,7 @@ async def drive_session(
                     if isinstance(judge, Metered):
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
             command = prepared.command
-            terms = replace(terms, silent=silent_of(prepared), made=command.made)
+            terms = replace(terms, silent=silent_of(prepared), seen=command.seen)
             finished = await drive(
                 session,
                 prepared.pool,

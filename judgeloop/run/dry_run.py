@@ -23,7 +23,7 @@ from judgeloop.report.naming import as_python
 from judgeloop.report.notes import Note
 from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.words import WIDTH, count, per_cent, sentence, shortened
+from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
 from judgeloop.run.drive import systems_of
 from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range
 from judgeloop.run.prepared import Prepared
@@ -86,7 +86,7 @@ class DryRun:
             return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
         paragraphs = [
             _basis(plan),
-            *([_all(plan)] if self.priced and plan.all_p > plan.cost_p.expected else []),
+            *self._all(),
             *_without_calls(plan, result),
             *_both_orders(result),
             *_controls(plan),
@@ -103,6 +103,19 @@ class DryRun:
         ]
         parts = [wrapped(OPENING, width), self._table(), *_equal(plan, width)]
         return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
+
+    @property
+    def usd_of_all(self) -> float | None:
+        """The probable cost of all judgments, as those so far or their quotes say; None if that is not known."""
+        quoted_p = self.plan.all_p if self.priced else 0
+        return self.result.usd_of_all or (float(to_usd(quoted_p)) if quoted_p else None)
+
+    def _all(self) -> list[str]:
+        """Return what it would cost never to stop; nothing if that is not known, or no more than is expected."""
+        usd, number = self.usd_of_all, self.result.queries_in_all
+        if usd is None or float(to_usd(self.plan.cost_p.expected)) >= usd:
+            return []
+        return [f"All {count(number, 'judgment')} would cost about {dollars(usd)}."]
 
     def _table(self) -> str:
         """Return the low, expected and worst case of judgments, calls and cost, in columns."""
@@ -141,7 +154,7 @@ class DryRun:
             "questions": plan.questions,
             "questions_without_a_call": plan.unasked,
             "usd": _dollars(plan.cost_p) if self.priced else None,
-            "usd_of_all": float(to_usd(plan.all_p)) if self.priced and plan.all_p else None,
+            "usd_of_all": self.usd_of_all,
             "expected_is_assumed": plan.assumed is not None,
             "budget_usd": result.spend.budget_usd,
             "budget_pays_for": plan.affordable,
@@ -268,11 +281,6 @@ def _basis(plan: Plan) -> str:
         basis = "that all allowed judgments are made, as this rule does"
     worst = "The worst case makes every allowed judgment at its maximum cost."
     return f"The expected case assumes {basis}. {worst}"
-
-
-def _all(plan: Plan) -> str:
-    """Return what it would cost not to stop, on outputs that are known or not."""
-    return f"All {count(plan.questions, 'judgment')} would cost about {show_usd(plan.all_p)}."
 
 
 def _outputs(plan: Plan) -> list[str]:

@@ -43,11 +43,11 @@ class Command:
     """What the parts of a command have done: an estimate may ask a proxy first, and a suite lets a pair go on.
 
     - `spend`: of all parts so far
-    - `made`: the keys of the calls that they made
+    - `seen`: the keys of the calls that they made, or that the ledger answered
     """
 
     spend: Spend = field(default_factory=Spend)
-    made: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,12 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert costs["all even"] > 0.10 > costs["all better"] == costs["all worse"]
     assert night["charged_usd"] == pytest.approx(sum(costs.values()))
     assert 0.29 < night["charged_usd"] <= 0.30
-    shown = re.sub(r"\s+", " ", judgeloop("runs", "show", night["pairs"][1]["run"]).stdout)
-    assert f"that the pairs of the night {night['night']} share" in shown
+    shown = unwrapped(judgeloop("runs", "show", night["pairs"][1]["run"]).stdout)
+    assert "judging all 60 items would not decide" in shown
+    assert "Raise the budget" not in shown, "more money would not help"
+    little = found("--night", "2026-01-05", "--budget", "0.09")
+    shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"]).stdout)
+    assert "that the pairs of the night 2026-01-05-night share" in shown
     assert not re.search(r"--budget [0-9]", shown)
 
 
@@ -330,11 +334,15 @@ def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
     }
     assert charged(night)["all even"] > 0.1, "it went on after its share"
     for one in shown.values():
-        assert one["remembered"] == 0, "the ledger is new"
+        assert one["remembered"] == 0, "the ledger is new, and no pair shares a call with another"
         assert one["attempts"] == one["asked"] + one["ahead"]
     run = found()["pairs"][1]["run"]
     after = json.loads(judgeloop("runs", "show", run, "--json").stdout)
     assert (after["attempts"], after["remembered"]) == (0, shown["all even"]["attempts"])
+    run = found("--budget", "0.45")["pairs"][1]["run"]
+    more = json.loads(judgeloop("runs", "show", run, "--json").stdout)
+    assert more["attempts"] > 0
+    assert more["attempts"] + more["remembered"] == more["asked"] + more["ahead"], "each once"
 
 
 def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
