@@ -361,7 +361,7 @@ class Outcome(Generic[T_co]):
     choices whose labels make the estimate. `ahead` is the number of answers that were asked for
     ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
     for answers. `belief` is the selector's at the end, None for a selector without one. `further`
-    holds the labels that were asked after the decision.
+    holds the labels that were asked after the decision, and `cut` says what cut that off, None if nothing did.
     """
 
     winner: int | None
@@ -373,6 +373,7 @@ class Outcome(Generic[T_co]):
     rounds: int = 0
     belief: Belief | None = None
     further: tuple[Label, ...] = ()
+    cut: StopReason | None = None
 
     @property
     def asked(self) -> int:

@@ -105,6 +105,7 @@ class Session(Generic[T]):
         self._lookahead = lookahead
         self._further = further
         self._later: list[Label] = []  # the labels that `further` asked for
+        self._cut: StopReason | None = None  # why it asked for no more
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
@@ -135,7 +136,8 @@ class Session(Generic[T]):
         labels = [
             Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
         ]
-        self._further = None if halt is not None else self._further
+        if halt is not None and self._further is not None:
+            self._further, self._cut = None, halt
         self._rounds += 1
         if self._stop is not None:
             self._later += labels
@@ -197,6 +199,7 @@ class Session(Generic[T]):
             rounds=self._rounds,
             belief=self._belief(),
             further=tuple(self._later),
+            cut=None if self._cut is self._stop else self._cut,
         )
 
     def _asks_further(self, further: Further, stop: StopReason) -> list[Choice]:

@@ -36,7 +36,7 @@ class Terms:
     `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
-    made, and of those that the ledger answers: what it has of them then counts once, and was not all known before.
+    made, and of those that the ledger answers, so that each counts once.
     """
 
     run_id: str

@@ -31,6 +31,7 @@ class NoteCode(enum.StrEnum):
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
     REDRAWN = "redrawn"
+    GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
     HISTORY_UNUSED = "history_unused"
 
@@ -82,6 +83,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
+    NoteCode.GROUPS_CUT: "Of the groups, {said}. The same command goes on, with a higher limit if one was reached.",
     NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
     "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "

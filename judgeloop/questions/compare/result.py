@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from judgeloop.core.choices import Groups
-from judgeloop.core.errors import EXIT_JUDGE, EXIT_OTHER_WON
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.ledger import RunNote
 from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
-from judgeloop.core.part import Part
+from judgeloop.core.part import Part, Sentence
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import IDENTICAL, Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
@@ -29,7 +29,10 @@ from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import Condition, RunResult
+from judgeloop.report.sentences import ENDED
 
+# Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
+CUT_CODES = {StopKind.INTERRUPTED: EXIT_INTERRUPTED, StopKind.JUDGE_FAILED: EXIT_JUDGE}
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -103,6 +106,8 @@ class Result(RunResult):
       the ledger knows: 1 for the first. Another candidate, question or seed is another one
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
+    - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not
+    - `groups_cut_sentence`: the same in words; empty if they were not
     - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
     - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
       sign test; null if judges were asked
@@ -137,6 +142,8 @@ class Result(RunResult):
     risk_before: float = 0.0
     searched: int = 0
     redrawn: str = ""
+    groups_cut: StopKind | None = None
+    groups_cut_sentence: Sentence = ""
     risk_beyond: float | None = None
 
     @property
@@ -284,8 +291,11 @@ class Result(RunResult):
         gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
         gated = required or any(gate is not None for gate in gates)
         groups = self.groups if self.options.by_group is not None else ()
+        cut = self.groups_cut if self._open_groups else None
+        code = CUT_CODES.get(cut, EXIT_UNDECIDED) if cut else 0
         every = (
             *(of_the_run(self, self.options.max_flips) if gated else ()),
+            *([Condition("groups", code, self._cut)] if required and code else ()),
             *(
                 Condition(
                     f"group {group.name}",
@@ -297,6 +307,16 @@ class Result(RunResult):
         )
         failed = self.answer_code == EXIT_JUDGE
         return tuple(one for one in every if one.exit_code or not failed)
+
+    @property
+    def _open_groups(self) -> int:
+        return sum(group.claim == "open" for group in self.groups)
+
+    @property
+    def _cut(self) -> str:
+        why = (self.groups_cut and ENDED.get(self.groups_cut)) or self.groups_cut_sentence
+        many = f"{self._open_groups:,} of {len(self.groups):,}"
+        return f"{many} are open, as their tests were cut off: {why.rstrip('.')}"
 
     @property
     def open(self) -> bool:
@@ -318,6 +338,8 @@ class Result(RunResult):
         found += (
             [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
         )
+        if self.groups_cut and self._open_groups and self.options.by_group == Groups.REPORT:
+            found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return tuple(found)
         rows = self.verdicts
@@ -446,6 +468,8 @@ def result_of(
         searched=max(
             (len(one.systems) for one in before if {*systems} < {*one.systems}), default=0
         ),
+        groups_cut=outcome.cut.kind if outcome.cut else None,
+        groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         recorded=None if scores is None else _figures(tally, setup, scores),
         risk_beyond=risk_beyond,
     )

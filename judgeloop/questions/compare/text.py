@@ -3,7 +3,7 @@
 Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
-from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED, some
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
@@ -65,8 +65,22 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 
 
 def headline(result: Result) -> str:
-    """Return the decision in a sentence that needs no statistics."""
-    return _failing_first(sentences.required_first(_decision(result), result), result)
+    """Return the decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
+    line = _failing_first(sentences.required_first(_decision(result), result), result)
+    return f"{line} {said}" if (said := _otherwise(result)) else line
+
+
+def _otherwise(result: Result) -> str:
+    """Return in which groups the second system is shown to be worse, or better than a winner; empty for none.
+
+    A group that is required is named as a condition that fails.
+    """
+    claim = "better" if result.winner == result.setup.systems[0] else "worse"
+    groups = [group.name for group in result.groups if group.claim == claim]
+    if not groups or result.failing:
+        return ""
+    where = f"group{'s' * (len(groups) > 1)} {visible(some(groups))}"
+    return f"{visible(result.setup.systems[1])} is {claim} in {where}."
 
 
 def _failing_first(line: str, result: Result) -> str:

@@ -262,3 +262,39 @@ def test_a_failed_condition_comes_before_an_open_question(asked, tmp_path):
         if case.find("failure") is not None
     }
     assert types == {"a or b": "exit code 3", "group maths": "exit code 5"}
+
+
+MIXED = {"code": (60, 0, 0), "more": (60, 0, 0), "chat": (25, 10, 25)}
+
+
+@pytest.mark.parametrize("mode", ["report", "require"])
+def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypatch, mode):
+    monkeypatch.chdir(tmp_path)
+    files = write(tmp_path, MIXED)
+    rows = ["item_id,model_a,model_b,score,cost_usd"]
+    for group, (wins, ties, losses) in MIXED.items():
+        scores = [0.0] * wins + [0.5] * ties + [1.0] * losses
+        rows += [f"{group} {n},a,b,{score},0.01" for n, score in enumerate(scores)]
+    (tmp_path / "verdicts.csv").write_text("\n".join(rows))
+    asked = ["compare", *files, "--judge", "replay:verdicts.csv", "--by-group", mode, "--json"]
+    whole = json.loads(commandline.judgeloop(*asked, "--budget", "5", "--ledger", "w").stdout)
+    assert (whole["groups_cut"], whole["exit_code"]) == (None, 0), "a group that stays open passes"
+    assert whole["further"] > 3
+    budget = str((whole["judged"] + 3) / 100)
+    cut = json.loads(commandline.judgeloop(*asked, "--budget", budget, "--ledger", "c").stdout)
+    assert (cut["winner"], cut["groups_cut"], cut["further"]) == (whole["winner"], "budget", 3)
+    assert cut["exit_code"] == (3 if mode == "require" else 0)
+    said = "are open, as their tests were cut off: the budget does not cover another judgment"
+    warned = " ".join(one["message"] for one in cut["warnings"] if one["code"] == "groups_cut")
+    assert said in (cut["headline"] if mode == "require" else warned)
+
+
+def test_a_headline_names_the_groups_in_which_it_is_otherwise(asked):
+    mixed = {"code": (60, 0, 0), "more": (60, 0, 0), "maths": (0, 0, 60)}
+    found = json.loads(asked(mixed, "--by-group", "report", "--json").stdout)
+    assert found["winner"] == "b"
+    assert found["headline"].endswith(". b is worse in group maths.")
+    turned = {name: share[::-1] for name, share in mixed.items()}
+    found = json.loads(asked(turned, "--by-group", "report", "--json").stdout)
+    assert found["winner"] == "a"
+    assert found["headline"].endswith(". b is better in group maths.")
