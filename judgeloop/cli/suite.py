@@ -221,7 +221,8 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     if len(warned) > MOST_WARNED:
         more = len(warned) - MOST_WARNED
         warned = (*warned[more:], ("", f"{more} more like these: --json has their figures."))
-    sections = (("", warned), ("Cannot be asked", rows(wrong)))
+    assumed = rows({name: one.basis for name, one in found.items() if not one.decided})
+    sections = (("", warned), ("", assumed), ("Cannot be asked", rows(wrong)))
     return Page(
         OPENING,
         (),

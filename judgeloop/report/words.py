@@ -8,6 +8,7 @@ from judgeloop.report.escaping import visible
 WIDTH = 100  # columns, where no terminal has another width
 WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 HALF_A_PER_CENT = 0.005  # shown with a digit more, so that it is not taken for none
+MOST_PLACES = 6  # of decimals of a gap
 
 
 def count(number: int, thing: str) -> str:
@@ -73,13 +74,34 @@ def per_cent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits or int(0 < share < HALF_A_PER_CENT)}f} %"
 
 
-def ends(interval: tuple[float, float], *, without_0: bool) -> tuple[str, str]:
+def places(gap: float, margin: float | None) -> int:
+    """Return to how many decimal places a gap is shown: to two, or to more if it would look like the margin.
+
+    >>> places(0.0952, 0.1), places(-0.0997, 0.1), places(0.1, 0.1), places(0.08, 0.1)
+    (3, 4, 2, 2)
+    """
+    number = 2
+    while (
+        number < MOST_PLACES
+        and margin not in {None, abs(gap)}
+        and round(abs(gap), number) == margin
+    ):
+        number += 1
+    return number
+
+
+def ends(
+    interval: tuple[float, float], *, without_0: bool, margin: float | None = None
+) -> tuple[str, str]:
     """Return the ends of an interval of gaps with their signs; `without_0` says that 0 is ruled out.
+
+    None that is not the `margin` looks like it.
 
     >>> ends((-0.62, 0.0), without_0=True), ends((-0.1, 0.004), without_0=False)
     (('-0.62', 'below 0'), ('-0.10', '+0.00'))
     """
-    low, high = (f"{round(end, 2) + 0.0:+.2f}" for end in interval)
+    shown = ((end, places(end, margin)) for end in interval)
+    low, high = (f"{round(end, number) + 0.0:+.{number}f}" for end, number in shown)
     level = f"{0.0:+.2f}"
     if not without_0:
         return low, high

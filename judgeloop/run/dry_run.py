@@ -85,7 +85,7 @@ class DryRun:
         if self.decided:
             return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
         paragraphs = [
-            _basis(plan),
+            self.basis,
             *self._all(),
             *_without_calls(plan, result),
             *_both_orders(result),
@@ -109,6 +109,16 @@ class DryRun:
         """The probable cost of all judgments, as those so far or their quotes say; None if that is not known."""
         quoted_p = self.plan.all_p if self.priced else 0
         return self.result.usd_of_all or (float(to_usd(quoted_p)) if quoted_p else None)
+
+    @property
+    def basis(self) -> str:
+        """What the expected and the worst case assume."""
+        plan = self.plan
+        basis = plan.assumed or "that further verdicts are like those in the ledger"
+        if plan.judgments.low == plan.judgments.worst:
+            basis = "that all allowed judgments are made, as this rule does"
+        worst = "The worst case makes every allowed judgment at its maximum cost."
+        return f"The expected case assumes {basis}. {worst}"
 
     def _all(self) -> list[str]:
         """Return what it would cost never to stop; nothing if that is not known, or no more than is expected."""
@@ -272,15 +282,6 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
             f"For 80 %: {limit}, {wider}."
         )
     ]
-
-
-def _basis(plan: Plan) -> str:
-    """Return what the expected and the worst case assume."""
-    basis = plan.assumed or "that further verdicts are like those in the ledger"
-    if plan.judgments.low == plan.judgments.worst:
-        basis = "that all allowed judgments are made, as this rule does"
-    worst = "The worst case makes every allowed judgment at its maximum cost."
-    return f"The expected case assumes {basis}. {worst}"
 
 
 def _outputs(plan: Plan) -> list[str]:

@@ -142,7 +142,11 @@ def _gap(result: Result) -> tuple[Scale, ...]:
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is a little too large."
     )
-    shown = ends((low, high), without_0=result.claim in {"better", "worse"})
+    shown = ends(
+        (low, high),
+        without_0=result.claim in {"better", "worse"},
+        margin=result.options.gap_asked,
+    )
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
     row = Row(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse

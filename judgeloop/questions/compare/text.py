@@ -15,7 +15,7 @@ from judgeloop.report import sentences
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Page, Section, Table
-from judgeloop.report.words import count, per_cent, sentence, shortened, stopped
+from judgeloop.report.words import count, per_cent, places, sentence, shortened, stopped
 
 
 def page(result: Result) -> Page:
@@ -357,8 +357,8 @@ def _between(result: Result) -> str:
     if widened:
         why = f", as the earlier of them spoke for {'less' if high == result.gap else 'more'}"
     shown = [
-        f"the {_signed(at)} of these verdicts" if widened and at == result.gap else _signed(at)
-        for at in (low, high)
+        f"the {shown} of these verdicts" if widened and at == result.gap else shown
+        for at, shown in ((at, _signed(at, result.options.gap_asked)) for at in (low, high))
     ]
     cut = result.claim in {"better", "worse"} and low >= 0 and _signed(low) == _signed(0.0)
     return f"{f'above 0, at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
@@ -369,9 +369,10 @@ def _widened(result: Result) -> bool:
     return result.gap not in {None, 1.0} and result.gap in (result.gap_interval or ())
 
 
-def _signed(gap: float) -> str:
-    """Format a gap, without a sign on zero."""
-    return f"{round(gap, 2) + 0.0:.2f}"
+def _signed(gap: float, margin: float | None = None) -> str:
+    """Format a gap, without a sign on zero; it looks like the margin only if it is."""
+    number = places(gap, margin)
+    return f"{round(gap, number) + 0.0:.{number}f}"
 
 
 def _rule(result: Result) -> str:

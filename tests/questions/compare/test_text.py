@@ -20,6 +20,7 @@ from judgeloop.core.outcomes import (
 )
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.methods.stopping.reasons import risk_met
+from judgeloop.questions.compare.text import details
 from judgeloop.report import sentences
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import render, render_short
@@ -686,3 +687,9 @@ def test_answers_that_cost_nothing_were_not_paid_for():
     result = make_result()
     result = replace(result, counts=replace(result.counts, ahead=3), spend=Spend())
     assert "3 more answers were given, and not needed" in sentences.cost(result)
+
+
+def test_a_bound_beside_the_margin_is_not_rounded_onto_it():
+    for bound, shown in ((0.0952, "0.095"), (0.0852, "0.09")):
+        result = replace(make_result(not_worse=0.1), bounds=(bound, 0.74))
+        assert f" {shown} to 0.74 " in dict(details(result))["gap"]
