@@ -43,6 +43,7 @@ TONES = dict.fromkeys(STATES.values(), "lost") | {
     DECIDED: "tie",
 }
 PAIR = 2  # systems
+DATE = 10  # characters of a night's name that are its date
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
 FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
@@ -186,6 +187,8 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
                 "`judgeloop ledger reconcile` books what a provider's export says."
             )
+        if any(one.exit_code in {EXIT_JUDGE, EXIT_INTERRUPTED} for one in self.lines):
+            cost += f" The same command goes on (--night {self.night[:DATE]})."
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         notes = (
             Section(

@@ -70,7 +70,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
         ('systems = ["*/*", "old.jsonl"]', "only the last may be a pattern"),
         ('systems = ["old.jsonl", "old*"]', "no other system"),
         ('systems = ["old.jsonl", 3]', "expected names"),
-        ('systems = ["old.jsonl", "../*"]', "outside|matches no file"),
+        ('systems = ["old.jsonl", "../../*"]', "outside"),
         ('systems = ["old.jsonl", "/etc/hosts"]', "outside"),
         ('systems = ["old.jsonl", ".env"]', "hidden"),
         ('systems = ["old.jsonl", "command:sh evil"]', "runs code"),

@@ -173,6 +173,7 @@ def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
     quiet = suite(*at, "--quiet", JUDGELOOP_JUDGE_API_KEY="wrong")
     assert "all better: " in quiet.stderr
     assert "the key is not accepted" in quiet.stderr
+    assert re.search(r"The same command goes on \(--night \d{4}-\d\d-\d\d\)\.", quiet.stdout)
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
