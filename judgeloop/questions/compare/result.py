@@ -28,11 +28,11 @@ from judgeloop.report.groups import GroupRow, counted, group_rows
 from judgeloop.report.labels import LabelRow, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
-from judgeloop.report.run_result import Condition, RunResult
+from judgeloop.report.run_result import JUDGE_FAILED, Condition, RunResult
 from judgeloop.report.sentences import ENDED
 
 # Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
-CUT_CODES = {StopKind.INTERRUPTED: EXIT_INTERRUPTED, StopKind.JUDGE_FAILED: EXIT_JUDGE}
+CUT_CODES = dict.fromkeys(JUDGE_FAILED, EXIT_JUDGE) | {StopKind.INTERRUPTED: EXIT_INTERRUPTED}
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
