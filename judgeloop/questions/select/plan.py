@@ -153,10 +153,8 @@ def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
 def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outcome[Standings]:
     """Return the end of middling length of some imagined runs, which share their answers for every risk and gap."""
     tally = outcome.estimate.tally
-    shape = (
-        len(tally.wins),
-        tally.items + SCOUTED,
-    )  # those that choose a baseline are no items of a tally
+    # Items that choose a baseline are none of the tally's.
+    shape = len(tally.wins), tally.items + SCOUTED
     ends: list[Outcome[Standings]] = []
     while len(ends) < RUNS and sum(one.asked - outcome.asked for one in ends) < MOST_FORESEEN:
         draws = np.random.default_rng(len(ends)).random(shape)
