@@ -96,10 +96,12 @@ def csv_line(values: Iterable[object]) -> str:
     """Return a line of CSV, without its end."""
     text = io.StringIO()
     cells = [csv_cell(value) if isinstance(value, str) else value for value in values]
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
+    # Cells with one of the signs of this end are quoted, which are all that end a line.
+    csv.writer(text, lineterminator=LINE_END).writerow(cells)
+    return text.getvalue().removesuffix(LINE_END)
 
 
+LINE_END = "\r\n"
 LONGEST = 8_000  # characters shown of a text
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
 

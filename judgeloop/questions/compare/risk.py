@@ -5,6 +5,7 @@ that was asked for, which is what is promised. Computes no figures and prints no
 """
 
 from judgeloop.core.choices import Groups
+from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
@@ -129,7 +130,10 @@ def asked(result: Result) -> list[str]:
     if options.not_worse is not None:
         found.append(f"that {second} is not worse by {points(options.not_worse)} or more")
     if options.by_group == Groups.REQUIRE:
-        found.append(f"that {second} is worse in no group")
+        still = some(one.name for one in result.groups if one.claim == "open")
+        found.append(
+            f"that {second} is shown to be worse in no group{f' (open: {visible(still)})' if still else ''}"
+        )
     if options.max_flips is not None:
         found.append(
             f"that at most {per_cent(options.max_flips)} of the verdicts change with the order"

@@ -44,6 +44,7 @@ def _groups(result: Result) -> tuple[Section | Table, ...]:
     without = "went to open groups; the winner, votes and gap above are without them"
     further = f"{more} {without}. " if result.recorded is None else ""
     means = (
+        "In a group that is open, neither system is shown to be better. "
         f"The chance that any group is given a name that is not the better system in it is {at_most(risk)}, "
         f"whatever was judged next. That is a second family of statements beside the one on all items: that "
         f"either errs has a chance of {at_most(min(1.0, 2 * risk))}. {further}All intervals hold at once, at the "

@@ -131,8 +131,9 @@ def test_all_ties_are_counted_with_those_of_the_groups(asked):
 
 
 def test_groups_that_are_open_or_better_pass_the_gate(asked):
-    done = asked(BETTER, "--by-group", "require")
+    done = asked({**BETTER, "talk": (5, 50, 5)}, "--by-group", "require")
     assert done.exit_code == 0
+    assert "that b is shown to be worse in no group (open: talk)" in unwrapped(done.stdout)
     assert done.stdout.startswith("b is better than a")
 
 
