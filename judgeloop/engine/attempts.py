@@ -106,8 +106,8 @@ class Attempts:
     ) -> None:
         """Ask at the speed of `pace`, as the terms in `state` allow.
 
-        The time limit holds also if the reply arrives byte by byte; time in which the process stood
-        still is not counted. `first_items` is as in `Refusals`.
+        The time limit holds also if the reply arrives byte by byte; time in which the process stood still is not
+        counted. `first_items` is as in `Refusals`.
         """
         self._asked = asked
         self._accounts = accounts
@@ -121,10 +121,10 @@ class Attempts:
     async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
         """Return the answer to `call`, or a system's output.
 
-        `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
-        unreadable reply, a refusal for an unknown reason, or a reply that a learned limit cut off,
-        the judge is asked once more, and charged once more. A call that fails in all its attempts
-        is an abstention, as is one that is refused twice, unless everything asked is refused.
+        `ticket` pays for the first attempt, and `again` reserves each further attempt. After an unreadable reply,
+        a refusal for an unknown reason, or a reply that a learned limit cut off, the judge is asked once more, and
+        charged once more. A call that fails in all its attempts is an abstention, as is one that is refused twice,
+        unless everything asked is refused.
 
         Raises:
             JudgeError: no attempt can succeed, too many calls in a row have failed, or the judge
@@ -150,7 +150,8 @@ class Attempts:
 
     async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer | Output:
         """Make attempts until there is an answer, as long as the policy allows."""
-        retries = Retries(self._state.terms.policy, answered=self._refusals.answered)
+        answered = self._refusals.answered or self._state.goes_on
+        retries = Retries(self._state.terms.policy, answered=answered)
         granted: Ticket | None = ticket
         while granted is not None:
             try:
@@ -336,10 +337,7 @@ class Attempts:
 
 @final
 class Refusals:
-    """Whether a request that was refused for an unknown reason was refused because of its item.
-
-    Counts one judge's refusals since its last reply.
-    """
+    """Whether what was refused for an unknown reason was refused for its item; counts one judge's since a reply."""
 
     def __init__(self, state: RunState[Any], *, first_items: int = FIRST_ITEMS) -> None:
         """`state` says whether the ledger had verdicts on other calls of the run.
@@ -361,7 +359,7 @@ class Refusals:
     @property
     def accepts_settings(self) -> bool:
         """Whether the judge has answered a call of the run: a refusal is then of its item."""
-        return self.answered or self._state.remembered > 0
+        return self.answered or self._state.found
 
     def blames(self, item: str, *, at_first: bool = True) -> bool:
         """Note that a request about `item` was refused; return whether the item is to blame.

@@ -284,6 +284,7 @@ class Batch:
         looked_up = zip(planned.asks, found, counts, strict=True)
         known = {ask.key for ask, one, needed in looked_up if needed and isinstance(one, Answer)}
         self._state.remembered += len(known - terms.seen)
+        self._state.found |= bool(known)
         terms.seen.update(known)
         return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
 

@@ -145,7 +145,8 @@ class RunState(Generic[T]):
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
     - `made`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
-    - `remembered`: verdicts taken from the ledger.
+    - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
+      taken from it.
     - `paces`: the pace of each judge.
     - `waited`: for what of other runs this one waits, and for how long; empty if it does not.
     - `trouble`: why the last call failed; empty after a reply.
@@ -166,12 +167,18 @@ class RunState(Generic[T]):
         self.changes = Changes()
         self.made = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens = NO_TOKENS
+        self.found, self._part = False, bool(terms.seen)
         self.paces: list[Pace] = []
         self.waited = self.trouble = ""
         self._broken = False
         self._observe = observe
         self._counted: tuple[T, Callable[[T], float]] | None = None
         self._asked = self._ahead = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the judge has answered an earlier part of this command."""
+        return self.found and self._part
 
     def halt(self, reason: StopReason, *, at_once: bool = False) -> None:
         """Halt for `reason`, unless the run is halted already.

@@ -54,6 +54,7 @@ class NoteCode(enum.StrEnum):
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
     EQUAL_PASSES = "equal_passes"
+    BETWEEN = "between"
     LEVEL_NAMED = "level_named"
     ANOTHER_RUN = "another_run"
     MORE_ITEMS_ANEW = "more_items_anew"
@@ -116,6 +117,8 @@ TEXTS: dict[NoteCode, str] = {
     "{judgments:more judgment}{usd:about}: ask without `min_gap`, which is a second test.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
+    NoteCode.BETWEEN: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}, and this run "
+    "had more: the system is probably a little worse, which takes far more judgments to tell.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
     "with a risk of its own.",
     NoteCode.LEVEL_NAMED: "One of two level systems is named in 80 % of the runs with a limit of about "

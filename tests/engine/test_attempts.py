@@ -154,9 +154,9 @@ def test_where_no_money_comes_back_a_second_asking_is_given_up_and_nothing_hangs
     assert finished.spend.charged_p == 80
 
 
-def refusals_of(*, remembered=0, **options):
+def refusals_of(*, found=False, **options):
     state = RunState(Terms("run"))
-    state.remembered = remembered
+    state.found = found
     return Refusals(state, **options)
 
 
@@ -167,10 +167,10 @@ def test_before_any_reply_the_first_items_are_blamed_however_often_each_is_refus
     assert not refusals.blames("one more")
 
 
-@pytest.mark.parametrize("remembered", [0, 1])
-def test_a_reply_now_or_in_the_ledger_begins_a_longer_row(remembered):
-    refusals = refusals_of(remembered=remembered)
-    if not remembered:
+@pytest.mark.parametrize("found", [False, True])
+def test_a_reply_now_or_in_the_ledger_begins_a_longer_row(found):
+    refusals = refusals_of(found=found)
+    if not found:
         assert refusals.blames("i0")
         refusals.has_answered()
     blamed = [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)]

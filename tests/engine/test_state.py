@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from judgeloop.engine.state import first_of
+from judgeloop.engine.state import RunState, first_of
+from judgeloop.engine.terms import Terms
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost")]
 
@@ -47,3 +48,9 @@ async def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
     await turns()
     assert noted == ["cancelled", "cancelled"]
     assert asyncio.all_tasks() == before
+
+
+async def test_a_later_part_of_a_command_knows_that_the_judge_has_answered_before():
+    first, later, new = RunState(Terms("run")), *(RunState(Terms("run", seen={"a"})) for _ in "12")
+    first.found = later.found = True
+    assert [first.goes_on, later.goes_on, new.goes_on] == [False, True, False]

@@ -407,7 +407,9 @@ class Result(RunResult):
         given = gap, self.setup.risk_threshold, decisive, items
         if self.options.not_worse is None:
             return (note(NoteCode.LEVEL_NAMED, limit=limit_to_name(*given)), again)
-        return (note(NoteCode.EQUAL_PASSES, limit=limit_to_pass(*given)), again)
+        limit = limit_to_pass(*given)
+        enough = NoteCode.BETWEEN if limit < self.judged else NoteCode.EQUAL_PASSES
+        return (note(enough, limit=limit), again)
 
 
 def result_of(

@@ -693,3 +693,13 @@ def test_a_bound_beside_the_margin_is_not_rounded_onto_it():
     for bound, shown in ((0.0952, "0.095"), (0.0852, "0.09")):
         result = replace(make_result(not_worse=0.1), bounds=(bound, 0.74))
         assert f" {shown} to 0.74 " in dict(details(result))["gap"]
+
+
+def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_means():
+    tally = Tally(items=1000, wins=(60, 40), ties=100)
+    open_ = undecided(StopKind.JUDGMENT_LIMIT, tally=tally, not_worse=0.2)
+    assert codes(open_.advice) == ["between", "another_run"]
+    little = undecided(
+        StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1
+    )
+    assert codes(little.advice) == ["equal_passes", "another_run"]
