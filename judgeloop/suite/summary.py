@@ -252,11 +252,8 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
     names = [one.name for group in groups.values() for one in group]
     whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        fails = common.startswith("FAILED")  # which each of them does
-        every = "any" if "not shown" in common and not fails else "each"
         systems = some(visible(one.system) for one in group if one.system)
-        text = visible(common).replace(visible(EACH), f"{every} of {systems}")
-        text = sentence(text) if systems else text
+        text = _of_all(visible(common), systems) if systems else visible(common)
         if len(group) == 1:
             rows.append((visible(group[0].name), visible(group[0].own)))
         elif len(group) == pairs:
@@ -268,6 +265,20 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
                 (f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})")
             )
     return tuple(rows)
+
+
+def _of_all(text: str, systems: str) -> str:
+    """Return sentences with `systems` in the place of each pair's own: of those of which something is not shown, any.
+
+    >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", "a, b")
+    'It is not shown that any of a, b is worse. Each of a, b is ahead.'
+    """
+    fails = text.startswith("FAILED")  # which each of them does
+    said = []
+    for one in re.split(r"(?<=\.) ", text):
+        word = "any" if "not shown" in one and not fails else "each"
+        said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
+    return " ".join(said)
 
 
 def worst(codes: Iterable[int]) -> int:
