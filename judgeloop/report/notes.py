@@ -118,7 +118,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
     NoteCode.BETWEEN: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}, and this run "
-    "had more: the system is probably a little worse, which takes far more judgments to tell.",
+    "had more: the system may be a little worse, which takes far more judgments to tell.",
     NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
     "with a risk of its own.",
     NoteCode.LEVEL_NAMED: "One of two level systems is named in 80 % of the runs with a limit of about "

@@ -15,7 +15,8 @@ from judgeloop.core.outcomes import (
     Tally,
 )
 from judgeloop.core.records import Choice, Item, Label, Verdict
-from judgeloop.questions.compare.result import CompareOptions, Result, result_of
+from judgeloop.questions.compare.outcome import result_of
+from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
 

@@ -25,6 +25,7 @@ from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions import stored
 from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.outcome import result_of
 from judgeloop.questions.compare.pictures import course_of
 from judgeloop.questions.compare.plan import (
     foreseen,
@@ -34,7 +35,7 @@ from judgeloop.questions.compare.plan import (
     with_an_equal_system,
 )
 from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import CompareOptions, Result, result_of
+from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup

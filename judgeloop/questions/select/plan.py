@@ -151,7 +151,7 @@ def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
 
 
 def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outcome[Standings]:
-    """Return the end of middling length of some imagined runs, which share their answers for every risk and gap."""
+    """Return the end of median length of some imagined runs, which share their answers for every risk and gap."""
     tally = outcome.estimate.tally
     # Items that choose a baseline are none of the tally's.
     shape = len(tally.wins), tally.items + SCOUTED
