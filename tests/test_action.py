@@ -248,7 +248,9 @@ def test_a_suite_that_the_base_commit_has_not_is_an_error(runner):
     made = runner("pull_request", **of_a_pull_request())
     (made.work / "night.toml").write_text("[suite]\nbudget = 1\n")
     assert made.run(command="suite night.toml") == 2
-    assert "There is no result" in made.summary.read_text()
+    said = made.summary.read_text()
+    assert "There is no result. The log ends so:\n\n    judgeloop: " in said
+    assert "night.toml: there is no such file" in said
 
 
 @needs_bash

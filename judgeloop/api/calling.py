@@ -40,6 +40,8 @@ A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
 ProgressCallback = Callable[[Progress[Any]], object]
 
+LONGEST_NAME = 40  # characters
+GOES_ON = "what was paid for is kept; the same call goes on"
 MANY = "; the best of several systems: `select([…], …)`"
 AWAITED = """As `{name}`, in the running event loop; files are read in a thread.
 
@@ -149,6 +151,8 @@ class Caller(Generic[R]):
 
     async def _run(self, ready: Any, reporter: _Reporter) -> R:
         interruption, observe = reporter.interruption, reporter.observe
+        so_far, systems = self._answering.so_far, ready.pool.systems
+        reporter.leads_of = lambda tally: so_far(tally, systems, LONGEST_NAME)
         running = self._answering.run(ready, interruption=interruption, observe=observe)
         result = await drained(running, interruption)
         if reporter.failure is not None:
@@ -199,6 +203,7 @@ class _Reporter:
 
     def __init__(self, progress: ProgressCallback | None, raises: bool, call: str) -> None:  # noqa: FBT001
         self._progress, self.raises, self.call = progress, raises, call
+        self.leads_of: Callable[[Any], str]
         self.interruption = Interruption()
         self.failure: Exception | None = None
 
@@ -206,7 +211,7 @@ class _Reporter:
         if self._progress is None or self.failure is not None:
             return
         try:
-            self._progress(progress)
+            self._progress(replace(progress, leads_of=self.leads_of))
         except Exception as error:  # noqa: BLE001 - raised again once the calls in flight have ended
             self.failure = error
             self.interruption.request()
@@ -271,7 +276,7 @@ class _InThread(Generic[T]):
                 self._cancel()
         self._thread.join()
         if interrupted:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(GOES_ON)
         return self._ended.result()
 
     def _work(self) -> None:

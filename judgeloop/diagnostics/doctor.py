@@ -23,14 +23,14 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
-from judgeloop.ledger.opening import Address, open_ledger, place_of
+from judgeloop.ledger.opening import open_ledger, place_of
 from judgeloop.ledger.stored import Ledger
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import wrapped
 from judgeloop.report.sentences import tokens
 from judgeloop.report.words import WIDTH
-from judgeloop.run.inputs import judge_options
+from judgeloop.run.inputs import check_ledger, judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 from judgeloop.systems.catalogue import FORMS, make_system, source
 from judgeloop.systems.options import options_of
@@ -87,7 +87,7 @@ async def examine(
         Finding("settings", True, _settings(judge)),
         _price(config, judge, call),
         *_tier(judge, call),
-        _place(config.ledger),
+        _place(config),
     ]
     if any(finding.fine is False for finding in findings):
         return findings
@@ -113,7 +113,7 @@ async def examine_system(
     if not system.priced:
         needs = f"no price is known, and a budget needs one; give `system={name}.price=IN,OUT`"
         price = Finding("price", None if config.budget is None else False, needs)
-    findings = [Finding("settings", True, _limits(name, system)), price, _place(config.ledger)]
+    findings = [Finding("settings", True, _limits(name, system)), price, _place(config)]
     if any(finding.fine is False for finding in findings):
         return findings
     server, answer = await _booked(config, name, system, Asked.system(name, system), TOLD)
@@ -261,9 +261,13 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 
 
-def _place(address: Address) -> Finding:
+def _place(config: JudgeSettings) -> Finding:
     """Say what the ledger is kept by and on, and what is wrong with its place."""
-    said, warnings = place_of(address)
+    try:
+        check_ledger(config)
+    except InputError as error:
+        return Finding("ledger", False, str(error))
+    said, warnings = place_of(config.ledger)
     return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 

@@ -56,8 +56,9 @@ class PastRun:
 
     @property
     def headline(self) -> str:
-        """The decision, or why there is none here."""
-        return self.decision or WITHOUT[self.state].format(process=self.recorded.note.process)
+        """The decision, or why there is none: an earlier command's is none of a run that goes on, or was lost."""
+        ended = self.decision if self.state not in {State.RUNNING, State.LOST} else None
+        return ended or WITHOUT[self.state].format(process=self.recorded.note.process)
 
     @property
     def started_at(self) -> str:

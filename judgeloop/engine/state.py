@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
-from judgeloop.core.money import to_usd
+from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Estimate, StopKind, StopReason
 from judgeloop.core.protocols import T
 from judgeloop.core.records import NO_TOKENS
@@ -21,7 +21,12 @@ MOST_WAIT_S = 600.0  # for other runs, without a deadline
 MOMENT_S, LONGEST_MOMENT_S = 0.1, 5.0  # between two looks at what other runs do
 
 
-@dataclass(frozen=True)
+def _nobody(tally: Any) -> str:
+    del tally
+    return ""
+
+
+@dataclass(frozen=True, repr=False)
 class Progress(Generic[T]):
     """The progress of a run.
 
@@ -29,7 +34,7 @@ class Progress(Generic[T]):
     picodollars, without rehearsed costs. `risk_of` gives the stated risk of a tally. `slowed_to` is
     the number of calls in flight to which a crowded server has slowed the run down; None if it has
     not. `waited` says for what of other runs this one waits, and for how long; it is empty if it does not. `trouble`
-    says why the last call failed; it is empty after a reply.
+    says why the last call failed; it is empty after a reply. `leads_of` says in words who leads. Printed, it is a line.
     """
 
     asked: int
@@ -39,10 +44,21 @@ class Progress(Generic[T]):
     slowed_to: int | None = None
     waited: str = ""
     trouble: str = ""
+    leads_of: Callable[[T], str] = _nobody
+
+    def __repr__(self) -> str:
+        """Return a line: what was asked and spent, and who leads."""
+        leads = self.leads_of(self.tally)
+        return (
+            f"{self.asked:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
+        )
 
     @property
     def estimate(self) -> Estimate[T]:
-        """The estimate so far, without an interval; its risk is computed when it is asked for."""
+        """The estimate so far, without an interval; its risk is computed when it is asked for.
+
+        In a search the risk is that of the bounds, which says nothing of the end.
+        """
         return Estimate(self.tally, self.risk_of(self.tally))
 
     @property

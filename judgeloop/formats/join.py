@@ -308,11 +308,18 @@ def _left_out(
     nowhere = sorted(set(catalogue.entries) - anywhere)
     if nowhere:
         counts.append(f"{len(nowhere):,} only in the items file{_examples(catalogue, nowhere)}")
-    strange = [
-        f"{len(names):,} rows of {path} that are not in the items file"
-        for path, names in catalogue.strangers.items()
+    return ", ".join([*counts, *_first(_strange(catalogue.strangers)), *_first(failed)])
+
+
+def _strange(strangers: Mapping[Place, Sequence[str]]) -> list[str]:
+    """Return how many rows of the files are not in the items file; of several with as many once."""
+    paths: dict[int, list[Place]] = {}
+    for path, names in strangers.items():
+        paths.setdefault(len(names), []).append(path)
+    return [
+        f"{rows:,} rows of {first}{f' and of each of {len(more):,} more' if more else ''} that are not in the items file"
+        for rows, (first, *more) in paths.items()
     ]
-    return ", ".join([*counts, *_first(strange), *_first(failed)])
 
 
 def _first(counts: list[str]) -> list[str]:

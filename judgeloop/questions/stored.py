@@ -5,22 +5,23 @@ judged items stand in the document by their digests. Renders nothing.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
 from judgeloop.core.choices import Shown
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.ledger import KeptResult
+from judgeloop.core.ledger import KeptResult, RecordedRun
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.core.verdict_key import digest
 from judgeloop.ledger.opening import Address, open_ledger, open_reader
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.run_result import CUT_SHORT, RunResult
 from judgeloop.run.prepared import Prepared
 
 
@@ -88,6 +89,32 @@ def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None)
     except (ValueError, KeyError, StopIteration) as error:
         raise DamagedLedgerError(f"a result in the ledger cannot be read: {error}") from None
     return replace(result, texts=Texts(pool, Shown(shown or result.texts.shown)))
+
+
+R = TypeVar("R", bound=RunResult)
+
+
+def ended_otherwise(
+    ledger: Address, result: R, runs: Sequence[RecordedRun], decided: Callable[[R], object]
+) -> tuple[str, R] | None:
+    """Return the last of `runs` that `decided` something, and its result; None if that is what `result` decides.
+
+    A run that was cut short has decided nothing.
+    """
+    cut = {*CUT_SHORT, StopKind.BUDGET}
+    if result.stop_reason in cut:
+        return None
+    for run in (one.id for one in reversed(runs) if one.note.exit_code is not None):
+        last = result_of(stored(ledger, run), texts=False)
+        assert isinstance(last, type(result)), "it answers the same question"
+        if last.stop_reason not in cut:
+            return (run, last) if decided(last) != decided(result) else None
+    return None
+
+
+def said(run: str, result: RunResult) -> str:
+    """Return what a run decided, on how many judgments."""
+    return f"{run}, with {result.judged:,} judged: {result.page.headline}"
 
 
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:

@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
+from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
 from judgeloop.report.run_result import Condition, RunResult
 from judgeloop.report.sentences import money, of_controls
 from judgeloop.report.words import count, per_cent
@@ -48,19 +49,24 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
 
 
 def _flips(result: RunResult, most: float) -> Condition:
-    """Return whether few enough verdicts changed with the order; open if none was looked at.
+    """Return whether it is shown that more verdicts change with the order than may; open if none was looked at.
 
-    A tie in the first order is a tie, and the order of a metric's texts changes nothing. The share is
-    that of these verdicts, which may be few, so the sentence says how far it reaches.
+    A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
+    also those for groups. A judge with as many flips as may be fails with at most about the risk: the
+    test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/simulation).
     """
     counts = result.counts
     if result.setup.order in ONE_ORDER:
         return Condition("flips", EXIT_UNDECIDED, "no verdict was asked in both orders")
-    if counts.flip_rate is None or counts.flip_interval is None:
+    flips, both = counts.flips_in_all, counts.both_in_all
+    if not both:
         return Condition("flips", 0, "no verdict could change with the order")
-    low, high = counts.flip_interval
-    said = f"{counts.flips:,} of {count(counts.both_orders, 'verdict')} changed with the order; at most {100 * most:.3g} % may"
-    figures = (
-        f"of these verdicts, at no stated risk; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    chance, risk = chance_of_so_many(flips, both, most), result.setup.risk_threshold
+    shown = chance <= risk
+    said = (
+        f"{flips:,} of {count(both, 'verdict')} changed with the order; it is {'' if shown else 'not '}shown that "
+        f"more than {100 * most:.3g} % do"
     )
-    return Condition("flips", EXIT_JUDGE if counts.flip_rate > most else 0, said, figures)
+    low, high = wilson_interval(flips, both)
+    figures = f"p = {chance:.2g}, which fails at {risk:g} or less; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    return Condition("flips", EXIT_JUDGE if shown else 0, said, figures)

@@ -31,6 +31,7 @@ class NoteCode(enum.StrEnum):
     ALL_TIES = "all_ties"
     SEARCHED = "searched"
     REDRAWN = "redrawn"
+    REBASED = "rebased"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
     HISTORY_UNUSED = "history_unused"
@@ -87,6 +88,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.GROUPS_CUT: "Of the groups, {said}. The same command goes on, with a higher limit if one was reached.",
     NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
     "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
+    NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
+    "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",

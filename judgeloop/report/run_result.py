@@ -280,6 +280,11 @@ class RunResult(Part):
         return self.winner
 
     @property
+    def figure(self) -> str:
+        """The answer's figure, as a table of many results shows it; empty without one."""
+        return ""
+
+    @property
     def test_name(self) -> str:
         """What is asked, as the name of a test that passes if the answer does."""
         return " or ".join(self.setup.systems)
@@ -322,19 +327,35 @@ class RunResult(Part):
     def lost_to_failures(self) -> bool:
         """Whether most of a used up budget is held for attempts that failed, and may have been billed."""
         spend = self.spend
-        return self.stop_reason is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
+        return self.last_stop[0] is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
+
+    @property
+    def last_stop(self) -> tuple[StopKind, str]:
+        """Why no more was asked, as a name and in words: after an answer, what cut further tests off."""
+        return self.stop_reason, self.stop_sentence
+
+    @property
+    def wanted(self) -> int | None:
+        """A forecast of the further judgments until all is answered; None without one."""
+        return self.more_judgments
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the same command may ask more, as something cut this one short."""
+        return self.last_stop[0] in {*CUT_SHORT} - {StopKind.CONTROLS} or self.lost_to_failures
 
     @property
     def advice(self) -> tuple[Note, ...]:
         """What would bring a decision, or a stronger one."""
-        if not self.open:
+        stop, cut = self.last_stop[0], self.last_stop[0] is not self.stop_reason
+        if not self.open and not cut:
             return self.to_claim_more()
         if self.lost_to_failures:
             return (note(NoteCode.FIX_AND_RESUME), *self._budget_enough())
-        if self.stop_reason in CUT_SHORT:
-            anew = self.setup.asked_anew and self.stop_reason is not StopKind.CONTROLS
-            return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[self.stop_reason]),)
-        found = self.to_decide()
+        if stop in CUT_SHORT:
+            anew = self.setup.asked_anew and stop is not StopKind.CONTROLS
+            return (note(NoteCode.BEGIN_ANEW if anew else CUT_SHORT[stop]),)
+        found = () if cut else self.to_decide()
         hopeless = any(one.code == NoteCode.OUT_OF_REACH for one in found)
         return found if hopeless else (*found, *self._budget_enough())
 
@@ -352,15 +373,15 @@ class RunResult(Part):
         return ()
 
     def _budget_enough(self) -> tuple[Note, ...]:
-        """Return a budget that covers the worst case of `more_judgments`, else of one; of a night how much more.
+        """Return a budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
 
         It takes each for as dear as the one that the budget did not cover. None while controls go on.
         """
         spend = self.spend
         testing = any(one and one.end is None for one in self.counts.controls)
-        if self.stop_reason is not StopKind.BUDGET or not spend.next_p or testing:
+        if self.last_stop[0] is not StopKind.BUDGET or not spend.next_p or testing:
             return ()
-        more = (self.judged and self.more_judgments) or 1
+        more = (self.judged and self.wanted) or 1
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             usd = float(budget_over(more * spend.next_p))
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)

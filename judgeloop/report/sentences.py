@@ -42,6 +42,7 @@ CONTROLS = {
     None: "has not finished its controls",
 }
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
+CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
     StopKind.BUDGET: "the budget does not cover another judgment",
     StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
@@ -128,21 +129,18 @@ def promise(result: RunResult, guarantee: str) -> str:
 
 
 def ended(result: RunResult) -> str:
-    """Return why a run ended without a decision: in few words, or in full if nothing is judged.
+    """Return why a run ended before all was answered, in few words; in full where calls had failed.
 
     A full stop is left to the caller (`stopped`).
     """
-    if result.stop_reason is StopKind.ABSTENTIONS or (
-        result.judged == 0 and result.stop_reason is StopKind.DEADLINE
-    ):
-        return shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
+    stop, sentence = result.last_stop
+    why = shortened(visible(sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures:
-        why = shortened(visible(result.stop_sentence), LONGEST_CAUSE).rstrip(".")
         return f"attempts that failed, and may have been billed, used up the budget: {why}"
-    if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
-        return visible(result.stop_sentence).rpartition("; ")[0]  # without what to do
-    cause = shortened(result.stop_sentence, LONGEST_CAUSE).rstrip(".")
-    return ENDED.get(result.stop_reason) or cause
+    if stop is StopKind.BUDGET and result.spend.ledger_is_short:
+        return visible(sentence).rpartition("; ")[0]  # without what to do
+    failing = stop is StopKind.DEADLINE and "; " in sentence
+    return why if failing else ENDED.get(stop, why)
 
 
 def required_first(line: str, result: RunResult) -> str:
@@ -178,6 +176,8 @@ def notes(
     """
     met = whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
+    if result.last_stop[0] is not result.stop_reason:
+        said += f" {CUT_OFF} {sentence(visible(result.last_stop[1]))}"
     why = Section(HEADING_STOP, (("", said),))
     return (why, Section(heading, (("", means),))) if result.judged and means else (why,)
 

@@ -203,7 +203,7 @@ def _chart(chart: Chart) -> Iterator[str]:
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
     zero = placed((0, 0))[1]  # a side without room is not named
     for y, text, room in (
-        (TOP + 8, chart.above, zero - TOP),
+        (TOP + 16, chart.above, zero - TOP),
         (HEIGHT - BOTTOM - 6, chart.below, HEIGHT - BOTTOM - zero),
     ):
         if text and room > FEWEST_APART:

@@ -183,7 +183,7 @@ class DryRun:
 
     def _repr_html_(self) -> str:
         """Return the text as HTML; notebooks call this to show it."""
-        return f"<pre>{escape(str(self))}</pre>"
+        return f"<pre style='font-family: monospace'>{escape(str(self))}</pre>"
 
 
 @contextmanager

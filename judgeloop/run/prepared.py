@@ -182,6 +182,7 @@ def _named(row: SelectorRow | RuleRow) -> str:
 
 
 LENGTH = 16  # hexadecimal digits
+ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is asked in another way
 
 
 def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> str:
@@ -194,7 +195,7 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
 
 
 def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
-    """Return the id of a run, and that of its question, which is the same for every seed."""
+    """Return the id of a run, and that of its question: the same for every seed, and every baseline of a search."""
     pool = inputs.pool
     content |= {"population": inputs.population}
     data = digest(
@@ -213,9 +214,8 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
         }
     )
     settings = settings_in_id(config)
-    made_of, asked = (
-        digest([data, one]) for one in (settings, settings | {"seed": None, "night": None})
-    )
+    alike = {name: value for name, value in settings.items() if name not in ASKED_ANEW}
+    made_of, asked = (digest([data, one]) for one in (settings, alike))
     lasts = all(system.lasts for system in inputs.systems.values())
     run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
     return run[:LENGTH], asked[:LENGTH]

@@ -31,6 +31,7 @@ Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
+    NoteCode.REBASED,
     NoteCode.REDRAWN,
     NoteCode.SEARCHED,
 }  # of a pair that may pass
@@ -77,8 +78,11 @@ class Ended:
             exit_code=result.exit_code,
             headline=result.page.headline,
             winner=result.named,
+            gap=result.figure,
             judged=result.judged + result.counts.further,
             warnings=tuple(one.message for one in result.warnings),
+            goes_on=result.goes_on,
+            used_up=result.last_stop[0] is StopKind.BUDGET,
             doubtful=any(one.code in DOUBTED for one in result.warnings),
         )
 
@@ -215,7 +219,7 @@ class _Suite:
         async with places:
             end = await self._end_of(last, budget_p, at_once, again=account.given_p is not None)
             spent = await self.ledger.spend(last.ran.run_id, None)
-        short = end.result is not None and end.result.stop_reason is StopKind.BUDGET
+        short = end.result is not None and end.result.last_stop[0] is StopKind.BUDGET
         self.ends[name] = replace(end, charged_p=spent.charged_p, unconfirmed_p=spent.unconfirmed_p)
         self.accounts[name] = replace(
             account,

@@ -45,8 +45,16 @@ TONES = dict.fromkeys(STATES.values(), "lost") | {
 PAIR = 2  # systems
 DATE = 10  # characters of a night's name that are its date
 EACH = "\0"  # stands in a text for the system of each pair
-COLUMNS = ("pair", "state", "winner", "judged", "cost", "exit code")
-FIGURES = ("name", "state", "winner", "judged", "charged_usd", "exit_code")  # of a spreadsheet
+COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost", "exit code")
+FIGURES = (
+    "name",
+    "state",
+    "winner",
+    "gap",
+    "judged",
+    "charged_usd",
+    "exit_code",
+)  # of a spreadsheet
 
 
 class Said(NamedTuple):
@@ -65,6 +73,7 @@ class Line:
     - `name`, `question`, `systems`: what was asked; no systems if they could not be read
     - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
     - `winner`: the system that is named; None without one
+    - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
     - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
@@ -72,6 +81,8 @@ class Line:
     - `warnings`: what to be careful of
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, or another draw or search of the same items came before
+    - `goes_on`: true if the same command may ask more of this pair
+    - `used_up`: true if a budget ended it
     """
 
     name: str
@@ -80,6 +91,7 @@ class Line:
     headline: str
     systems: tuple[str, ...] = ()
     winner: str | None = None
+    gap: str = ""
     judged: int = 0
     charged_p: int = 0
     unconfirmed_p: int = 0
@@ -87,6 +99,8 @@ class Line:
     gate: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     doubtful: bool = False
+    goes_on: bool = False
+    used_up: bool = False
 
     @property
     def state(self) -> str:
@@ -97,7 +111,7 @@ class Line:
     def cells(self) -> tuple[str, ...]:
         """The line in a table."""
         figures = (f"{self.judged:,}", show_usd(self.charged_p), str(self.exit_code))
-        return visible(self.name), self.state, visible(self.winner or ""), *figures
+        return visible(self.name), self.state, visible(self.winner or ""), self.gap, *figures
 
     @property
     def conditions(self) -> str:
@@ -187,8 +201,11 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
                 "`judgeloop ledger reconcile` books what a provider's export says."
             )
-        if any(one.exit_code in {EXIT_JUDGE, EXIT_INTERRUPTED} for one in self.lines):
-            cost += f" The same command goes on (--night {self.night[:DATE]})."
+        what = "The same command" if any(one.goes_on for one in self.lines) else ""
+        if not what and any(one.used_up for one in self.lines):
+            what = "A higher budget"
+        if what:
+            cost += f" {what} goes on (--night {self.night[:DATE]})."
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         notes = (
             Section(

@@ -95,6 +95,11 @@ def test_progress_is_reported_to_a_function(rows, inside):
     assert [one.asked for one in seen] == sorted(one.asked for one in seen)
     assert seen[-1].estimate.risk == result.risk
     assert seen[-1].spent_usd == 0
+    won = max(result.wins.values())
+    assert (
+        str(seen[-1])
+        == f"{result.asked} asked, $0.00 spent, leads: {result.winner}, {won} to {result.judged - won}"
+    )
 
 
 def test_an_error_in_the_progress_function_ends_the_run_and_is_raised(rows):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judgeloop
+from support.text import unwrapped
 
 import judgeloop as library
 from judgeloop.core.errors import InputError
@@ -153,7 +154,10 @@ def test_a_new_ledger_is_said_and_may_be_refused(files, monkeypatch):
     assert judgeloop(*files).exit_code == first.exit_code
     at = ["--ledger", "other.sqlite"]
     refused(judgeloop(*files, *at), "make a new ledger with `judgeloop ledger create`")
-    assert not Path("other.sqlite").exists()
+    checked = judgeloop("doctor", "--judge", "metric:exact", *at)
+    assert checked.exit_code == 4
+    assert "ledger --ledger other.sqlite: there is no ledger there" in unwrapped(checked.stdout)
+    assert not Path("other.sqlite").exists(), "nor does a check make one"
     assert judgeloop("ledger", "create", *at).exit_code == 0
     refused(judgeloop("ledger", "create", *at), "there is a file already")
     assert judgeloop(*files, *at).exit_code == first.exit_code

@@ -56,7 +56,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     result = judgeloop(*live(chat_server, systems))
     assert result.exit_code == 0, result.output
     first, *rest = result.stdout.splitlines()
-    assert first == "best is the best of 5 systems on these 40 items."
+    assert first == "best is the best of 5 systems, each compared with base, on these 40 items."
     assert re.match(
         r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.1, guaranteed\.",
         rest[0],
@@ -138,7 +138,7 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
     near = judgeloop(*command, "--min-gap", "0.9")
     assert near.exit_code == 0
     assert re.match(
-        r"best: no system is more than \d[\d.]* points better, of 5 systems on these 40 items\.\n"
+        r"best: no system is more than \d[\d.]* points better, of 5 systems, each compared with base, on these 40\nitems\.\n"
         r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.02, guaranteed\.",
         near.stdout,
     )
@@ -164,7 +164,9 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     result = judgeloop(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
-    assert first.startswith("No winner yet among 5 systems on these 40 items:")
+    assert first.startswith(
+        "No winner yet among 5 systems, each compared with base, on these 40 items:"
+    )
     said = " ".join(rest)
     assert re.search(r"best: no system is more than \d+[\d.]* points better\. Risk 0\.02\.", said)
     assert "The best may be: best" in said
@@ -318,7 +320,9 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     rows = {row["system"]: row for row in outcome["standings"]}
     assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
     text = judgeloop(*command).stdout
-    assert f"5 systems on {ITEMS - SCOUTED} of these {ITEMS} items" in text.splitlines()[0]
+    against = "it" if outcome["winner"] == outcome["baseline"] else outcome["baseline"]
+    among = f"5 systems, each compared with {against}, on {ITEMS - SCOUTED} of these {ITEMS} items"
+    assert among in text.splitlines()[0]
     assert f"Win rates against {outcome['baseline']}" in text
     assert "chosen by 12 judgments on 3 items, which are not in the decision" in unwrapped(text)
     again = outcome_of(judgeloop(*command, "--json", "--concurrency", "1"))
@@ -383,7 +387,7 @@ def test_about_items_like_these_the_race_says_so_and_is_never_certain(systems, c
     command = live(chat_server, systems, "--about", "like-these", "--min-gap", "0.5")
     first, *rest = judgeloop(*command).stdout.splitlines()
     assert first.startswith("best: no system is more than ")
-    assert first.endswith(" points better, of 5 systems on items like these 40.")
+    assert first.endswith(" points better, of 5 systems, each compared with base, on items")
     assert "verdicts on items like these" in " ".join(rest)
     outcome = outcome_of(judgeloop(*command, "--json"))
     assert (outcome["about"], outcome["winner"]) == ("like-these", "best")
@@ -395,7 +399,9 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
     strict = [*command, "--risk", "0.0001"]
     result = judgeloop(*strict)
     assert result.exit_code == 3
-    assert result.stdout.startswith("No winner yet among 5 systems on items like these 40:")
+    assert result.stdout.startswith(
+        "No winner yet among 5 systems, each compared with base, on items like these 40:"
+    )
     assert re.search(r"best: no system is more than [\d.]+ points better\.", result.stdout)
     outcome = outcome_of(judgeloop(*strict, "--json"))
     assert outcome["stop_reason"] == "pool_exhausted"

@@ -90,6 +90,15 @@ def test_where_ids_join_an_unknown_id_is_another_item_despite_its_prompt():
     assert "1 rows of b.jsonl that are not in the items file" in partial.left_out
 
 
+def test_files_with_as_many_rows_that_an_items_file_lacks_are_named_once():
+    files = [[q(1), q(2)]] * 3 + [[q(1), q(2), q(3)]]
+    partial = joined(*files[:2], [q(1)], allow_partial=True)
+    assert (
+        partial.left_out
+        == "1 matched, 1 rows of a.jsonl and of each of 1 more that are not in the items file"
+    )
+
+
 def test_in_a_file_that_joins_by_id_a_row_without_one_joins_by_the_prompt():
     pool = joined([q(1), q(2)], [{"prompt": "prompt 2", "output": "b2"}, q(1, output="b1")]).pool
     assert pool.outputs[1] == ("b1", "b2")

@@ -96,7 +96,7 @@ def test_a_long_comparison_has_so_many_dots_that_they_can_be_told_apart():
 def test_what_was_asked_stands_on_top_with_whether_it_holds():
     passed = make_result(required_winner="large", max_flips=0.2).page.board.plain
     assert passed.startswith(
-        "Asked: that large wins; that at most 20 % of the verdicts change with the order; "
+        "Asked: that large wins; that not more than 20 % of the verdicts are shown to change with the order; "
         "that at most 5 % of the items have no verdict. Passed. "
     )
     assert (

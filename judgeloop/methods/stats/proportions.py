@@ -9,7 +9,7 @@ sample, not for one that is looked at many times.
 
 import math
 
-from scipy.special import bdtr, betaincinv
+from scipy.special import bdtr, bdtrc, betaincinv
 
 Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
 
@@ -25,6 +25,18 @@ def p_value(wins: int, losses: int) -> float:
     1.0
     """
     return min(1.0, 2.0 * float(bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def chance_of_so_many(successes: int, trials: int, share: float) -> float:
+    """Return the chance of `successes` or more in so many `trials`, each with a chance of `share`.
+
+    So it is the p-value of the null that the chance is at most `share`, for a number of trials that was
+    fixed beforehand.
+
+    >>> round(chance_of_so_many(3, 7, 0.2), 3), chance_of_so_many(0, 7, 0.2)
+    (0.148, 1.0)
+    """
+    return float(bdtrc(successes - 1, trials, share)) if successes else 1.0
 
 
 def share_interval(wins: int, losses: int, risk: float) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Abstention, Choice, Label
 from judgeloop.methods.stats.predictive import ItemsToDecide, items_to_decide
 from judgeloop.methods.stats.spending import Course, Spending
-from judgeloop.methods.stopping.anytime import BetPair, gap_bounds
+from judgeloop.methods.stopping.anytime import BetPair, gap_bounds, with_seen
 
 # What is spent of a level after a share of a group's items is that share to this power. A group is
 # small, and most groups are named late or never: ½, as for all items, finds fewer.
@@ -230,7 +230,8 @@ class ByGroup(Generic[G]):
             preferences=tuple(preferences),
         )
         population = UNLIMITED if self.sampled else items
-        low, high = gap_bounds(tally, population, float(self.levels[0])) or (-1.0, 1.0)
+        bounds = gap_bounds(tally, population, float(self.levels[0]))
+        low, high = with_seen(bounds, tally.gap) or (-1.0, 1.0)
         if better is None:
             left = float(self.levels[min(rejected, len(self.levels) - 1)])
             return Finding(None, (min(low, 0.0), max(high, 0.0)), _more(tally, left))

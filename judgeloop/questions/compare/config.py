@@ -99,8 +99,8 @@ class CompareConfig(ContestSettings):
         gate=Gate.CONDITION,
     ).field(None)
     max_flips: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
-        "Exit with code 4 if a larger share of the verdicts in both orders changed with the order "
-        "(0 to 1).",
+        "Exit with code 4 if it is shown, at the risk, that a larger share of the verdicts changes with "
+        "the order (0 to 1).",
         shared.STOPPING,
         file_only=True,
         gate=Gate.CONDITION,

@@ -13,7 +13,7 @@ from judgeloop.core.records import Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.predictive import ItemsToDecide
 from judgeloop.methods.stats.proportions import share_interval
-from judgeloop.methods.stopping.anytime import gap_bounds
+from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.questions.compare.result import CompareOptions, Result, ScoreFigures
 from judgeloop.report.groups import group_rows
@@ -69,7 +69,7 @@ def result_of(
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
         bounds=_seen_from_the_leader(
-            tally, weighted.interval if weighted else _with_seen(bounds, tally)
+            tally, weighted.interval if weighted else with_seen(bounds, tally.gap)
         ),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
@@ -107,16 +107,6 @@ def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> S
         win_share=won / (won + lost) if won + lost else None,
         win_share_interval=share_interval(won, lost, setup.risk_threshold),
     )
-
-
-def _with_seen(bounds: tuple[float, float] | None, tally: Tally) -> tuple[float, float] | None:
-    """Widen bounds to the gap of the verdicts, where one of them excludes it and so is probably wrong.
-
-    Wider bounds are wrong in fewer runs.
-    """
-    if bounds is None or tally.gap is None:
-        return bounds
-    return min(bounds[0], tally.gap), max(bounds[1], tally.gap)
 
 
 def _seen_from_the_leader(

@@ -80,12 +80,14 @@ def _lead(result: Result) -> tuple[Chart, ...]:
     silent = _silent(result, name)
     said = f"The lead of {name} over {other} is {last:,} after {count(asked, 'item')}.{silent}"
     met = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
-    note = ""
+    note, risk = "", f"{result.setup.risk_threshold:g}"
     if bounds and result.stop_reason in {StopKind.RISK_MET, StopKind.NOT_WORSE}:
         said += " It has reached the boundary."
-        note = f"Dots: the leads that decide, at a risk of {result.setup.risk_threshold:g}. The run stopped where its lead met one."
+        seen = any(point != lead.points[-1] for line in bounds for point in line.points)
+        dots = f"Dots: the leads that decide, at a risk of {risk}. The run stopped where its lead met one."
+        note = dots if seen else f"The run stopped at a lead that decides, at a risk of {risk}."
     elif bounds:
-        note = f"Dots: the leads that would decide, at a risk of {result.setup.risk_threshold:g}."
+        note = f"Dots: the leads that would decide, at a risk of {risk}."
     shown = (Line(f"{last:+,}".replace("-", MINUS), "lead", lead.points), *bounds)
     return (
         Chart(

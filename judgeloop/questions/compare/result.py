@@ -20,10 +20,11 @@ from judgeloop.report.groups import GroupRow, counted
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.run_result import JUDGE_FAILED, Condition, RunResult
-from judgeloop.report.sentences import ENDED
+from judgeloop.report.sentences import ended
+from judgeloop.report.words import ends
 
 # Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
-CUT_CODES = dict.fromkeys(JUDGE_FAILED, EXIT_JUDGE) | {StopKind.INTERRUPTED: EXIT_INTERRUPTED}
+SHOWN = {"better", "worse"}  # claims that rule out a gap of 0
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -36,7 +37,7 @@ class CompareOptions(Part):
     - `min_gap`: the gap that matters: a system that is named may be behind by less; null without one
     - `not_worse`: the gap by which the second system is not to be worse; null if that is not asked
     - `by_group`: what is done with the groups, each tested by itself; null if none is tested
-    - `max_flips`: the largest share of verdicts that may change with the order; null without one
+    - `max_flips`: the share of verdicts that may change with the order; null without one
     - `give_up`: the probability of a decision below which the run stops undecided
     - `max_judgments`: the setting, of which `limit` is the part that the items allow; null with recorded scores
     """
@@ -199,6 +200,21 @@ class Result(RunResult):
         ), high
 
     @property
+    def of_second(self) -> tuple[float | None, tuple[float, float] | None]:
+        """The gap and its bounds, seen from the second system; None where items were picked, or nothing is known."""
+        sign = 1.0 if self.leader == self.setup.systems[1] else -1.0
+        if self.gap is None or self.gap_biased:
+            return None, None
+        low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
+        return 0.0 + sign * self.gap, (0.0 + low, 0.0 + high) if self.gap_interval else None
+
+    @property
+    def figure(self) -> str:
+        """The bounds of the second system's gap, as a table shows them."""
+        bounds = self.of_second[1]
+        return " to ".join(ends(bounds, without_0=self.claim in SHOWN)) if bounds else ""
+
+    @property
     def baseline(self) -> str:
         """The system that candidates are compared with: not the one that is required."""
         return self.setup.systems[self.setup.required_winner == self.setup.systems[0]]
@@ -280,8 +296,16 @@ class Result(RunResult):
         gates = (self.setup.required_winner, self.options.not_worse, self.options.max_flips)
         gated = required or any(gate is not None for gate in gates)
         groups = self.groups if self.options.by_group is not None else ()
-        cut = self.groups_cut if self._open_groups else None
-        code = CUT_CODES.get(cut, EXIT_UNDECIDED) if cut else 0
+        code = 0
+        if self._cut_groups:
+            judge = self.groups_cut in JUDGE_FAILED or self.lost_to_failures
+            code = (
+                EXIT_JUDGE
+                if judge
+                else EXIT_INTERRUPTED
+                if self.groups_cut is StopKind.INTERRUPTED
+                else EXIT_UNDECIDED
+            )
         every = (
             *(of_the_run(self, self.options.max_flips) if gated else ()),
             *([Condition("groups", code, self._cut)] if required and code else ()),
@@ -297,14 +321,27 @@ class Result(RunResult):
         return tuple(one for one in every if one.exit_code or self.answer_code != EXIT_JUDGE)
 
     @property
-    def _open_groups(self) -> int:
-        return sum(group.claim == "open" for group in self.groups)
+    def _cut_groups(self) -> list[GroupRow]:
+        """The groups that are open, where something cut their tests off."""
+        return [one for one in self.groups if self.groups_cut and one.claim == "open"]
 
     @property
     def _cut(self) -> str:
-        why = (self.groups_cut and ENDED.get(self.groups_cut)) or self.groups_cut_sentence
-        many = f"{self._open_groups:,} of {len(self.groups):,}"
-        return f"{many} are open, as their tests were cut off: {why.rstrip('.')}"
+        many = f"{len(self._cut_groups):,} of {len(self.groups):,}"
+        return f"{many} are open, as their tests were cut off: {ended(self)}"
+
+    @property
+    def last_stop(self) -> tuple[StopKind, str]:
+        """Why no more was asked, as a name and in words: after an answer, what cut the tests of groups off."""
+        if self.groups_cut and self._cut_groups:
+            return self.groups_cut, self.groups_cut_sentence
+        return self.stop_reason, self.stop_sentence
+
+    @property
+    def wanted(self) -> int | None:
+        """A forecast of the further judgments until all is answered: of groups, for an even chance in each."""
+        each = (min(one.more or 0, one.items - one.judged) for one in self._cut_groups)
+        return sum(each) or self.more_judgments
 
     @property
     def open(self) -> bool:
@@ -326,7 +363,7 @@ class Result(RunResult):
         found += (
             [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
         )
-        if self.groups_cut and self._open_groups and self.options.by_group == Groups.REPORT:
+        if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:
             return tuple(found)

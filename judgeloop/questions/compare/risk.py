@@ -136,7 +136,7 @@ def asked(result: Result) -> list[str]:
         )
     if options.max_flips is not None:
         found.append(
-            f"that at most {per_cent(options.max_flips)} of the verdicts change with the order"
+            f"that not more than {per_cent(options.max_flips)} of the verdicts are shown to change with the order"
         )
     return found
 

@@ -39,7 +39,6 @@ from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
-from judgeloop.report.run_result import CUT_SHORT
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.foresee import planned
@@ -193,21 +192,12 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
 
 
 def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRun]) -> str:
-    """Return the last decision on the same outputs with another seed, and its run; empty if it is the same.
-
-    A run that was cut short has decided nothing.
-    """
-    cut = {*CUT_SHORT, StopKind.BUDGET}
-    if result.stop_reason in cut:
-        return ""
+    """Return the last decision on the same outputs with another seed, and its run; empty if it is the same."""
     same = [one for one in before if one.note.question == comparison.question]
-    for run in (one.id for one in reversed(same) if one.note.exit_code is not None):
-        last = stored.result_of(stored.stored(comparison.config.ledger, run), texts=False)
-        assert isinstance(last, Result), "it answers the same question"
-        if last.stop_reason not in cut:
-            otherwise = (last.named, last.claim) != (result.named, result.claim)
-            return f"{run}, with {last.judged:,} judged: {last.page.headline}" if otherwise else ""
-    return ""
+    found = stored.ended_otherwise(
+        comparison.config.ledger, result, same, lambda one: (one.named, one.claim)
+    )
+    return stored.said(*found) if found else ""
 
 
 def _setup(comparison: Comparison) -> Setup:

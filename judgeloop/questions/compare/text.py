@@ -97,7 +97,7 @@ def _failing_first(line: str, result: Result) -> str:
     if result.stop_reason is StopKind.INTERRUPTED and is_open:
         return f"Interrupted. {line}"
     why = f"{second} is worse in {first.name}" if is_group else f"{first.name}: {first.sentence}"
-    return f"{'NOT SHOWN' if is_open else 'FAILED'}: {why}{more}. {line}"
+    return f"{'NOT SHOWN' if is_open else 'FAILED'}: {stopped(f'{why}{more}')} {line}"
 
 
 def _decision(result: Result) -> str:

@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
-from judgeloop.questions.compare.result import Result
+from judgeloop.questions.compare.result import SHOWN, Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.pictures import Row, Scale
@@ -166,19 +166,15 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
 
 
 def _point(name: str, one: Result, reason: str) -> Point:
-    sign = 1.0 if one.leader == one.setup.systems[1] else -1.0
-    known = one.gap is not None and not one.gap_biased
-    low, high = sorted(sign * end for end in one.gap_interval or (0.0, 0.0))
     return Point(
         name,
         one.setup.systems,
         one.setup.run,
         one.judged,
-        0.0 + sign * (one.gap or 0.0) if known else None,
-        (low, high) if known and one.gap_interval else None,
+        *one.of_second,
         MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
         reason,
-        one.claim in {"better", "worse"},
+        one.claim in SHOWN,
     )
 
 

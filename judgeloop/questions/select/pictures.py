@@ -123,6 +123,8 @@ def _wrong(result: Selected) -> str:
     if result.winner is None:
         return NOT_NAMED.format(often)
     better = "is better by more than that" if result.gap else "is the best"
+    if result.many:
+        better = f"{better} by comparisons with {_baseline(result)}"
     return f"The chance that this is wrong, and another one {better}, is at most {often}."
 
 

@@ -18,7 +18,7 @@ from judgeloop.questions.select.plan import may_stay_open, no_winner
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of
 from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2
@@ -81,10 +81,12 @@ def prepare(
     ingredients = Ingredients(
         risk=config.risk, items=inputs.items, limit=config.max_judgments, gap=config.min_gap or 0.0
     )
+    run, question = ids_of(QUESTION, config, inputs)
     return Selection(
         config,
         inputs,
-        run_id(QUESTION, config, inputs),
+        run,
+        question=question,
         rule=config.rule_row.make(ingredients),
         baseline=pool.systems.index(against) if against else None,
     )

@@ -18,6 +18,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
 
+FEWEST = 2  # systems
 # The table's names of figures.
 IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queries": "items"}
 
@@ -85,6 +86,8 @@ class Selected(RunResult):
     - `win_rates_biased`: true if queries were picked and not all items were judged
     - `level_since`: the number of queries after which all others promised the selector the same
       information; null if it went on choosing between them
+    - `redrawn`: another decision of a run on the same outputs with another seed, and its id; empty without one
+    - `rebased`: the same, of a run with another baseline
     """
 
     job: ClassVar[str] = "select"
@@ -96,6 +99,13 @@ class Selected(RunResult):
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
     level_since: int | None = None
+    redrawn: str = ""
+    rebased: str = ""
+
+    @property
+    def many(self) -> bool:
+        """Whether the baseline may decide which system is the best: not of two."""
+        return len(self.setup.systems) > FEWEST
 
     @property
     def queries_in_all(self) -> int:
@@ -128,6 +138,13 @@ class Selected(RunResult):
         if not any(columns["belief"]):
             del columns["belief"]
         return frame_of(columns, library)
+
+    def doubts(self) -> tuple[Note, ...]:
+        """Return warnings of another draw, or another baseline, with which a search ended otherwise."""
+        found = {NoteCode.REDRAWN: self.redrawn, NoteCode.REBASED: self.rebased}
+        return tuple(
+            note(code, said=said, judged=self.judged) for code, said in found.items() if said
+        )
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

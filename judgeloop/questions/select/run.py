@@ -4,6 +4,7 @@ Makes the session from its parts and passes it to the driver (`run/drive.py`). P
 knows no exit codes.
 """
 
+import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
+from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import Epsilons, choose_epsilons
+from judgeloop.questions import stored
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
 from judgeloop.questions.select.prepare import Selection
@@ -163,4 +166,19 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
     estimator = _estimator(selection, given)
     course = course_of(deciding, estimator, tally, selection.pool.systems, len(selection.pool))
     result = replace(result, course=course)
+    result = _with_earlier(selection, result)
     return replace(result, page=page(result))
+
+
+def _with_earlier(selection: Selection, result: Selected) -> Selected:
+    """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
+    ledger = selection.config.ledger
+    runs = itertools.takewhile(lambda one: one.id != selection.run_id, runs_of(ledger))
+    same = [one for one in runs if one.note.question == selection.question]
+    found = stored.ended_otherwise(ledger, result, same, lambda one: one.winner)
+    if found is None:
+        return result
+    said = stored.said(*found)
+    if found[1].options.baseline == result.options.baseline:
+        return replace(result, redrawn=said)
+    return replace(result, rebased=said)

@@ -14,6 +14,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.words import count, shortened, stopped
 
+DIRECTLY = "To compare two of them directly is another question, best asked on other items."
+
 
 def page(result: Selected) -> Page:
     """Return the result as text."""
@@ -46,7 +48,7 @@ def headline(result: Selected) -> str:
 def _decision(result: Selected) -> str:
     chosen_on = beside(result)
     why = f" (the other {chosen_on} chose the baseline)" if chosen_on else ""
-    among = f"{len(result.setup.systems):,} systems {on(result)}{why}"
+    among = f"{len(result.setup.systems):,} systems{_against(result)} {on(result)}{why}"
     if result.winner is None:
         return stopped(f"No winner yet among {among}: {sentences.ended(result)}")
     name = visible(result.winner)
@@ -55,6 +57,14 @@ def _decision(result: Selected) -> str:
     if result.gap:
         return f"{name}: {show_gap(result.gap)}, of {among}."
     return f"{name} is the best of {among}{_level_with(result)}."
+
+
+def _against(result: Selected) -> str:
+    """Return what the systems are compared with, which may decide who is the best; empty of two systems."""
+    baseline = result.options.baseline
+    if baseline is None or not result.many:
+        return ""
+    return f", each compared with {'it' if result.winner == baseline else visible(baseline)},"
 
 
 def _level_with(result: Selected) -> str:
@@ -97,14 +107,18 @@ def _risk(result: Selected) -> str:
 
 def _risk_means(result: Selected) -> str:
     """Return what is proved about the risk, and what it does not say."""
+    alone = ""
+    if result.many and result.options.baseline is not None:
+        baseline = visible(result.options.baseline)
+        alone = f" All are compared with {baseline}: with another baseline another may be the best. {DIRECTLY}"
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"{sentences.DRAWN_WHOLE} {sentences.about_the_judge(result)}"
+        return f"{sentences.DRAWN_WHOLE} {sentences.about_the_judge(result)}{alone}"
     if result.setup.guarantee is None:
         return (
             "No risk is stated: this rule spends the whole budget and then names the highest win "
-            "rate."
+            f"rate.{alone}"
         )
-    return sentences.promise(result, result.setup.guarantee)
+    return f"{sentences.promise(result, result.setup.guarantee)}{alone}"
 
 
 def _still(result: Selected) -> list[str]:

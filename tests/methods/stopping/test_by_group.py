@@ -98,6 +98,14 @@ def test_of_these_items_a_group_judged_whole_is_certain():
     assert (second.better, second.interval) == (None, pytest.approx((0.0, 0.0), abs=1e-9))
 
 
+def test_a_bound_that_excludes_the_gap_of_its_verdicts_is_widened_to_it():
+    """As the earlier verdicts of a group may have spoken for the other system."""
+    tests = made_for(400)
+    tests.follow(labels_of([-1] * 6 + [1] * 194))
+    (found,) = tests.findings().values()
+    assert (found.better, found.interval) == (0, (0.0, 0.94))
+
+
 def test_an_open_group_says_what_it_would_take_and_a_level_one_does_not():
     tests = made_for(60, 60)
     tests.follow([*labels_of([1, 0, 1, -1] * 5), *labels_of([1, -1] * 5, start=60)])

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support import commandline
-from support.chat_server import Response, respond_with
+from support.chat_server import Response, candidates, respond_with, used, verdict
 from support.text import unwrapped
 
 SIZE = 60
@@ -285,9 +285,66 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     cut = json.loads(commandline.judgeloop(*asked, "--budget", budget, "--ledger", "c").stdout)
     assert (cut["winner"], cut["groups_cut"], cut["further"]) == (whole["winner"], "budget", 3)
     assert cut["exit_code"] == (3 if mode == "require" else 0)
+    why = cut["stop_sentence"], cut["groups_cut_sentence"]
+    assert why[0] == whole["stop_sentence"]
+    assert "does not cover the worst case of the next query, $0.010; rerun" in why[1]
+    open_ = [row for row in cut["groups"] if row["claim"] == "open"]
+    wanted = sum(min(row["more"] or 0, row["items"] - row["judged"]) for row in open_) or 1
+    (advice,) = cut["advice"]
+    assert (advice["code"], advice["judgments"]) == ("raise_budget", wanted)
+    assert advice["budget"] == pytest.approx((cut["judged"] + cut["further"] + wanted) / 100)
+    plain = unwrapped(
+        commandline.judgeloop(*asked[:-1], "--budget", budget, "--ledger", "c").stdout
+    )
+    assert "Then the tests of groups were cut off. What is left of the budget" in plain
     said = "are open, as their tests were cut off: the budget does not cover another judgment"
     warned = " ".join(one["message"] for one in cut["warnings"] if one["code"] == "groups_cut")
     assert said in (cut["headline"] if mode == "require" else warned)
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch, chat_server):
+    """A comparison that is soon decided, by a judge that has `chat_server.most` replies, with groups to test."""
+    monkeypatch.chdir(tmp_path)
+    files, chat_server.most = write(tmp_path, {"code": (60, 0, 0), "maths": (30, 0, 30)}), 10**6
+
+    def respond(request, n):
+        if len(chat_server.requests) > chat_server.most:
+            return Response(status=503, body=b'{"error": {"message": "asleep"}}')
+        return verdict(
+            "A" if candidates(request)["answer_A"] == "yes" else "B", usage=used(request)
+        )
+
+    chat_server.respond = respond
+    return ["compare", *files, "--judge", "openai/judge", "--judge-base-url", chat_server.url, "--judge-price", "1,10",
+            "--by-group", "require", "--order", "fixed", "--controls", "off", "--concurrency", "1"]  # fmt: skip
+
+
+def test_a_budget_of_the_ledger_that_cuts_the_tests_of_groups_off_is_named(gate, chat_server):
+    whole = commandline.result_of(*gate, "--ledger", "w")
+    chat_server.requests.clear()
+    each = whole["spent_usd"] / (whole["judged"] + whole["further"])
+    limit = f"{each * (whole['judged'] + whole['further'] / 2):.5f}"
+    assert commandline.judgeloop("budget", "set", limit, "--per", "month").exit_code == 0
+    done = commandline.judgeloop(*gate)
+    assert done.exit_code == 3
+    assert "as their tests were cut off: the budget of $" in unwrapped(done.stdout)
+    assert "judgeloop budget set" in unwrapped(done.stdout).partition("Why it stopped")[2]
+
+
+def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(gate, chat_server):
+    whole = commandline.result_of(*gate, "--ledger", "w")
+    chat_server.requests.clear()
+    chat_server.most = whole["judged"] + 2
+    done = commandline.judgeloop(*gate, "--deadline", "1.5s")
+    assert done.exit_code == 3
+    assert (
+        "tests were cut off: the deadline of 1.5 s is reached; the last call failed: HTTP 503"
+        in unwrapped(done.stdout)
+    )
+    assert "Rerun the command to resume" in unwrapped(done.stdout)
+    chat_server.most = 10**6
+    assert commandline.result_of(*gate)["exit_code"] == whole["exit_code"]
 
 
 def test_a_headline_names_the_groups_in_which_it_is_otherwise(asked):

@@ -1,0 +1,29 @@
+"""A judge with as many flips as `max-flips` allows fails it with at most the risk, whatever ends the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.promises import check_risk
+
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.methods.stats.proportions import chance_of_so_many
+from judgeloop.methods.stats.spending import Spending
+
+RUNS, LIMIT, RISK = 300, 200, 0.1
+
+
+@pytest.mark.parametrize("may", [0.1, 0.2, 0.4])
+@pytest.mark.parametrize("won", [0.5, 0.6, 0.75, 0.95])
+def test_a_judge_with_as_many_flips_as_may_be_seldom_fails(may, won, capsys):
+    """A flipped verdict is a tie; of the others the first system wins a share. The default rule ends the run."""
+    rng = np.random.default_rng([round(100 * may), round(100 * won)])
+    spending, failed = Spending(UNLIMITED, LIMIT, np.array([2 * RISK])), 0
+    for _ in range(RUNS):
+        flipped = rng.random(LIMIT) < may
+        draws = np.where(flipped, 0, np.where(rng.random(LIMIT) < won, 1, -1))
+        barriers = spending.barriers(draws != 0)[:, 0]
+        crossed = np.flatnonzero(np.abs(draws.cumsum(dtype=int)) >= barriers)
+        judged = crossed[0] + 1 if len(crossed) else LIMIT
+        failed += chance_of_so_many(int(flipped[:judged].sum()), int(judged), may) <= RISK
+    check_risk(f"flips of {may:.0%}, won {won:.0%}", failed, RUNS, RISK, capsys)
