@@ -298,7 +298,7 @@ def assumed_run(many: int, gap: float, run: int) -> int:
     draws = np.random.default_rng([SEED, run]).random((many, 400))
 
     def score(item: int, system: int, _: int) -> float:
-        return plan.assumed_score(draws[system, item], wins[system])
+        return plan.score_of(draws[system, item], wins[system])
 
     return search(score, Racing(many, None, 0.1, gap), np.zeros(many), 400, run).calls
 

@@ -25,7 +25,10 @@ def doctor(*, rating: bool, **given: Any) -> None:
     say_settings(read)
     config, fit = DoctorConfig.of(**given), True
     if not config.specs and not config.systems:
-        raise InputError("`judge`: expected a judge to check, or a system with `system=NAME`")
+        raise InputError(
+            "`judge`: expected a judge to check, or a system with `system=NAME`; of a file, doctor reads the "
+            "tables [shared] and [doctor], and not [compare]"
+        )
     checks = [
         *(examine(config, spec, read.environment, rating=rating) for spec in config.specs),
         *(examine_system(config, name, read.environment) for name in config.systems),

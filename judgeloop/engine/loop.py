@@ -66,7 +66,7 @@ async def drive(
     outcome, sources = session.outcome(), oracle.sources
     if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
-    spend = await ledger.spend(terms.run_id, terms.budget_p)
+    spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
     return Finished(
         outcome,
         replace(

@@ -28,10 +28,14 @@ LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The pool, and the counts of what a partial join left out, in words (empty: nothing)."""
+    """The pool, and the counts of what a partial join left out, in words (empty: nothing).
+
+    `beyond` are rows, in words, of items that an items file with all others does not ask for.
+    """
 
     pool: Pool
     left_out: str
+    beyond: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def join(
             outputs=tuple(tuple(found[key].output for key in matched) for found in answers),
         ),
         left_out,
+        "" if left_out else ", ".join(_first(_strange(catalogue.strangers))),
     )
 
 
@@ -294,12 +299,12 @@ def _left_out(
     answers: Sequence[dict[int, OutputRow]],
     outputs: Sequence[Outputs],
 ) -> str:
-    """Return the counts of a partial join, in words; empty if the join is complete."""
+    """Return the counts of a partial join, in words; empty if every file has every item."""
     failed = [
         f"{file.failed:,} of {file.path} without an output" for file in outputs if file.failed
     ]
     full = all(len(found) == len(catalogue.entries) for found in answers)
-    if not catalogue.strangers and full and not failed:
+    if full and not failed:
         return ""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))

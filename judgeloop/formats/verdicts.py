@@ -176,7 +176,8 @@ def with_verdicts(joined: Joined, paths: Iterable[Path]) -> Joined:
         pool = joined.pool.only(set(read_verdicts(path).items))
         if lacking := len(pool) and len(joined.pool) - len(pool):
             found = [joined.left_out] if joined.left_out else []
-            joined = Joined(pool, ", ".join([*found, f"{lacking:,} without a verdict in {path}"]))
+            said = ", ".join([*found, f"{lacking:,} without a verdict in {path}"])
+            joined = Joined(pool, said, joined.beyond)
     return joined
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from judgeloop.core.ledger import End
-from judgeloop.core.outcomes import Spend
+from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger import budgets
 from judgeloop.ledger.connection import LedgerConnection
@@ -19,6 +19,7 @@ from judgeloop.ledger.rows import (
     RunRow,
     SumRow,
     VerdictRow,
+    by,
     change,
     damaged,
     insert,
@@ -174,17 +175,18 @@ def worth_waiting_for(
     return held
 
 
-def spend_of(
+def spend_of(  # noqa: PLR0917 - of a run, through an object
     connection: LedgerConnection,
     run: str,
     opener: str,
     budget_p: int | None,
     charge_to: Sequence[str] = (),
+    answers: Collection[str] = (),
 ) -> Spend:
-    """Return what `run` has cost, and what its attempts by `opener` have cost.
+    """Return what `run` has cost, what its attempts by `opener` have cost, and what `answers` have.
 
     `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
-    its attempts cost.
+    its attempts cost. `answers` are the keys of calls, whichever run made them.
 
     Raises:
         DamagedLedgerError: the run was not charged what its attempts were.
@@ -196,6 +198,8 @@ def spend_of(
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)
+    made = by(connection, AttemptRow, "key", *answers) if answers else []
+    replies = [row for row in made if row.state == "settled" and row.charged_p]
     return Spend(
         now_p,
         run_p,
@@ -206,4 +210,6 @@ def spend_of(
         over_p=over_p,
         replies_without_usage=unreported,
         ledger_left_p=budgets.room_p(connection, charge_to),
+        answers_p=sum(row.charged_p for row in replies),
+        answers=len({row.key for row in replies}),
     )

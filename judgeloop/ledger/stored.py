@@ -19,7 +19,7 @@ import asyncio
 import os
 import platform
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar, final
@@ -36,8 +36,8 @@ from judgeloop.core.ledger import (
     Settlement,
     Ticket,
 )
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.ledger import booking, budgets, charges, results
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under
@@ -257,11 +257,11 @@ class Ledger:
             lambda: self._of_money(ticket),
         )
 
-    async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """Return what `run` has cost so far, and how much of it through this object."""
+    async def spend(self, run: str, budget_p: int | None, answers: Collection[str] = ()) -> Spend:
+        """Return what `run` has cost so far, how much of it through this object, and the cost of `answers`, by key."""
         return await self._do(
             lambda connection: charges.spend_of(
-                connection, run, self._opener, budget_p, self._charge_to
+                connection, run, self._opener, budget_p, self._charge_to, answers
             )
         )
 

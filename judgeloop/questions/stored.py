@@ -55,7 +55,8 @@ def kept_of(result: RunResult) -> KeptResult:
     texts: dict[str, str] = {}
 
     def named(text: str) -> str:
-        return texts.setdefault(digest(text), text) and digest(text)
+        texts[name := digest(text)] = text
+        return name
 
     if result.texts is not None:
         judged = {label.item_id for label in result.labels}

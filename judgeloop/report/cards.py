@@ -10,7 +10,7 @@ from judgeloop.core.outcomes import Control, ControlTally, Generated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section, Table
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.sentences import agreement, money, rows
+from judgeloop.report.sentences import agreement, money, rows, with_known
 from judgeloop.report.words import count, dollars, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
@@ -35,6 +35,12 @@ def costs(result: RunResult) -> Section:
         "What it cost",
         rows(
             ("paid", money(result)),
+            (
+                "all answers",
+                f"{show_usd(spend.answers_p)}, with those known from before"
+                if with_known(result)
+                else "",
+            ),
             (
                 "of it",
                 f"{show_usd(spend.unconfirmed_p)} for attempts that failed, at their maximum: they may not be billed"

@@ -13,7 +13,7 @@ from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
 from judgeloop.report.run_result import Condition, RunResult
-from judgeloop.report.sentences import money, of_controls
+from judgeloop.report.sentences import ended, money, of_controls
 from judgeloop.report.words import count, per_cent
 
 ONE_ORDER = {"random", "fixed"}  # orders of presentation in which no flip is seen
@@ -45,7 +45,8 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
     if too_many or result.answer_code != EXIT_JUDGE:
         yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
     used_up = result.stop_reason is StopKind.BUDGET
-    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, money(result))
+    why = f": {ended(result)}" if used_up else ""
+    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, f"{money(result)}{why}")
 
 
 def _flips(result: RunResult, most: float) -> Condition:

@@ -51,6 +51,7 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
+    MORE_JUDGMENTS_EARLY = "more_judgments_early"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
     MORE_FOR_BETTER = "more_for_better"
@@ -114,6 +115,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: about {judgments:more judgment}{usd:about} would "
+    "probably be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would probably take about "

@@ -120,6 +120,7 @@ class DataNotes(Part):
 
     - `items`: number of items in the set
     - `left_out`: a sentence on the items that were left out; empty if none were
+    - `beyond`: rows, in words, of items that the items file does not ask for; empty if there are none
     - `guessed`: a sentence on the columns that were guessed; empty if none were
     - `repeated`: the systems that gave the same output to many items, with the number of items
     - `empty`: the systems that gave an output without text to some items, with the number of items
@@ -129,6 +130,7 @@ class DataNotes(Part):
 
     items: int
     left_out: str = ""
+    beyond: str = ""
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)

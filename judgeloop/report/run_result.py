@@ -16,9 +16,10 @@ from judgeloop.core.errors import (
     InputError,
 )
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import Control, Spend, StopKind
+from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
@@ -193,7 +194,7 @@ class RunResult(Part):
 
     @property
     def usd_of_all(self) -> float | None:
-        """The probable cost of judging everything, at this run's mean cost, without outputs; null if not known."""
+        """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
         if not self.counts.generated:
             return self._cost_of(self.queries_in_all)
         known = len(self.verdicts)
@@ -215,11 +216,13 @@ class RunResult(Part):
         return shown is Shown.ALL or (shown is Shown.LOST and self.lost(label))
 
     def _cost_of(self, judgments: int) -> float | None:
-        paid = self.spend.paid_attempts
-        if not paid or not self.spend.known:
+        spend = self.spend
+        paid, replies_p = spend.answers, spend.answers_p
+        if self.counts.generated:  # remembered outputs are not among the answers
+            paid, replies_p = spend.paid_attempts, spend.charged_p - spend.unconfirmed_p
+        if not paid or not spend.known:
             return None
         outputs = judgments * len(self.counts.generated)  # one of each live system
-        replies_p = self.spend.charged_p - self.spend.unconfirmed_p  # without attempts that failed
         return float(to_usd(round((self._calls(judgments) + outputs) * replies_p / paid)))
 
     def _calls(self, judgments: int) -> float:

@@ -9,8 +9,9 @@ from itertools import zip_longest
 
 from judgeloop.core.choices import Population
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Control, ControlTally, Generated, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind
 from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.core.spend import Spend
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Section
 from judgeloop.report.run_result import RunResult
@@ -82,15 +83,10 @@ def plainly(
     paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
     if result.spend.unconfirmed_p:
         paid += f", of which {show_usd(result.spend.unconfirmed_p)} for attempts that failed"
-    spend, own = result.spend, result.counts.controls if result.setup.controlled else ()
-    asked_of = sum(one.asked for one in own if one)
-    known = spend.remembered > asked_of  # verdicts on items, not on controls alone
-    if known and spend.now_p == spend.run_p and not result.counts.decided_at:
-        paid += "; some verdicts were known from before"  # by other runs
     risk = f" {wrong}" if wrong and not result.failed else ""
     comma = "," if result.also_judged else ""
     before = f"Asked: {held} " if (held := gate(result, asked)) else ""
-    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}."
+    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}{with_known(result)}."
 
 
 def gate(result: RunResult, asked: Sequence[str]) -> str:
@@ -237,6 +233,14 @@ def _models(result: RunResult) -> str:
         elif models and models[0] != asked:
             text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
     return text
+
+
+def with_known(result: RunResult) -> str:
+    """Return what the answers cost in all, where other runs paid for some of them; empty if they did not."""
+    spend = result.spend
+    if not spend.known or spend.answers_p <= spend.charged_p:
+        return ""
+    return f"; with answers known from before, {show_usd(spend.answers_p)}"
 
 
 def money(result: RunResult) -> str:
@@ -412,6 +416,7 @@ def about_data(result: RunResult) -> list[tuple[str, str]]:
         ("controls", _controls(result)),
         ("empty", ", ".join(f"{number:,} of {name}" for name, number in data.empty.items())),
         ("columns", data.guessed),
+        ("not asked", visible(data.beyond)),
         ("tier", setup.tier),
     ]
 

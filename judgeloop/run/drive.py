@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeloop.core.choices import Order
 from judgeloop.core.ledger import KeptResult, RunNote
-from judgeloop.core.outcomes import Control, ControlTally, Finished, Spend, StopKind
+from judgeloop.core.outcomes import Control, ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import (
     Check,
@@ -27,6 +27,7 @@ from judgeloop.core.protocols import (
     T,
 )
 from judgeloop.core.records import Abstention, Answer, Call, Output, Query
+from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import digest
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.loop import drive
@@ -281,6 +282,7 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
     return DataNotes(
         items=len(pool),
         left_out=prepared.inputs.joined.left_out,
+        beyond=prepared.inputs.joined.beyond,
         guessed=prepared.inputs.guessed,
         repeated=_repeated(pool),
         empty=_empty(pool),

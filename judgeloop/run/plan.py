@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from judgeloop.core.records import Quote
 
 EVEN = 0.5
+FEWEST_KNOWN = 20  # verdicts that say shares; of fewer, a forecast takes the others as assumed
 Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
 
 

@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 
 from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
+from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
 from judgeloop.history.asked import noted_questions

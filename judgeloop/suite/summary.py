@@ -44,6 +44,7 @@ TONES = dict.fromkeys(STATES.values(), "lost") | {
 }
 PAIR = 2  # systems
 DATE = 10  # characters of a night's name that are its date
+GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost", "exit code")
 FIGURES = (
@@ -217,11 +218,12 @@ class Summary:
             ),
         )
         said = [one.said(one.headline) for one in self.lines]
+        note = GAP if any(one.gap for one in self.lines) else ""
         return Page(
             self.headline,
             grouped(said, len(self.lines)),
             (cost,),
-            tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines)),),
+            tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines), note),),
             notes=tuple(one for one in notes if one.rows),
         )
 

@@ -134,7 +134,8 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
         "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"About \d+ more judgments \(about \$0\.\d+\) would probably be enough\.", result.stdout
+        r"about \d+ more judgments \(about \$0\.\d+\) would probably be enough\.",
+        unwrapped(result.stdout),
     )
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)

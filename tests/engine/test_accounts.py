@@ -11,8 +11,9 @@ from support.pools import make_pool
 from judgeloop.core.choices import Order
 from judgeloop.core.ledger import Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Spend, StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
 from judgeloop.engine.state import Interruption, RunState

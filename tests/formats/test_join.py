@@ -90,13 +90,11 @@ def test_where_ids_join_an_unknown_id_is_another_item_despite_its_prompt():
     assert "1 rows of b.jsonl that are not in the items file" in partial.left_out
 
 
-def test_files_with_as_many_rows_that_an_items_file_lacks_are_named_once():
+def test_an_items_file_that_all_outputs_have_whole_chooses_the_items():
     files = [[q(1), q(2)]] * 3 + [[q(1), q(2), q(3)]]
-    partial = joined(*files[:2], [q(1)], allow_partial=True)
-    assert (
-        partial.left_out
-        == "1 matched, 1 rows of a.jsonl and of each of 1 more that are not in the items file"
-    )
+    partial = joined(*files[:2], [q(1)])
+    said = "1 rows of a.jsonl and of each of 1 more that are not in the items file"
+    assert (partial.left_out, partial.beyond) == ("", said)
 
 
 def test_in_a_file_that_joins_by_id_a_row_without_one_joins_by_the_prompt():
@@ -208,7 +206,7 @@ THREE = "the files cover different items: 1 matched, 2 only in a ('q2', 'q3'), 1
     [
         ([q(1), q(2), q(3)], [q(4), q(1)], None, "^" + re.escape(THREE) + "$"),
         ([q(1)], [q(1)], [q(1), q(2)], r"1 only in the items file \('q2'\)"),
-        ([q(1)], [q(1), q(8), q(9)], [q(1)], r"2 rows of b\.jsonl that are not in the items file"),
+        ([q(1)], [q(8), q(1), q(9)], [q(1), q(2)], r"2 rows of b\.jsonl that are not in the items file"),
     ],
 )  # fmt: skip
 def test_a_partial_join_is_refused_with_its_counts_unless_it_is_allowed(first, second, items, said):

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from support.results import make_result, undecided
 
-from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.spend import Spend
 from judgeloop.questions.compare.plan import ASSUMED
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.plan import Plan, Range

@@ -27,8 +27,8 @@ from simulation.world import LIFE, BrokenError, KilledError, Life, World
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Balance, Clearance, End, Reservation, Ticket
-from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Output, Reply, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.ledger import opening, postgres, rows, sqlite
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import open_ledger
@@ -360,8 +360,8 @@ class Wire:
             self._noted_p.pop(ticket.attempt, None)
         return answer
 
-    async def spend(self, run: str, budget_p: int | None) -> Spend:
-        return await self._do(self._ledger.spend(run, budget_p))
+    async def spend(self, run: str, budget_p: int | None, answers: Any = ()) -> Spend:
+        return await self._do(self._ledger.spend(run, budget_p, answers))
 
     async def recover(self, run: str) -> None:
         self._history.maybe_p[run] += UNKNOWN_P

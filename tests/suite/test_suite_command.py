@@ -71,7 +71,8 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert costs["all even"] > 0.10 > costs["all better"] == costs["all worse"]
     assert night["charged_usd"] == pytest.approx(sum(costs.values()))
     assert 0.29 < night["charged_usd"] <= 0.30
-    shown = unwrapped(judgeloop("runs", "show", night["pairs"][1]["run"]).stdout)
+    rich = found("--night", "2026-01-06", "--budget", "0.45")
+    shown = unwrapped(judgeloop("runs", "show", rich["pairs"][1]["run"]).stdout)
     assert "judging all 60 items would not decide" in shown
     assert "Raise the budget" not in shown, "more money would not help"
     little = found("--night", "2026-01-05", "--budget", "0.09")
@@ -235,7 +236,7 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     rows = [f"{n},old,better,{float(n % 9 == 0)},0.01" for n in range(ITEMS)]
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
-    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2")
+    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-11-26")
     (better,) = found(*given)["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)

@@ -9,12 +9,12 @@ from judgeloop.core.outcomes import (
     Estimate,
     Finished,
     Outcome,
-    Spend,
     StopKind,
     StopReason,
     Tally,
 )
 from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.questions.compare.outcome import result_of
 from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
@@ -42,6 +42,8 @@ SPEND = Spend(
     budget_p=5 * 10**12,
     attempts=12,
     paid_attempts=20,
+    answers_p=42 * 10**9,
+    answers=20,
     remembered=3,
 )
 

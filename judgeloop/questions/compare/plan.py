@@ -14,14 +14,13 @@ from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.by_table import ByTable, NotWorse
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import Rule, first_met
-from judgeloop.run.plan import EVEN, EqualSystem, GroupOutlook, Range
+from judgeloop.run.plan import EVEN, FEWEST_KNOWN, EqualSystem, GroupOutlook, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
 ASSUMED_TIES = 30
 ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
-FEWEST_KNOWN = 20  # verdicts that say the share of ties
 BEYOND = 100  # times the items of a set
 ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
@@ -36,15 +35,32 @@ def judgments_to_decide(
     limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
     """
     most = min(limits.max_judgments, tally.items) - asked
-    wins, said = ASSUMED if rule.expects_lead else ASSUMED_LEVEL
-    assumed = tally.judged < limits.min_judgments or tally.leader is None
-    shares = replace(tally, wins=wins, ties=ASSUMED_TIES) if assumed else tally
+    said = _assumed(rule)[1]
+    assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
+    shares = _usual(rule, tally)
     judgments = Range(
         low=_fewest(rule, tally, limits, most),
         expected=_expected(rule, tally, shares, limits, most),
         worst=most,
     )
     return judgments, said if assumed else None
+
+
+def _assumed(rule: Rule) -> tuple[tuple[int, int], str]:
+    return ASSUMED if rule.expects_lead else ASSUMED_LEVEL
+
+
+def _usual(rule: Rule, tally: Tally) -> Tally:
+    """Return the shares of a tally, with assumed verdicts in the place of those that it lacks to say them."""
+    (ahead, behind), _ = _assumed(rule)
+    if tally.leader is None:
+        return replace(tally, wins=(ahead, behind), ties=ASSUMED_TIES)
+    more = max(0, FEWEST_KNOWN - tally.judged)
+    first, second = (
+        100 * won + more * (ahead if system == tally.leader else behind)
+        for system, won in enumerate(tally.wins)
+    )
+    return replace(tally, wins=(first, second), ties=100 * tally.ties + more * ASSUMED_TIES)
 
 
 def share_of_ties(*counted: tuple[int, int]) -> float | None:
@@ -107,7 +123,7 @@ def _equal(rule: NotWorse, ties: float, most: int) -> EqualSystem:
 def more_to_decide(
     rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool
 ) -> int | None:
-    """Return how many further judgments would decide if the shares so far continue.
+    """Return how many further judgments would decide if the shares continue; of few verdicts with assumed ones.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
     says, unless an item has no verdict, the systems are level, or the items are `sampled` from what
@@ -117,7 +133,10 @@ def more_to_decide(
     any_length = rule_row("compare", rule.name).any_length
     more_items = sampled and not unasked and any_length
     most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
-    enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
+    enough = None
+    for shares in (tally,) if tally.leader is None else (_usual(rule, tally), tally):
+        if enough is None:
+            enough = first_met(rule, shares, tally.judged + 1, most, limits.max_judgments)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
     if enough is None:

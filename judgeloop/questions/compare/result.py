@@ -22,6 +22,7 @@ from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.run_result import JUDGE_FAILED, Condition, RunResult
 from judgeloop.report.sentences import ended
 from judgeloop.report.words import ends
+from judgeloop.run.plan import FEWEST_KNOWN
 
 # Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
 SHOWN = {"better", "worse"}  # claims that rule out a gap of 0
@@ -184,7 +185,8 @@ class Result(RunResult):
         """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
 
         Each is wrong with at most the threshold's probability, at any time at which a run may end. A proved claim
-        cuts off what it rules out: the claim and the bounds may be wrong apart from each other.
+        cuts off what it rules out: the claim and the bounds may be wrong apart from each other. Without a
+        claim they reach 0.
         """
         if self.bounds is None or self.setup.guarantee is None:
             return self.bounds
@@ -193,8 +195,8 @@ class Result(RunResult):
             margin = self.options.not_worse or 0.0
             ahead = self.leader == self.setup.systems[1]
             return (max(low, -margin), high) if ahead else (low, min(high, margin))
-        if self.winner is None:
-            return self.bounds
+        if self.winner is None:  # what the bounds exclude by themselves is no answer
+            return (min(low, 0.0), max(high, 0.0)) if self.claim is None else self.bounds
         return max(
             low, 0.0 if self.claim != "better_or_within" else -(self.options.min_gap or 0.0)
         ), high
@@ -390,7 +392,9 @@ class Result(RunResult):
         if more is None:
             code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
             return (note(code, items=self.items),)
-        about = note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd)
+        early = self.judged < FEWEST_KNOWN
+        code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
+        about = note(code, judgments=more, usd=self.more_usd)
         return (about, *self._further_test(more))
 
     def _further_test(self, more: int) -> tuple[Note, ...]:

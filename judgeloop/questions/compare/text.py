@@ -173,7 +173,9 @@ def _standing(result: Result) -> str:
         _how_far(result),
         stated_risk(result),
     ]
-    return " ".join([*filter(None, parts), f"Cost: {sentences.money(result)}."])
+    return " ".join(
+        [*filter(None, parts), f"Cost: {sentences.money(result)}{sentences.with_known(result)}."]
+    )
 
 
 def _judged(result: Result) -> str:

@@ -101,7 +101,7 @@ def _standing(result: Estimated) -> list[str]:
         _judged(result),
         *_so_far(result),
         *_limits(result),
-        f"Cost: {sentences.money(result)}.",
+        f"Cost: {sentences.money(result)}{sentences.with_known(result)}.",
     ]
     early = result.decided and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
     return [

@@ -4,7 +4,6 @@ Runs the search on imagined answers (`engine/recorded.py`): some of those so far
 judge. Prices are added in `run/plan.py`.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -19,14 +18,14 @@ from judgeloop.methods.estimators.win_rates import SCOUTED, Standings
 from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
 from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.reasons import points
-from judgeloop.run.plan import Range
+from judgeloop.run.plan import FEWEST_KNOWN, Range
 
-# Assumed by the expected case of a system until `LEAST_KNOWN` of its queries are answered.
+# Assumed by the expected case before any answer; each answer of a system takes it from there (`likely_shares`).
 # With these, 6 to 53 systems take about as many calls as fields of AlpacaEval (docs/results).
 ASSUMED_SPREAD = 0.08
 ASSUMED_TIES = 0.3
 ASSUMED = "win rates around 50 % with a standard deviation of 8 points and 30 % ties (a closer field takes more)"
-LEAST_KNOWN = 5  # queries
+WEIGHT = 10  # answers, which the assumed share of ties counts for
 # Of items like these, a race among many systems ends at the first gap. At one below the second a third stays
 # open among any, and at one from it on, half among very many (docs/results).
 USUAL_GAP, OPEN_GAP, VERY_MANY = LEVELS_FROM, 0.05, 24
@@ -71,7 +70,7 @@ def judgments_to_name(
     seen = Limits(limits.min_judgments, min(limits.max_judgments, asked + MOST_FORESEEN), 1.0)
     clearest, likely = replay(new(seen), _clearest(outcome)), _usual(outcome, new, seen)
     expected = likely.asked - asked
-    assumed = ASSUMED if tally.queries < LEAST_KNOWN else None
+    assumed = ASSUMED if tally.queries < FEWEST_KNOWN else None
     judgments = Range(min(clearest.asked - asked, expected), expected, worst)
     if likely.winner is not None or limits.max_judgments >= every:
         return Foreseen(judgments, assumed, likely.winner is None)
@@ -159,41 +158,66 @@ def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outc
     shape = len(tally.wins), tally.items + SCOUTED
     ends: list[Outcome[Standings]] = []
     while len(ends) < RUNS and sum(one.asked - outcome.asked for one in ends) < MOST_FORESEEN:
-        draws = np.random.default_rng(len(ends)).random(shape)
-        ends.append(replay(new(limits), _imagined(outcome.labels, draws)))
+        seed = len(ends)
+        draws = np.random.default_rng(seed).random(shape)
+        ends.append(replay(new(limits), _imagined(outcome.labels, draws, seed)))
     return sorted(ends, key=lambda one: one.asked)[(len(ends) - 1) // 2]
 
 
 def assumed_wins(systems: int) -> Floats:
     """Return the assumed share of items that each system wins: win rates at even steps of a normal distribution."""
-    steps = (np.arange(systems) + 0.5) / systems
-    wins: Floats = 0.5 + ASSUMED_SPREAD * ndtri(steps) - ASSUMED_TIES / 2
+    wins: Floats = TIE + ASSUMED_SPREAD * _steps(systems) - ASSUMED_TIES / 2
     return wins
 
 
-def assumed_score(draw: float, wins: float) -> float:
-    """Return the score that a uniform `draw` gives a system that wins so many items."""
-    return 1.0 if draw < wins else TIE if draw < wins + ASSUMED_TIES else 0.0
+def _steps(systems: int) -> Floats:
+    steps: Floats = ndtri((np.arange(systems) + 0.5) / systems)
+    return steps
 
 
-def _imagined(labels: Sequence[Label], draws: Floats) -> Callable[[Choice], Answer]:
-    """Return the known answers, and else one of each system's own, or an assumed one.
+def likely_shares(
+    won: Floats, tied: Floats, known: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return a share of wins and of ties of each system that may be true, after so many `known` answers.
+
+    Win rates have the assumed distribution beforehand, with variance s², and n answers at a rate r have a
+    variance v / n. So a rate is afterwards normal about 1/2 + w (r - 1/2), with variance s² (1 - w) and
+    w = n / (n + v / s²). In place of draws it takes even steps of that distribution, in random order.
+    """
+    ties = (tied + WEIGHT * ASSUMED_TIES) / (known + WEIGHT)
+    rate = (won + tied / 2) / np.maximum(known, 1.0)
+    w = known / (known + (1 - ASSUMED_TIES) / 4 / ASSUMED_SPREAD**2)
+    steps = rng.permutation(_steps(len(known)))
+    rates = TIE + w * (rate - TIE) + ASSUMED_SPREAD * np.sqrt(1 - w) * steps
+    wins: Floats = np.clip(rates - ties / 2, 0.0, 1.0)
+    return wins, ties
+
+
+def score_of(draw: float, wins: float, ties: float = ASSUMED_TIES) -> float:
+    """Return the score that a uniform `draw` gives a system that wins and ties so many items."""
+    return 1.0 if draw < wins else TIE if draw < wins + ties else 0.0
+
+
+def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Choice], Answer]:
+    """Return the known answers, and else those that each system is likely to give after its own.
 
     `draws`, shape (systems, items), say which: uniform on [0, 1).
     """
     known = {label.choice.key: label.answer for label in labels}
-    own: dict[int, list[Answer]] = defaultdict(list)
+    counts = np.zeros((3, len(draws)))  # won, tied, and all
     for label in labels:
-        own[label.choice.systems[0]].append(label.answer)
-    wins = assumed_wins(len(draws))
+        if isinstance(label.answer, Verdict):
+            counts[:, label.choice.systems[0]] += (
+                label.answer.score == 1.0,
+                label.answer.score == TIE,
+                1.0,
+            )
+    won, tied, all_ = counts
+    wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
 
     def answer(choice: Choice) -> Answer:
-        if choice.key in known:
-            return known[choice.key]
-        system = choice.systems[0]
-        past, draw = own[system], draws[system, choice.position]
-        if len(past) >= LEAST_KNOWN:
-            return past[int(draw * len(past))]
-        return Verdict(assumed_score(draw, wins[system]))
+        system, at = choice.systems[0], choice.position
+        found = known.get(choice.key)
+        return found or Verdict(score_of(draws[system, at], wins[system], ties[system]))
 
     return answer

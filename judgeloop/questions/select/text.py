@@ -82,7 +82,7 @@ def _standing(result: Selected) -> str:
     """Return what was judged, at which risk and cost."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}{result.also_judged}"
     judged = f"Judgments by {sentences.judged_by(result)}: {result.judged:,}, {on}."
-    return f"{judged} {_begun(result)}{_risk(result)}Cost: {sentences.money(result)}."
+    return f"{judged} {_begun(result)}{_risk(result)}Cost: {sentences.money(result)}{sentences.with_known(result)}."
 
 
 def _begun(result: Selected) -> str:

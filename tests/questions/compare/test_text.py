@@ -9,16 +9,9 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import (
-    Control,
-    ControlTally,
-    Generated,
-    Spend,
-    StopKind,
-    StopReason,
-    Tally,
-)
+from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.reasons import risk_met
 from judgeloop.questions.compare.text import details
 from judgeloop.report import sentences
@@ -221,7 +214,8 @@ def test_no_risk_is_stated_without_a_leader(result):
     ("spend", "money"),
     [
         (replace(SPEND, budget_p=None), "$0.042"),
-        (replace(SPEND, run_p=0, now_p=0), "$0.00 of $5.00"),
+        (replace(SPEND, run_p=0, now_p=0, answers_p=0), "$0.00 of $5.00"),
+        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00; with answers known from before, $0.042"),
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
         (replace(SPEND, run_p=6 * 10**12, over_p=1), "BUDGET EXCEEDED: $6.00 of $5.00"),
         (replace(SPEND, run_p=0, rehearsed_p=6 * 10**12), "$0.00 of $5.00"),
@@ -239,8 +233,8 @@ def test_the_summary_says_what_was_spent(spend, money):
     ("changes", "values"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, {"code": "more_judgments", "judgments": 30, "usd": 0.1197}),
-        ({"spend": Spend()}, {"code": "more_judgments", "judgments": 30, "usd": None}),
+        ({}, {"code": "more_judgments_early", "judgments": 30, "usd": 0.1197}),
+        ({"spend": Spend()}, {"code": "more_judgments_early", "judgments": 30, "usd": None}),
         ({"more_judgments": None}, {"code": "out_of_reach", "items": 100}),
         ({"tally": Tally(items=100, wins=(5, 5)), "more_judgments": None}, {"code": "level", "items": 100}),
         ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, {"code": "all_asked"}),
@@ -266,7 +260,7 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
     ],
 )
 def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
-    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS, code]
+    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.MORE_JUDGMENTS_EARLY, code]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +321,7 @@ def test_a_run_that_was_cut_short_says_how_to_resume(kind, code):
 
 def test_a_run_that_gave_up_advises_a_higher_limit():
     result = undecided(StopKind.FUTILITY, "gave up", give_up=0.2)
-    assert codes(result.advice) == [NoteCode.MORE_JUDGMENTS, NoteCode.RAISE_LIMIT]
+    assert codes(result.advice) == [NoteCode.MORE_JUDGMENTS_EARLY, NoteCode.RAISE_LIMIT]
     assert "gives up if a decision is less likely than 0.2" in detail(result, "rule")
     assert (result.exit_code, make_result().advice) == (3, ())
 
