@@ -606,6 +606,22 @@ def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(
     assert not any(known)
 
 
+def test_a_run_on_known_verdicts_says_what_they_cost_and_what_all_would(files, chat_server):
+    command = ["compare", *live(chat_server, *files[:2]), "--order", "fixed"]
+    first = json.loads(judgeloop(*command, "--json").stdout)
+    assert first["answers_usd"] == pytest.approx(first["spent_usd"])
+    known = json.loads(judgeloop(*command, "--risk", "0.2", "--json").stdout)
+    assert known["run_spent_usd"] == 0 < known["answers_usd"] <= first["answers_usd"]
+    each = known["answers_usd"] / known["judged"]
+    assert known["usd_of_all"] == pytest.approx(each * known["items"], rel=0.01)
+    page = judgeloop(*command, "--risk", "0.2", "-o", "known.html").stdout
+    assert "Cost: $0.00 of $5.00; with answers known from before, $0.0" in unwrapped(page)
+    told = Path("known.html").read_text()
+    assert told.count("with answers known from before, $0.0") >= 1, (
+        "also where the command is repeated"
+    )
+
+
 def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run(files, chat_server):
     first, second, _ = files
     plain = verdict("A")

@@ -50,6 +50,17 @@ async def test_a_settled_verdict_is_held_and_costs_what_it_cost(ledger):
     assert await charged(ledger) == 3
 
 
+async def test_what_answers_cost_counts_replies_of_any_run_and_no_attempt_that_failed(ledger):
+    (granted,) = await ledger.reserve("another run", [[wanted("k")]], None)
+    await ledger.settle(granted[0], Reply(Verdict(1.0), cost_p=3, usage=Usage(5, 2)))
+    await ledger.settle(await one(ledger, "l"), Reply(Verdict(0.0), cost_p=4, usage=Usage(5, 2)))
+    lost = await one(ledger, "m")
+    await ledger.sending(lost)
+    spend = await ledger.spend(RUN, None, {"k", "l", "m", "unknown"})
+    assert (spend.answers_p, spend.answers) == (7, 2)
+    assert (await ledger.spend(RUN, None)).answers_p == 0
+
+
 async def test_a_reply_that_does_not_say_its_cost_is_charged_at_its_worst_case(ledger):
     await ledger.settle(await one(ledger), Reply(Verdict(0.0), cost_p=None))
     assert await charged(ledger) == 10

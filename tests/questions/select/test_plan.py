@@ -16,7 +16,13 @@ from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
-from judgeloop.questions.select.plan import ASSUMED, judgments_to_name, more_to_name
+from judgeloop.questions.select.plan import (
+    ASSUMED,
+    assumed_wins,
+    judgments_to_name,
+    likely_shares,
+    more_to_name,
+)
 from judgeloop.run.plan import Range
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
@@ -110,6 +116,21 @@ def test_a_stricter_risk_is_not_foreseen_to_take_fewer_judgments():
         )
         expected.append(found.judgments.expected)
     assert expected == sorted(expected)
+
+
+def test_likely_shares_go_from_the_assumed_ones_to_those_of_the_answers():
+    rng = np.random.default_rng(1)
+    none = np.zeros(7)
+    wins, ties = likely_shares(none, none, none, rng)
+    assert sorted(wins) == pytest.approx(assumed_wins(7))
+    assert ties == pytest.approx(0.3)
+    many = np.full(7, 10_000.0)
+    wins, ties = likely_shares(0.6 * many, 0.1 * many, many, rng)
+    assert wins == pytest.approx(0.6, abs=0.01)
+    assert ties == pytest.approx(0.1, abs=0.001)
+    few = np.full(7, 27.0)  # as much as the spread says
+    wins, ties = likely_shares(few, 0 * few, few, rng)
+    assert (wins + ties / 2).mean() == pytest.approx(0.75, abs=0.01)
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
