@@ -154,7 +154,7 @@ class Caller(Generic[R]):
         so_far, systems = self._answering.so_far, ready.pool.systems
         reporter.leads_of = lambda tally: so_far(tally, systems, LONGEST_NAME)
         running = self._answering.run(ready, interruption=interruption, observe=observe)
-        result = await drained(running, interruption)
+        result, cancelled = await drained(running, interruption)
         if reporter.failure is not None:
             raise reporter.failure
         result = replace(result, page=page_said(result.page, as_python))
@@ -162,6 +162,9 @@ class Caller(Generic[R]):
         shown: R = ready.with_texts(result)
         if ready.booked:
             await asyncio.to_thread(keep, ready, shown)
+        if cancelled is not None:
+            cancelled.args = (GOES_ON,)
+            raise cancelled
         if reporter.raises and shown.failed:
             raise JudgeloopError(render_short(shown.page))
         return shown
@@ -226,17 +229,21 @@ def run_here(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        pass
+    else:
+        return _InThread(make).result()
+    try:
         return asyncio.run(make())
-    return _InThread(make).result()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(GOES_ON) from None
 
 
-async def drained(running: Awaitable[T], interruption: Interruption) -> T:
-    """Await a run; when cancelled, let it end as after Ctrl-C, and be cancelled then.
+async def drained(
+    running: Awaitable[T], interruption: Interruption
+) -> tuple[T, asyncio.CancelledError | None]:
+    """Await a run; when cancelled, let it end as after Ctrl-C. Return its result, and the cancellation.
 
     The first cancellation waits for the calls in flight, the second gives them up.
-
-    Raises:
-        asyncio.CancelledError: it was cancelled; the run has ended.
     """
     task = asyncio.ensure_future(running)
     cancelled: asyncio.CancelledError | None = None
@@ -246,10 +253,7 @@ async def drained(running: Awaitable[T], interruption: Interruption) -> T:
         except asyncio.CancelledError as error:
             interruption.request()
             cancelled = error
-    result = task.result()  # an error of the run comes before its cancellation
-    if cancelled is not None:
-        raise cancelled
-    return result
+    return task.result(), cancelled  # an error of the run comes before its cancellation
 
 
 @final

@@ -69,6 +69,10 @@ def create_ledger(address: Address, roles: Mapping[str, str] | None = None) -> N
         raise InputError(f"`ledger={address}`: a file has no roles; they are for {SHAPE}")
     if _file(address).exists():
         raise InputError(f"`ledger={address}`: there is a file already; expected a new path")
+    if not _file(address).suffix and _file(address).name.startswith("."):
+        raise InputError(
+            f"`ledger={address}`: this looks like a folder; expected a file, as in `ledger={address}/ledger.sqlite`"
+        )
     open_ledger(address).close()
 
 

@@ -15,7 +15,7 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopE
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.state import Interruption, Observe
-from judgeloop.ledger.opening import open_reader
+from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.stored import Ledger
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.run_result import RunResult
@@ -24,7 +24,7 @@ from judgeloop.run.prepared import Prepared
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.suite.pairs import Pair
 from judgeloop.suite.shares import Account, allot
-from judgeloop.suite.summary import Line
+from judgeloop.suite.summary import DATE, Line
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
@@ -101,7 +101,27 @@ def prepared(
     settings = pair.question.settings().of(**values | given)
     ready: Prepared[Any] = pair.question.load().prepare(settings, environment, offline=offline)
     _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
-    return ready
+    first = first_night(ready)
+    if first is None:
+        return ready
+    seed = pair.question.settings().of(**values | given | {"night": first}).seed
+    return replace(ready, config=replace(ready.config, seed=seed))
+
+
+def first_night(ready: Prepared[Any]) -> str | None:
+    """Return the first night that asked the same of the same outputs; None if this is it.
+
+    Its draws are those of each later night. To draw anew from verdicts that are known is no new evidence, and
+    would sooner or later turn an answer by chance.
+    """
+    if ready.pool.live or not ready.question:
+        return None
+    nights = (
+        run.note.night[:DATE]
+        for run in runs_of(ready.config.ledger)
+        if run.note.question == ready.question and run.note.night
+    )
+    return next(nights, None)
 
 
 @contextmanager

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 import judgeloop
+from judgeloop.diagnostics.past_runs import State, past_runs
 
 NAMED = contextvars.ContextVar("named", default="nobody")
 
@@ -147,9 +149,11 @@ def test_a_cancelled_task_waits_for_the_calls_in_flight_and_keeps_their_verdicts
         await asyncio.sleep(0)
         assert not task.done()
         gate.open.set()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(asyncio.CancelledError, match="the same call goes on"):
             await task
         assert task.cancelled()
+        (run,) = past_runs(Path(".judgeloop/ledger.sqlite"))
+        assert (run.state, run.recorded.note.exit_code) == (State.ENDED, 130)
         again = Gate()
         again.open.set()
         return gate.ended, await gated(rows, again)

@@ -71,12 +71,14 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert costs["all even"] > 0.10 > costs["all better"] == costs["all worse"]
     assert night["charged_usd"] == pytest.approx(sum(costs.values()))
     assert 0.29 < night["charged_usd"] <= 0.30
-    rich = found("--night", "2026-01-06", "--budget", "0.45")
-    shown = unwrapped(judgeloop("runs", "show", rich["pairs"][1]["run"]).stdout)
+    rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
+    run = rich["pairs"][1]["run"]
+    shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
     assert "judging all 60 items would not decide" in shown
     assert "Raise the budget" not in shown, "more money would not help"
-    little = found("--night", "2026-01-05", "--budget", "0.09")
-    shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"]).stdout)
+    at = ["--ledger", "little.sqlite"]
+    little = found("--night", "2026-01-05", "--budget", "0.09", *at)
+    shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
     assert "that the pairs of the night 2026-01-05-night share" in shown
     assert not re.search(r"--budget [0-9]", shown)
 
@@ -99,8 +101,11 @@ def test_a_changed_file_has_no_second_sum_in_the_same_night():
     assert "of it with other settings or outputs" in suite("--risk", "0.05").stdout
 
 
-def test_another_night_is_another_seed_and_has_its_own_sum():
-    first, other = found(), found("--night", "2026-01-02")
+def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
+    first = found()
+    changed = Path("new/worse.jsonl")
+    changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
+    other = found("--night", "2026-01-02")
     runs = [{one["run"] for one in night["pairs"]} for night in (first, other)]
     assert not runs[0] & runs[1]
     assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
@@ -110,8 +115,17 @@ def test_another_night_is_another_seed_and_has_its_own_sum():
     }
     of_night = judgeloop("runs", "--night", "2026-01-02").stdout.splitlines()
     assert {line.split()[0] for line in of_night} == runs[1]
-    judgeloop("runs", "show", min(runs[1]), "-o", "result.json")
-    assert json.loads(Path("result.json").read_text())["seed"] == 20260102
+    both = [
+        [
+            json.loads(judgeloop("runs", "show", one["run"], "--json").stdout)
+            for one in night["pairs"]
+        ]
+        for night in (first, other)
+    ]
+    seeds = [[one["seed"] for one in each] for each in both]
+    assert seeds[1] == [*seeds[0][:2], 20260102], "what is unchanged is drawn as before"
+    unchanged = [(one["headline"], one["wins"]) for one in both[0][:1]]
+    assert [(one["headline"], one["wins"]) for one in both[1][:1]] == unchanged
 
 
 def test_a_night_to_come_is_refused():

@@ -186,7 +186,7 @@ class Result(RunResult):
 
         Each is wrong with at most the threshold's probability, at any time at which a run may end. A proved claim
         cuts off what it rules out: the claim and the bounds may be wrong apart from each other. Without a
-        claim they reach 0.
+        claim, or if only "not worse" is shown, they reach 0.
         """
         if self.bounds is None or self.setup.guarantee is None:
             return self.bounds
@@ -194,7 +194,8 @@ class Result(RunResult):
         if self.claim == "not_worse":
             margin = self.options.not_worse or 0.0
             ahead = self.leader == self.setup.systems[1]
-            return (max(low, -margin), high) if ahead else (low, min(high, margin))
+            low, high = (max(low, -margin), high) if ahead else (low, min(high, margin))
+            return min(low, 0.0), max(high, 0.0)  # better is not shown
         if self.winner is None:  # what the bounds exclude by themselves is no answer
             return (min(low, 0.0), max(high, 0.0)) if self.claim is None else self.bounds
         return max(
