@@ -116,6 +116,7 @@ class Asking(Generic[C, P, R]):
         from judgeloop.cli.files import check_outputs, render_json, unfinished
         from judgeloop.cli.on_end import telling
         from judgeloop.ledger.opening import is_ledger
+        from judgeloop.settings.run_settings import CEILING
 
         read: Read = click.get_current_context().obj
         name = self.question.name
@@ -139,6 +140,8 @@ class Asking(Generic[C, P, R]):
                 return
             if new and ready.booked and not (json or quiet):
                 say(f"ledger: new, at {visible(str(config.ledger))}")
+            if ready.config.budget != config.budget and not (json or quiet):
+                say(f"{CEILING} lowers the budget to {show_usd(ready.config.budget_p or 0)}")
             watched = not quiet and (logs_json() or not json)
             result = self.whole(ready, self._run(ready, watched=watched), read)
             text = render_json(result, read.files) if json else _text(result, output, short=quiet)

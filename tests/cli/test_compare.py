@@ -125,6 +125,13 @@ def test_json_is_one_object_and_nothing_else(recorded):
     assert outcome["rehearsed_usd"] == pytest.approx(0.01 * outcome["asked"])
 
 
+def test_a_ceiling_that_lowers_the_budget_is_named(recorded):
+    done = judgeloop(*recorded, "--budget", "5", JUDGELOOP_MAX_USD="2")
+    assert "judgeloop: JUDGELOOP_MAX_USD lowers the budget to $2.00" in done.stderr
+    assert "of $2.00" in done.stdout
+    assert "lowers" not in judgeloop(*recorded, "--budget", "2", JUDGELOOP_MAX_USD="2").stderr
+
+
 @pytest.mark.smoke
 def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     limited = [*recorded, "--max-judgments", 6, "--risk", 0.001]
