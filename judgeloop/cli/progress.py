@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 import click
@@ -39,6 +40,7 @@ BAR, SHORT_BAR = 10, 6
 LONG_NAME, NAME, SHORT_NAME = 32, 16, 8
 # What the ledger answers comes in the first seconds, and says nothing about the judge's speed.
 WARM_UP_S = 2.0
+PATIENCE_S = 10.0  # after which a log says that calls fail
 SPEED_OF_S = 60.0  # the speed is that of the last minute
 
 Clock = Callable[[], float]  # returns seconds
@@ -144,6 +146,29 @@ def _shown_on(
     if opening:
         guarded.write(f"{logged(opening, 'start', **named)}\n")
     return _Lines(guarded, now, named)
+
+
+@final
+class Outages:
+    """Says that no call has been answered for a while, and when one is again; once for all runs that it observes."""
+
+    def __init__(self, now: Clock = time.monotonic) -> None:
+        """No call has failed yet."""
+        self._now, self._said = now, False
+        self._since: float | None = None
+
+    def observe(self, progress: Progress[Any]) -> None:
+        """Note whether the last call failed."""
+        if not progress.trouble:
+            if self._said and self._since is not None:
+                say(f"answered again after {clock(self._now() - self._since)}")
+            self._since, self._said = None, False
+        elif self._since is None:
+            self._since = self._now()
+        elif not self._said and self._now() - self._since >= PATIENCE_S:
+            self._said = True
+            at = f"{datetime.now(UTC).astimezone():%H:%M:%S}"
+            say(f"{at}: the last calls failed, and are tried again: {visible(progress.trouble)}")
 
 
 @final

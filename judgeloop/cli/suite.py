@@ -265,6 +265,7 @@ def _run(
 
     As a pair ends, its result is kept as its own command would, and stands in `results` as it is shown.
     """
+    from judgeloop.cli.progress import Outages
     from judgeloop.cli.questions import Asking, driven
     from judgeloop.engine.state import unobserved
     from judgeloop.ledger.opening import open_ledger
@@ -272,6 +273,7 @@ def _run(
     from judgeloop.suite.run import alone, run_suite
 
     told: dict[str, str] = {}  # the first pair with each error
+    outages = Outages()
 
     def tell(end: Ended) -> None:
         line = _line(end)
@@ -288,7 +290,7 @@ def _run(
 
     def watch(pair: Pair, ready: Prepared[Any]) -> AbstractContextManager[Observe[Any]]:
         if quiet or not logs_json():
-            return nullcontext(unobserved)
+            return nullcontext(outages.observe)
         return Asking(pair.question).watching(ready, pair.name)
 
     def ask(

@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, counting, watching, words
+from judgeloop.cli.progress import (
+    PATIENCE_S,
+    SECONDS_BETWEEN_LINES,
+    Outages,
+    Seen,
+    counting,
+    watching,
+    words,
+)
 from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
@@ -235,3 +243,21 @@ def test_decision_and_warnings_have_colours_where_they_are_wanted(
             assert paint(text, warning) == (shown if colours else text)
     monkeypatch.setattr("sys.stdout", io.StringIO())
     assert paint(text, warning) == text, "a pipe gets plain text"
+
+
+def test_a_log_says_once_that_no_call_is_answered_and_when_one_is_again(capsys):
+    clock = Clock()
+    outages = Outages(clock)
+
+    def seen(at, trouble=""):
+        clock.now = at
+        outages.observe(Progress(3, 0, Tally(9), lambda _: 1.0, trouble=trouble))
+        return capsys.readouterr().err
+
+    assert not seen(0) + seen(1, "HTTP 503") + seen(5, "HTTP 503") + seen(6) + seen(100), "a moment"
+    assert not seen(101, "HTTP 503")
+    said = seen(101 + PATIENCE_S, "nothing answers")
+    assert "the last calls failed, and are tried again: nothing answers" in said
+    assert not seen(120, "nothing answers")
+    assert "answered again after 0:59" in seen(160)
+    assert not seen(161)
