@@ -54,7 +54,7 @@ def _flips(result: RunResult, most: float) -> Condition:
 
     A tie in the first order is a tie, and the order of a metric's texts changes nothing. All verdicts count,
     also those for groups. A judge with as many flips as may be fails with at most about the risk: the
-    test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/simulation).
+    test is exact for a fixed number of verdicts, and flips have little part in when a run ends (tests/statistical).
     """
     counts = result.counts
     if result.setup.order in ONE_ORDER:
