@@ -161,7 +161,7 @@ class Outages:
         """Note whether the last call failed."""
         if not progress.trouble:
             if self._said and self._since is not None:
-                say(f"answered again after {clock(self._now() - self._since)}")
+                say(f"calls are answered again, after {clock(self._now() - self._since)}")
             self._since, self._said = None, False
         elif self._since is None:
             self._since = self._now()

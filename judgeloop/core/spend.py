@@ -36,16 +36,8 @@ class Spend(Part):
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
-    HIDDEN |= {
-        "cached_p",
-        "over_p",
-        "next_p",
-        "ledger_left_p",
-        "paid_attempts",
-        "known",
-        "answers",
-        "answers_p",
-    }
+    HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
+    HIDDEN |= {"answers", "answers_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",

@@ -69,5 +69,5 @@ def _flips(result: RunResult, most: float) -> Condition:
         f"more than {100 * most:.3g} % do"
     )
     low, high = wilson_interval(flips, both)
-    figures = f"p = {chance:.2g}, which fails at {risk:g} or less; 95 % interval {per_cent(low)} to {per_cent(high)}"
+    figures = f"p = {chance:.2g}, and {risk:g} or less fails; 95 % interval {per_cent(low)} to {per_cent(high)}"
     return Condition("flips", EXIT_JUDGE if shown else 0, said, figures)

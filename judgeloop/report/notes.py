@@ -86,7 +86,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
-    NoteCode.GROUPS_CUT: "Of the groups, {said}. The same command goes on, with a higher limit if one was reached.",
+    NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.REDRAWN: "Another draw of the same items and outputs ended otherwise: run {said} This one judged {judged}. "
     "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
     NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "

@@ -47,15 +47,8 @@ DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost", "exit code")
-FIGURES = (
-    "name",
-    "state",
-    "winner",
-    "gap",
-    "judged",
-    "charged_usd",
-    "exit_code",
-)  # of a spreadsheet
+# Of a spreadsheet.
+FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
 
 class Said(NamedTuple):
@@ -202,11 +195,11 @@ class Summary:
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
                 "`judgeloop ledger reconcile` books what a provider's export says."
             )
-        what = "The same command" if any(one.goes_on for one in self.lines) else ""
-        if not what and any(one.used_up for one in self.lines):
-            what = "A higher budget"
-        if what:
-            cost += f" {what} goes on (--night {self.night[:DATE]})."
+        how = "The same command" if any(one.goes_on for one in self.lines) else ""
+        if not how and any(one.used_up for one in self.lines):
+            how = "With a higher budget it"
+        if how:
+            cost += f" {how} goes on (--night {self.night[:DATE]})."
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
         notes = (
             Section(

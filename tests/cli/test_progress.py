@@ -259,5 +259,5 @@ def test_a_log_says_once_that_no_call_is_answered_and_when_one_is_again(capsys):
     said = seen(101 + PATIENCE_S, "nothing answers")
     assert "the last calls failed, and are tried again: nothing answers" in said
     assert not seen(120, "nothing answers")
-    assert "answered again after 0:59" in seen(160)
+    assert "answered again, after 0:59" in seen(160)
     assert not seen(161)

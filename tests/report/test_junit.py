@@ -100,8 +100,8 @@ def test_verdicts_for_groups_count_among_the_flips():
     flips = next(one for one in held.conditions if one.name == "flips")
     assert flips.exit_code == 4
     assert flips.said == (
-        "29 of 99 verdicts changed with the order; it is shown that more than 20 % do (p = 0.017, which fails at 0.1 "
-        "or less; 95 % interval 21 % to 39 %)"
+        "29 of 99 verdicts changed with the order; it is shown that more than 20 % do (p = 0.017, and 0.1 "
+        "or less fails; 95 % interval 21 % to 39 %)"
     )
 
 

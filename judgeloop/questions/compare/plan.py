@@ -133,10 +133,11 @@ def more_to_decide(
     any_length = rule_row("compare", rule.name).any_length
     more_items = sampled and not unasked and any_length
     most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
-    enough = None
-    for shares in (tally,) if tally.leader is None else (_usual(rule, tally), tally):
-        if enough is None:
-            enough = first_met(rule, shares, tally.judged + 1, most, limits.max_judgments)
+    least, limit = tally.judged + 1, limits.max_judgments
+    enough = (
+        None if tally.leader is None else first_met(rule, _usual(rule, tally), least, most, limit)
+    )
+    enough = enough or first_met(rule, tally, least, most, limit)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None
     if enough is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part, plain
-from judgeloop.core.records import Item
+from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
@@ -19,7 +19,6 @@ from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.plan import FEWEST_KNOWN
 
-FEWEST = 2  # systems
 # The table's names of figures.
 IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queries": "items"}
 
@@ -106,7 +105,7 @@ class Selected(RunResult):
     @property
     def many(self) -> bool:
         """Whether the baseline may decide which system is the best: not of two."""
-        return len(self.setup.systems) > FEWEST
+        return len(self.setup.systems) > len(TWO_SYSTEMS)
 
     @property
     def queries_in_all(self) -> int:
