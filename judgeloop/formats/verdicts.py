@@ -22,7 +22,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
-from judgeloop.formats.join import Joined, id_of
+from judgeloop.formats.join import Joined
+from judgeloop.formats.known_items import id_of
 from judgeloop.formats.row import Row
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.join import id_of
+from judgeloop.formats.known_items import id_of
 from judgeloop.formats.verdicts import Recorded, read_verdicts
 
 
