@@ -19,13 +19,13 @@ Rules:
 6. A choice that was asked is never asked again. A label that left the decision is still reported.
 7. A halt is final.
 8. After a decision, or an end without one that is no halt, `further` may ask more. Those labels
-   change neither decision nor counts.
+   change neither decision nor counts; too many items without a verdict among all asked cut it off.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, final
 
@@ -109,7 +109,9 @@ class Session(Generic[T]):
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
-        self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
+        self._reached: set[Key] = (
+            set()
+        )  # keys of all labels that ever entered the decision, or came after it
         self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
         self._rounds = self._ahead = 0
@@ -141,7 +143,10 @@ class Session(Generic[T]):
         self._rounds += 1
         if self._stop is not None:
             self._later += labels
+            self._reach(labels)
             self._asked = []
+            if (many := self._too_many_abstentions()) and self._further is not None:
+                self._further, self._cut = None, many
             return
         self._labels.update((label.choice.key, label) for label in labels)
         self._state = self._selector.tell(self._state, labels)
@@ -278,6 +283,10 @@ class Session(Generic[T]):
             if further
             else self._tally_of(self._active)
         )
+        self._reach(labels)
+
+    def _reach(self, labels: Iterable[Label]) -> None:
+        """Count labels among those that came into the decision, or after it."""
         for label in labels:
             if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
                 self._abstained.append(label.answer)

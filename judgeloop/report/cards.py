@@ -91,7 +91,7 @@ def trust(result: RunResult) -> Section:
             ("judge", setup.judge),
             *_controls(result),
             ("order", "" if setup.order is None else _order(result)),
-            ("no verdict", f"{counts.abstentions:,} of {counts.judged + counts.abstentions:,}"),
+            ("no verdict", counts.silent),
             ("agreement", agreement(result)),
         ),
     )

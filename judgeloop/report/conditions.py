@@ -3,7 +3,7 @@
 Each condition has an exit code of its own, and is a test of its own in JUnit XML. Of all conditions
 only groups can be open once the answer is known, and then the run goes on for them
 (`methods/stopping/by_group.py`). Controls come before the first judgment, and have an end. Shares of flips
-and of abstentions are those of the verdicts that the answer rests on. The cost ends the run.
+and of abstentions are of all that was judged, for the groups too. The cost ends the run.
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
             yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
-    without = f"{result.counts.abstentions:,} of {count(result.asked, 'item')} without a verdict"
-    too_many = result.stop_reason is StopKind.ABSTENTIONS
+    without = f"{result.counts.silent} without a verdict"
+    too_many = result.last_stop[0] is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
     if too_many or result.answer_code != EXIT_JUDGE:

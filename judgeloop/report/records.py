@@ -11,13 +11,13 @@ from typing import Any
 from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import ControlTally, Finished, Generated
 from judgeloop.core.part import Part, Sentence
-from judgeloop.core.records import Label, Verdict
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.proportions import wilson_interval
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.words import sentence
+from judgeloop.report.words import count, sentence
 
-# If more of the verdicts surely change with the order, the judge mainly prefers a position.
+# If more of the verdicts surely change with the order, it says more than the outputs do.
 MANY_FLIPS = 0.5
 
 
@@ -177,9 +177,10 @@ class Counts(Part):
 
     - `judged`: number of verdicts
     - `asked`: number of queries
-    - `abstentions`: number of items without a verdict
+    - `abstentions`: number of items without a verdict in the decision
+    - `abstentions_beside`: number of items without a verdict that were asked for the groups
     - `ahead`: number of queries asked ahead whose answers were not needed
-    - `further`: number of judgments after the decision, for the groups
+    - `further`: number of verdicts after the decision, for the groups
     - `rounds`: how often the run waited for answers
     - `both_orders`: number of verdicts in the decision that were asked in both orders of presentation
     - `flips`: how many of these changed with the order
@@ -198,6 +199,7 @@ class Counts(Part):
     judged: int
     asked: int
     abstentions: int
+    abstentions_beside: int = 0
     ahead: int
     further: int = 0
     rounds: int
@@ -210,6 +212,12 @@ class Counts(Part):
     controls: tuple[ControlTally | None, ...] = ()
     generated: tuple[Generated, ...] = ()
     decided_at: str = ""
+
+    @property
+    def silent(self) -> str:
+        """How many items have no verdict, of those asked for the decision and for the groups."""
+        silent = self.abstentions + self.abstentions_beside
+        return f"{silent:,} of {count(self.judged + self.further + silent, 'item')}"
 
     @property
     def flip_rate(self) -> float | None:
@@ -230,10 +238,10 @@ class Counts(Part):
 
     @property
     def warnings(self) -> list[Note]:
-        """A judge that surely prefers a position."""
+        """A judge that surely says otherwise in the other order, more often than not."""
         if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
             return []
-        return [note(NoteCode.POSITION_PREFERRED, flip_rate=self.flip_rate)]
+        return [note(NoteCode.MANY_FLIPS, flip_rate=self.flip_rate)]
 
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:
@@ -246,8 +254,9 @@ def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) 
         judged=outcome.estimate.tally.judged,
         asked=outcome.asked,
         abstentions=outcome.estimate.tally.abstentions,
+        abstentions_beside=sum(isinstance(label.answer, Abstention) for label in outcome.further),
         ahead=outcome.ahead,
-        further=len(outcome.further),
+        further=sum(isinstance(label.answer, Verdict) for label in outcome.further),
         rounds=outcome.rounds,
         both_orders=both_orders,
         flips=flips,

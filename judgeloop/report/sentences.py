@@ -276,7 +276,7 @@ def cost(result: RunResult) -> str:
             "from the ledger"
         ),
         f"decided earlier, on {result.counts.decided_at[:10]}"
-        if result.counts.decided_at and result.winner is not None
+        if result.counts.decided_at and not result.open
         else "",
         _of_all(result),
         tokens(spend.tokens),

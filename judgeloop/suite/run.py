@@ -40,7 +40,10 @@ SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at th
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could."""
+    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could.
+
+    `since` is the first night that asked the same of the same outputs, if that was an earlier one.
+    """
 
     pair: Pair
     ready: Prepared[Any] | None = None
@@ -48,6 +51,7 @@ class Ended:
     error: Exception | None = None
     charged_p: int = 0
     unconfirmed_p: int = 0
+    since: str = ""
 
     @property
     def ran(self) -> Prepared[Any]:
@@ -84,6 +88,7 @@ class Ended:
             goes_on=result.goes_on,
             used_up=result.last_stop[0] is StopKind.BUDGET,
             doubtful=any(one.code in DOUBTED for one in result.warnings),
+            known_since="" if result.spend.attempts else self.since,
         )
 
 
@@ -223,7 +228,9 @@ class _Suite:
             self.tell(self.ends[pair.name])
             return
         limit_p = None if pair.values.get("budget") is None else ready.config.budget_p
-        self.ends[pair.name] = Ended(pair, ready)
+        first = first_night(ready) or ""
+        since = first if first != self.night[:DATE] else ""
+        self.ends[pair.name] = Ended(pair, ready, since=since)
         self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
 
     def _prepared(self, pair: Pair) -> Prepared[Any]:
@@ -267,8 +274,8 @@ class _Suite:
             with self.watch(pair, ready) as observe:
                 result = await run(ready, interruption=self.interruption, observe=observe)
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
-            return Ended(pair, last.ready, error=error)
-        return Ended(pair, ready, result)
+            return replace(last, result=None, error=error)
+        return replace(last, ready=ready, result=result, error=None)
 
 
 def _check(holds: bool, problem: str) -> None:  # noqa: FBT001 - what must hold

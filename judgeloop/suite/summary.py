@@ -45,6 +45,9 @@ TONES = dict.fromkeys(STATES.values(), "lost") | {
 PAIR = 2  # systems
 DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
+KNOWN = (
+    "nothing was asked: the same question about the same outputs was answered first in the night {}"
+)
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost", "exit code")
 # Of a spreadsheet.
@@ -77,6 +80,7 @@ class Line:
       a copy of the old, or another draw or search of the same items came before
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
+    - `known_since`: the first night with this question about these outputs, if nothing was asked now; else empty
     """
 
     name: str
@@ -95,6 +99,7 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
+    known_since: str = ""
 
     @property
     def state(self) -> str:
@@ -201,7 +206,14 @@ class Summary:
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
+        known = [one for one in self.lines if one.known_since]
+        same = [
+            Said(one.name, since, since)
+            for one in known
+            if (since := KNOWN.format(one.known_since))
+        ]
         notes = (
+            Section("The same as before", grouped(same, len(self.lines))),
             Section(
                 "Warnings",
                 (*([("absent", visible(self.missed))] if self.absent else []), *self.warned()),

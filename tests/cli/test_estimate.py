@@ -404,6 +404,16 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     )
 
 
+def test_a_limit_that_is_too_low_for_the_width_is_said_before(drawing):
+    command = [*drawing, "--half-width", "0.03", "--dry-run"]
+    assert "will probably end" not in judgeloop(*command).stdout
+    limited = unwrapped(judgeloop(*command, "--max-judgments", "30").stdout)
+    assert (
+        "--max-judgments 30 will probably end the estimate before its interval has --half-width 0.03"
+        in limited
+    )
+
+
 @pytest.mark.parametrize("more", [["--selector", "stratified"], ["--proxy", "metric:exact"]])
 def test_what_speaks_of_these_items_alone_is_refused_for_others(more, drawing):
     result = judgeloop(*drawing, "--about", "like-these", *more)

@@ -215,7 +215,8 @@ class Result(RunResult):
     def figure(self) -> str:
         """The bounds of the second system's gap, as a table shows them."""
         bounds = self.of_second[1]
-        return " to ".join(ends(bounds, without_0=self.claim in SHOWN)) if bounds else ""
+        without_0 = self.better or self.claim in SHOWN
+        return " to ".join(ends(bounds, without_0=without_0)) if bounds else ""
 
     @property
     def baseline(self) -> str:
@@ -336,7 +337,7 @@ class Result(RunResult):
     @property
     def last_stop(self) -> tuple[StopKind, str]:
         """Why no more was asked, as a name and in words: after an answer, what cut the tests of groups off."""
-        if self.groups_cut and self._cut_groups:
+        if self.groups_cut and (self._cut_groups or self.groups_cut is StopKind.ABSTENTIONS):
             return self.groups_cut, self.groups_cut_sentence
         return self.stop_reason, self.stop_sentence
 

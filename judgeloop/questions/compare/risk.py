@@ -22,6 +22,7 @@ from judgeloop.report.sentences import (
 from judgeloop.report.words import one_in, per_cent, sentence
 
 THESE_TOO = "It holds for these items, too."
+SEARCHED = ", unless an earlier search of these items chose the two"
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -38,13 +39,13 @@ def stated_risk(result: Result) -> str:
     if result.options.gap_asked is not None:
         return _about_gap(result)
     if result.stop_reason is StopKind.NO_DIFFERENCE:
-        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed{_unless(result)})."
     return _of_name(result)
 
 
 def _of_name(result: Result) -> str:
     """Return the stated risk of the name given, or of giving it now, and its kind."""
-    kind = "guaranteed" if result.setup.guarantee else "heuristic"
+    kind = f"guaranteed{_unless(result)}" if result.setup.guarantee else "heuristic"
     kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     kind = _of_plan(result) if result.ended_early else kind
     shown = f"{show_risk(result.risk)} ({kind})."
@@ -64,10 +65,10 @@ def _of_plan(result: Result) -> str:
 def _about_gap(result: Result) -> str:
     """Return the stated risk of each claim about a gap, or of an answer given now, and what it is of."""
     if result.claim == "better":
-        return f"Stated risk: {show_risk(result.risk)} (guaranteed)."
+        return f"Stated risk: {show_risk(result.risk)} (guaranteed{_unless(result)})."
     answer, where_wrong = wrongly(result)
     if not result.open:
-        shown = f"{show_risk(result.risk)} (guaranteed), of {answer} where {where_wrong}"
+        shown = f"{show_risk(result.risk)} (guaranteed{_unless(result)}), of {answer} where {where_wrong}"
         return f"Stated risk: {shown}{_beyond(result)}."
     unknown = not result.judged or show_risk(result.risk) == show_risk(1)
     if unknown or (result.leader is None and result.options.not_worse is None):
@@ -93,10 +94,16 @@ def what_it_means(result: Result) -> tuple[str, str]:
         return "What the p-value means", WHAT_P_MEANS
     if result.setup.guarantee and not result.whole:
         both = f" {THESE_TOO}" if _holds_for_both(result) else ""
-        means = promise(result, f"{result.setup.guarantee}{_proved_beyond(result)}")
+        proved = f"{result.setup.guarantee}{_proved_beyond(result)}{_unless(result)}"
+        means = promise(result, proved)
         return HEADING_RISK, means + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _unless(result: Result) -> str:
+    """Return the condition of all promises, where a search came before; else empty."""
+    return SEARCHED if result.searched else ""
 
 
 def _proved_beyond(result: Result) -> str:
@@ -173,11 +180,11 @@ def _chance(result: Result, often: str) -> str:
     setup, near = result.setup, points(result.options.near_tie or 0.0)
     if result.options.gap_asked is not None and not result.better:
         answer, where = wrongly(result)
-        return f"The chance of {answer} where {where} is at most {often}."
+        return f"The chance of {answer} where {where} is at most {often}{_unless(result)}."
     if rule_row("compare", setup.rule).by_past:
         return f"In comparisons like your past ones, {often} names is wrong on average."
     if not setup.guarantee:
         return f"The aim is that at most {often} such names is wrong, but that is not proved."
     level = result.stop_reason is StopKind.NO_DIFFERENCE
     what = f"they differ by more than {near}" if level else "the other one is better"
-    return f"The chance that this is wrong, and {what}, is at most {often}."
+    return f"The chance that this is wrong, and {what}, is at most {often}{_unless(result)}."

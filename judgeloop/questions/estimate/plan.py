@@ -6,6 +6,8 @@ judge. Prices are added in `run/plan.py`.
 
 import math
 
+from scipy.special import chdtri
+
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever, reach
 from judgeloop.methods.stats.strata import Moments
@@ -13,6 +15,7 @@ from judgeloop.methods.stopping.precise import Precise
 from judgeloop.run.plan import Range
 
 ASSUMED = "scores of 0 and 1, as many of each"
+LUCKY = 0.1  # the chance that the variance is as small as the low case takes it, roughly
 ASSUMED_MEAN = 0.5  # at this mean, scores of 0 and 1 vary most
 
 
@@ -29,34 +32,43 @@ def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range,
     known = more_to_know(rule, tally)
     enough = _enough(rule, _assumed_spread(), 0) - tally.asked if assumed else known
     expected = most if enough is None else max(0, min(most, enough))
-    least = max(0, min(most, expected, rule.first_look - tally.asked))
+    first = rule.first_look - tally.asked if assumed else more_to_know(rule, tally, lucky=True)
+    least = max(0, min(most, expected, first or 0))
     return Range(least, expected, most), ASSUMED if assumed else None
 
 
-def too_few(rule: Precise, tally: Ratings) -> str:
-    """Return the sentence that all items will probably not be enough; empty if they are."""
-    if rule.half_width is None or not rule.sampled:
+def too_few(rule: Precise, tally: Ratings, limit: int) -> str:
+    """Return the sentence that all items, or `limit` of them, will probably not be enough; empty if they are."""
+    if rule.half_width is None:
         return ""
     known = more_to_know(rule, tally) if tally.asked >= rule.first_look else None
     enough = _enough(rule, _assumed_spread(), 0) if known is None else tally.asked + known
-    if enough <= rule.items:
+    if rule.sampled and enough > rule.items:
+        return (
+            f"for items like these, an interval of `half_width={rule.half_width:g}` probably takes "
+            f"{enough:,} items; there are {rule.items:,}."
+        )
+    if enough <= limit:
         return ""
     return (
-        f"for items like these, an interval of `half_width={rule.half_width:g}` probably takes "
-        f"{enough:,} items; there are {rule.items:,}."
+        f"`max_judgments={limit}` will probably end the estimate before its interval has "
+        f"`half_width={rule.half_width:g}`: that takes about {enough:,}."
     )
 
 
-def more_to_know(rule: Precise, tally: Ratings) -> int | None:
+def more_to_know(rule: Precise, tally: Ratings, *, lucky: bool = False) -> int | None:
     """Return how many further judgments would probably make the interval narrow enough.
 
-    None without a `half_width`, or if the variance is not known yet.
+    None without a `half_width`, or if the variance is not known yet. If `lucky`, it is taken to be smaller
+    than seen: by as much as one sample in ten of normal scores shows too large a variance.
     """
-    moments = tally.moments
-    if rule.half_width is None or tally.judged < 2 or math.isnan(moments.variance):  # noqa: PLR2004
+    moments, freedom = tally.moments, tally.judged - 1
+    if rule.half_width is None or freedom < 1 or math.isnan(moments.variance):
         return None
     left = 1 - tally.judged / rule.population
     each = moments.variance * tally.judged / left if left > 0 else 0.0
+    if lucky:
+        each *= min(1.0, freedom / float(chdtri(freedom, LUCKY)))
     return max(0, _enough(rule, each, tally.asked) - tally.asked)
 
 

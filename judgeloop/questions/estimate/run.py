@@ -70,7 +70,8 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
         first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
         controls=ran.finished.controls,
     )
-    plan = replace(plan, stays_open=too_few(estimation.rule, outcome.estimate.tally))
+    lacking = too_few(estimation.rule, outcome.estimate.tally, estimation.most)
+    plan = replace(plan, stays_open=lacking)
     return plan, _result(estimation, ran)
 
 

@@ -8,6 +8,7 @@ import json
 import pytest
 from support import commandline
 from support.outputs import write_outputs
+from support.text import unwrapped
 
 ITEMS = 20
 
@@ -106,6 +107,10 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
     assert said.startswith("These items were searched for the best of 3 systems before, ")
+    page = unwrapped(
+        commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1").stdout
+    )
+    assert page.count("unless an earlier search of these items chose the two") == 2, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support import commandline
-from support.chat_server import Response, candidates, respond_with, used, verdict
+from support.chat_server import Response, candidates, completion, respond_with, used, verdict
 from support.text import unwrapped
 
 SIZE = 60
@@ -318,6 +318,41 @@ def gate(tmp_path, monkeypatch, chat_server):
     chat_server.respond = respond
     return ["compare", *files, "--judge", "openai/judge", "--judge-base-url", chat_server.url, "--judge-price", "1,10",
             "--by-group", "require", "--order", "fixed", "--controls", "off", "--concurrency", "1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["report", "require"])
+def test_a_judge_that_is_silent_about_a_group_fails_the_limit_of_abstentions(
+    tmp_path, monkeypatch, chat_server, mode
+):
+    """The decision falls on few items, before the judge grows silent."""
+    monkeypatch.chdir(tmp_path)
+    shares = {"code": (60, 0, 0), "more": (60, 0, 0), "maths": (30, 0, 30), "chat": (60, 0, 0)}
+    files = write(tmp_path, shares)
+
+    def respond(request, n):
+        usage = used(request)
+        if len(chat_server.requests) > 20 and "maths" in str(candidates(request)):
+            return completion("I would rather not say.", usage=usage)
+        return verdict("A" if candidates(request)["answer_A"] == "yes" else "B", usage=usage)
+
+    chat_server.respond = respond
+    given = ["compare", *files, *commandline.judged_by(chat_server), "--by-group", mode, "--order", "fixed",
+             "--controls", "off", "--json", "-o", "o.xml"]  # fmt: skip
+    done = commandline.judgeloop(*given)
+    found = json.loads(done.stdout)
+    assert (found["winner"], found["groups_cut"]) == ("b", "too_many_abstentions")
+    silent = found["abstentions"] + found["abstentions_beside"]
+    seen = silent + found["judged"] + found["further"]
+    assert found["abstentions"] / (found["abstentions"] + found["judged"]) <= 0.05 < silent / seen
+    assert f"no verdict on {silent:,} of {seen:,} items" in found["groups_cut_sentence"]
+    assert seen - silent == sum(row["judged"] for row in found["groups"])
+    assert len(chat_server.requests) >= seen
+    assert found["exit_code"] == done.exit_code == (4 if mode == "require" else 0)
+    if mode == "require":
+        assert (
+            f'<error message="{silent:,} of {seen:,} items without a verdict"'
+            in (tmp_path / "o.xml").read_text()
+        )
 
 
 def test_a_budget_of_the_ledger_that_cuts_the_tests_of_groups_off_is_named(gate, chat_server):

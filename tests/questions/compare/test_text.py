@@ -596,7 +596,7 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
         ({"asked_anew": "python:m:<lambda> has none"}, NoteCode.ASKED_ANEW, {"why": "python:m:<lambda> has none."}),
         ({"tally": Tally(items=12, wins=(1, 8))}, NoteCode.FEW_ITEMS, {"items": 12}),
         ({"tally": Tally(items=49, wins=(1, 8)), "about": Population.ITEMS_LIKE_THESE}, NoteCode.FEW_ITEMS_LIKE_THESE, {"items": 49}),
-        ({"tally": Tally(items=100, wins=(0, 4), ties=9, flips=9, both=10)}, NoteCode.POSITION_PREFERRED, {"flip_rate": 0.9}),
+        ({"tally": Tally(items=100, wins=(0, 4), ties=9, flips=9, both=10)}, NoteCode.MANY_FLIPS, {"flip_rate": 0.9}),
         ({"tally": Tally(items=100, ties=10)}, NoteCode.ALL_TIES, {"judged": 10}),
     ],
 )  # fmt: skip

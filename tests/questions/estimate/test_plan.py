@@ -9,7 +9,7 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.plan import ASSUMED, judgments_to_know, more_to_know
+from judgeloop.questions.estimate.plan import ASSUMED, judgments_to_know, more_to_know, too_few
 from judgeloop.run.plan import Range
 
 ITEMS = 2000
@@ -58,8 +58,25 @@ def test_without_a_width_all_that_is_allowed_is_judged():
 
 
 def test_the_limit_cuts_every_case():
-    judgments, _ = judgments_to_know(Precise(0.1, ITEMS, 0.01), tally_of([0.0, 1.0] * 20), 50)
-    assert judgments == Range(0, 10, 10)
+    rule, tally = Precise(0.1, ITEMS, 0.01), tally_of([0.0, 1.0] * 20)
+    judgments, _ = judgments_to_know(rule, tally, 50)
+    assert judgments == Range(10, 10, 10)
+    assert "`max_judgments=50` will probably end the estimate" in too_few(rule, tally, 50)
+    assert too_few(rule, tally, ITEMS) == "", "judged whole, the mean is known"
+
+
+def test_the_low_case_is_that_of_a_smaller_variance_once_scores_are_known():
+    rng = np.random.default_rng(2)
+    rule = Precise(0.1, ITEMS, 0.03)
+    takes, low = [], []
+    for _ in range(40):
+        scores = rng.random(ITEMS)
+        judgments, _ = judgments_to_know(rule, tally_of(scores[:40]), ITEMS)
+        takes.append(next(n for n in range(40, ITEMS) if rule.is_met(tally_of(scores[:n]))) - 40)
+        low.append(judgments.low)
+        assert 0 < judgments.low < judgments.expected
+    fewer = np.mean(np.array(takes) < np.array(low))
+    assert fewer <= 0.3, "seldom are fewer enough"
 
 
 def test_nothing_is_foreseen_from_one_score_or_for_no_width():
