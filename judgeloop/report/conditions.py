@@ -6,16 +6,31 @@ only groups can be open once the answer is known, and then the run goes on for t
 and of abstentions are of all that was judged, for the groups too. The cost ends the run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from judgeloop.core.errors import EXIT_JUDGE, EXIT_UNDECIDED
+from judgeloop.core.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_JUDGE,
+    EXIT_OTHER_WON,
+    EXIT_UNDECIDED,
+)
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Section
 from judgeloop.report.run_result import Condition, RunResult
 from judgeloop.report.sentences import ended, money, of_controls
 from judgeloop.report.words import count, per_cent
 
+GROUP = "group"  # how the names of conditions on groups begin
+STATES = {
+    0: "passed",
+    EXIT_OTHER_WON: "FAILED",
+    EXIT_UNDECIDED: "open",
+    EXIT_JUDGE: "judge failed",
+    EXIT_INTERRUPTED: "interrupted",
+}
 ONE_ORDER = {"random", "fixed"}  # orders of presentation in which no flip is seen
 CONTROL_CODES = {
     Control.PASSED: 0,
@@ -23,6 +38,23 @@ CONTROL_CODES = {
     Control.NOT_SHOWN: EXIT_JUDGE,
     None: EXIT_UNDECIDED,  # cut off
 }
+
+
+def required(result: RunResult, asked: Sequence[tuple[int, str]] = ()) -> Section | None:
+    """Return what must hold, each after whether it does; None if nothing must.
+
+    `asked` is what the question's options require beside a winner, each with its exit code.
+    """
+    wins = result.setup.required_winner
+    every = [(result.answer_code, f"{wins} wins")] if wins else []
+    every += asked
+    every += [
+        (one.exit_code, one.sentence) for one in result.conditions if not one.name.startswith(GROUP)
+    ]
+    if every and result.setup.fail_on_warning:
+        every.append((EXIT_OTHER_WON if result.warnings else 0, "nothing is warned of"))
+    rows = tuple((STATES[code], visible(text)) for code, text in every)
+    return Section("What must hold", rows) if rows else None
 
 
 def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition]:
@@ -38,7 +70,8 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
             yield Condition(f"controls of {judge}", code, of_controls(judge, tally))
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
-    without = f"{result.counts.silent} without a verdict"
+    most = per_cent(result.setup.max_abstentions)
+    without = f"{result.counts.silent} without a verdict, and at most {most} may be"
     too_many = result.last_stop[0] is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -46,7 +79,7 @@ def of_the_run(result: RunResult, max_flips: float | None) -> Iterator[Condition
         yield Condition("abstentions", EXIT_JUDGE if too_many else 0, without)
     used_up = result.stop_reason is StopKind.BUDGET
     why = f": {ended(result)}" if used_up else ""
-    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, f"{money(result)}{why}")
+    yield Condition("cost", EXIT_UNDECIDED if used_up else 0, f"it cost {money(result)}{why}")
 
 
 def _flips(result: RunResult, most: float) -> Condition:

@@ -85,10 +85,9 @@ def render_html(result: Shows, written: str = "") -> str:
         headline=_words(page.headline),
         plain=_words(board.plain or standing),
         advice="\n".join(map(_paragraph, filterfalse(_warns, rest))),
-        warnings="\n".join(
-            f'<p class="warning">{_words(line)}</p>' for line in filter(_warns, rest)
-        ),
+        warnings="\n".join(map(_paragraph, filter(_warns, rest))),
         pictures="\n".join(_pictures(board.pictures)),
+        required="".join(map(_card, filter(None, [page.required]))),
         cards="\n".join(map(_card, (*page.tables, *board.cards, *tables))),
         notes="\n".join(_body(one) for one in (*figures, *page.notes) if one not in tables),
         figures=_body(Section("", page.details)),
@@ -112,7 +111,8 @@ def _hash(text: str) -> str:
 
 
 def _paragraph(line: str) -> str:
-    return f"<p>{_words(line)}</p>"
+    kind = ' class="warning"' if _warns(line) else ""
+    return f"<p{kind}>{_words(line)}</p>"
 
 
 def _warns(line: str) -> bool:

@@ -73,6 +73,7 @@ class Page:
     - `details`: the evidence, as pairs of a name and a text.
     - `summary`: the sentences after the headline: what was judged, the cost, what comes next, and
       warnings.
+    - `required`: what must hold, each row after whether it does; None if nothing must.
     - `tables`: what stands before the details.
     - `notes`: what stands after them: groups, and long sentences, each under its heading.
     - `board`: what only a page in a browser shows.
@@ -84,11 +85,13 @@ class Page:
     tables: tuple[Table, ...] = ()
     notes: tuple[Section | Table, ...] = ()
     board: Board = Board()
+    required: Section | None = None
 
     @property
     def sections(self) -> tuple[Section | Table, ...]:
-        """Tables, details and notes, in the order shown."""
-        return (*self.tables, *((Section("", self.details),) if self.details else ()), *self.notes)
+        """What must hold, tables, details and notes, in the order shown."""
+        figures = Section("", self.details) if self.details else None
+        return tuple(filter(None, (self.required, *self.tables, figures, *self.notes)))
 
 
 NO_PAGE = Page("", ())

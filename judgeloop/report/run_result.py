@@ -295,8 +295,7 @@ class RunResult(Part):
     @property
     def failing(self) -> tuple[Condition, ...]:
         """The conditions that do not hold, but for what the answer's own exit code says."""
-        said = {0, self.answer_code} - {EXIT_OTHER_WON}
-        return tuple(one for one in self.conditions if one.exit_code not in said)
+        return tuple(one for one in self.conditions if one.exit_code not in {0, self.answer_code})
 
     @property
     def exit_code(self) -> int:

@@ -4,7 +4,6 @@ Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and 
 own `text.py` states its decision.
 """
 
-from collections.abc import Sequence
 from itertools import zip_longest
 
 from judgeloop.core.choices import Population
@@ -69,45 +68,22 @@ def on_items(about: Population, items: int, but: int = 0) -> str:
     return f"on {some}these {items:,} items" if items != 1 else "on this one item"
 
 
-def plainly(
-    result: RunResult, wrong: str, took: str = "", on: str = "", asked: Sequence[str] = ()
-) -> str:
-    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics.
-
-    Before that stands whether what was `asked`, beside a winner that is required, holds.
-    """
+def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
+    """Return what a decision is about, how likely it is `wrong` and what it took, without statistics."""
     on = on or on_items(result.about, result.items)
     where = "For items like these" if result.setup.sampled else on.capitalize()
     alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{alike}{result.also_judged}"
-    paid = show_usd(result.spend.run_p) if result.spend.known else "an unknown amount"
+    spend = result.spend
+    paid = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    paid += (
+        f" ({show_usd(spend.now_p)} of it now)" if spend.known and spend.now_p < spend.run_p else ""
+    )
     if result.spend.unconfirmed_p:
         paid += f", of which {show_usd(result.spend.unconfirmed_p)} for attempts that failed"
     risk = f" {wrong}" if wrong and not result.failed else ""
     comma = "," if result.also_judged else ""
-    before = f"Asked: {held} " if (held := gate(result, asked)) else ""
-    return f"{before}{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}{with_known(result)}."
-
-
-def gate(result: RunResult, asked: Sequence[str]) -> str:
-    """Return what must hold, what is `asked` by the question's options with it, and whether it does."""
-    required, warned = result.setup.required_winner, result.setup.fail_on_warning
-    every = [*([f"that {visible(required)} wins"] if required else []), *asked]
-    if not every:
-        return ""
-    silent = per_cent(result.setup.max_abstentions)
-    every += [f"that at most {silent} of the items have no verdict"]
-    every += ["that nothing is warned of"] if warned else []
-    failed = [visible(one.name) for one in result.failing]
-    if failed and result.answer_code and result.answer_required:
-        failed.insert(0, every[0])
-    failed += ["a warning"] if result.warned else []
-    held = (
-        "Passed"
-        if result.exit_code == 0
-        else ": ".join(["Not passed", *([", ".join(failed)] if failed else [])])
-    )
-    return f"{'; '.join(every)}. {held}."
+    return f"{where}, as {judged_by(result)} judges them.{risk} It took {took}{comma} and {paid}{with_known(result)}."
 
 
 def about_the_judge(result: RunResult) -> str:
@@ -247,13 +223,16 @@ def money(result: RunResult) -> str:
     """Return the money spent and the budget."""
     spend = result.spend
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    now = (
+        f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
+    )
     if spend.budget_p is None:
-        return spent
+        return f"{spent}{now}"
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
         used_up = result.stop_reason is StopKind.BUDGET and spend.rehearsed_p
         recorded = f", and {show_usd(spend.rehearsed_p)} of recorded costs" if used_up else ""
-        return f"{spent} of {budget}{recorded}"
+        return f"{spent} of {budget}{now}{recorded}"
     # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
     if spend.over_p:
         return f"BUDGET EXCEEDED: {spent} of {budget}"

@@ -117,7 +117,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
     assert "none has a verdict, not finished" in html
-    assert "Not passed." in unwrapped(html)
+    assert "<dt>judge failed</dt><dd>new wins</dd>" in html
 
 
 def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):

@@ -93,19 +93,24 @@ def test_a_long_comparison_has_so_many_dots_that_they_can_be_told_apart():
     assert MOST_DOTS / 2 < len(own.points) <= MOST_DOTS
 
 
-def test_what_was_asked_stands_on_top_with_whether_it_holds():
-    passed = make_result(required_winner="large", max_flips=0.2).page.board.plain
-    assert passed.startswith(
-        "Asked: that large wins; that not more than 20 % of the verdicts are shown to change with the order; "
-        "that at most 5 % of the items have no verdict. Passed. "
+def test_what_must_hold_stands_on_top_with_whether_it_does():
+    def required(result):
+        return {text: state for state, text in result.page.required.rows}
+
+    passed = required(make_result(required_winner="large", max_flips=0.2))
+    assert set(passed.values()) == {"passed"}
+    assert next(iter(passed)) == "large wins"
+    assert any(
+        "verdicts changed with the order; it is not shown that more than 20 % do" in one
+        for one in passed
     )
-    assert (
-        "Asked: that small wins; that at most 5 % of the items have no verdict. Not passed. "
-        in make_result(required_winner="small").page.board.plain
-    )
-    open_ = undecided(not_worse=0.1, rule="not-worse").page.board.plain
-    assert "Asked: that large is not worse by 10 points or more; that at most 5 %" in open_
-    assert "Asked" not in make_result().page.board.plain
+    assert any(one.endswith("items without a verdict, and at most 5 % may be") for one in passed)
+    failed = make_result(required_winner="small")
+    assert required(failed)["small wins"] == "FAILED"
+    assert str(failed).index("What must hold") < str(failed).index("votes")
+    open_ = required(undecided(not_worse=0.1, rule="not-worse"))
+    assert open_["large is not worse by 10 points or more"] == "open"
+    assert make_result().page.required is None
 
 
 def test_without_the_order_of_the_verdicts_there_is_no_line():
@@ -161,7 +166,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
     assert shown["controls"] == "8 of 9 right, passed"
     assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %)"
     assert "answer to a question beside one" in shown["a control"]
-    assert shown["no verdict"] == "2 of 12"
+    assert shown["no verdict"] == "2 of 12 items"
     assert "not asked" in card(make_result(), "Can this judge")["controls"]
 
 
@@ -243,7 +248,7 @@ def test_an_estimate_of_all_items_has_no_interval_and_says_what_was_asked(tmp_pa
     (scale,) = drawn(result)
     assert (scale.note, scale.rows[0].interval) == ("", None)
     assert " to " not in scale.rows[0].said
-    assert result.page.board.plain.startswith("Asked: a score of at least 0.9; that at most 5 %")
+    assert result.page.required.rows == (("FAILED", "the score is at least 0.9"),)
 
 
 def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):

@@ -125,7 +125,9 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     seeds = [[one["seed"] for one in each] for each in both]
     assert seeds[1] == [*seeds[0][:2], 20260102], "what is unchanged is drawn as before"
     since = [[one["known_since"] for one in night["pairs"]] for night in (first, other)]
-    assert since == [[""] * 3, [first["night"][:10], "", ""]], "nothing was asked for the first pair"
+    assert since == [[""] * 3, [first["night"][:10], "", ""]], (
+        "nothing was asked for the first pair"
+    )
     page = unwrapped(suite("--night", "2026-01-02").stdout)
     assert "The same as before" in page
     unchanged = [(one["headline"], one["wins"]) for one in both[0][:1]]

@@ -5,12 +5,14 @@ that was asked for, which is what is promised. Computes no figures and prints no
 """
 
 from judgeloop.core.choices import Groups
-from judgeloop.core.errors import some
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result
+from judgeloop.report.conditions import GROUP
 from judgeloop.report.escaping import visible
+from judgeloop.report.run_result import FIRST
 from judgeloop.report.sentences import (
     DRAWN_WHOLE,
     HEADING_RISK,
@@ -19,7 +21,7 @@ from judgeloop.report.sentences import (
     plainly,
     promise,
 )
-from judgeloop.report.words import one_in, per_cent, sentence
+from judgeloop.report.words import one_in, sentence
 
 THESE_TOO = "It holds for these items, too."
 SEARCHED = ", unless an earlier search of these items chose the two"
@@ -127,25 +129,31 @@ def _holds_for_both(result: Result) -> bool:
 
 def plain(result: Result) -> str:
     """Return the decision's items, judge, risk in words, and cost."""
-    return plainly(result, _wrong(result) if result.judged else "", asked=asked(result))
+    return plainly(result, _wrong(result) if result.judged else "")
 
 
-def asked(result: Result) -> list[str]:
-    """Return what must hold beside a required winner."""
-    options, second = result.options, visible(result.setup.systems[1])
+def asked(result: Result) -> list[tuple[int, str]]:
+    """Return what must hold beside a required winner and what is known of the judge, each with its exit code."""
+    options, second = result.options, result.setup.systems[1]
     found = []
     if options.not_worse is not None:
-        found.append(f"that {second} is not worse by {points(options.not_worse)} or more")
+        found.append(
+            (result.answer_code, f"{second} is not worse by {points(options.not_worse)} or more")
+        )
     if options.by_group == Groups.REQUIRE:
-        still = some(one.name for one in result.groups if one.claim == "open")
-        found.append(
-            f"that {second} is shown to be worse in no group{f' (open: {visible(still)})' if still else ''}"
-        )
-    if options.max_flips is not None:
-        found.append(
-            f"that not more than {per_cent(options.max_flips)} of the verdicts are shown to change with the order"
-        )
+        codes = {one.exit_code for one in result.conditions if one.name.startswith(GROUP)}
+        codes |= {result.answer_code} & {EXIT_JUDGE, EXIT_INTERRUPTED}
+        found.append((next(code for code in FIRST if code in codes), _in_no_group(result)))
     return found
+
+
+def _in_no_group(result: Result) -> str:
+    """Return that no group may be worse, and which are or may be."""
+    said = f"{result.setup.systems[1]} is shown to be worse in no group"
+    for claim in ("worse", "open"):
+        names = some(one.name for one in result.groups if one.claim == claim)
+        said += f"; {claim}: {names}" if names else ""
+    return said
 
 
 def wrongly(result: Result) -> tuple[str, str]:

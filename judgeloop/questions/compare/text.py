@@ -12,6 +12,7 @@ from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import asked, stated_risk, what_it_means
 from judgeloop.report import sentences
+from judgeloop.report.conditions import required
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import group_table
 from judgeloop.report.page import Page, Section, Table
@@ -29,6 +30,7 @@ def page(result: Result) -> Page:
             *sentences.notes(result, *what_it_means(result), whole=result.whole),
         ),
         board=board(result),
+        required=required(result, asked(result)),
     )
 
 
@@ -216,7 +218,6 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
         ("earlier", _earlier(result)),
-        ("gate", sentences.gate(result, asked(result))),
         *sentences.shared(result),
     )
 

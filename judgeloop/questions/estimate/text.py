@@ -10,6 +10,7 @@ from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report import sentences
 from judgeloop.report.cards import costs, once, trust
+from judgeloop.report.conditions import required
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Board, Page
 from judgeloop.report.pictures import Row, Scale
@@ -19,12 +20,15 @@ from judgeloop.report.words import count, one_in, stopped
 def page(result: Estimated) -> Page:
     """Return the result as text."""
     means = "" if result.interval is None else _interval_means(result)
+    least = result.options.required_score
+    asked = [] if least is None else [(result.answer_code, f"the score is at least {least:g}")]
     return Page(
         headline(result),
         details(result),
         summary=sentences.summed_up(result, *_standing(result)),
         notes=sentences.notes(result, "What the interval means", means),
         board=_board(result),
+        required=required(result, asked),
     )
 
 
@@ -226,12 +230,10 @@ def _of_what(result: Estimated) -> str:
 
 def _board(result: Estimated) -> Board:
     """Return what a page in a browser shows beside the text."""
-    required = result.options.required_score
-    asked = () if required is None else (f"a score of at least {required:g}",)
     cards = (costs(result), trust(result))
     return Board(
         "How good is this system?",
-        sentences.plainly(result, _wrong(result), asked=asked),
+        sentences.plainly(result, _wrong(result)),
         (_picture(result),),
         cards,
         once(result),

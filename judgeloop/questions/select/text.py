@@ -10,6 +10,7 @@ from judgeloop.methods.stopping.reasons import show_gap
 from judgeloop.questions.select.pictures import beside, board, on, standings
 from judgeloop.questions.select.result import Selected
 from judgeloop.report import sentences
+from judgeloop.report.conditions import required
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.words import count, shortened, stopped
@@ -26,6 +27,7 @@ def page(result: Selected) -> Page:
         tables=(standings(result),),
         notes=sentences.notes(result, sentences.HEADING_RISK, _risk_means(result)),
         board=board(result),
+        required=required(result),
     )
 
 

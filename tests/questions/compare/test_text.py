@@ -213,7 +213,8 @@ def test_no_risk_is_stated_without_a_leader(result):
 @pytest.mark.parametrize(
     ("spend", "money"),
     [
-        (replace(SPEND, budget_p=None), "$0.042"),
+        (replace(SPEND, budget_p=None), "$0.042, $0.021 of it now"),
+        (replace(SPEND, now_p=0), "$0.042 of $5.00, $0.00 of it now"),
         (replace(SPEND, run_p=0, now_p=0, answers_p=0), "$0.00 of $5.00"),
         (replace(SPEND, run_p=10**9), "$0.0010 of $5.00; with answers known from before, $0.042"),
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
