@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "expected a file, a list of dictionaries, a dictionary of columns, or a data frame"
 MISSING_TYPES = {"NAType", "NaTType"}  # of pandas, which need not be installed
+COLUMNS = "; texts are columns: {'prompt': prompts, 'output': texts}"
 LISTS, PAIR = ("prompts", "a", "b"), ("A", "B")
 NAMED = ("a system's name", "its outputs")
 JUDGING = ("judge", "proxy")  # settings that name judges
@@ -261,7 +262,7 @@ def _row(place: str, number: int, fields: object) -> Row:
     if not isinstance(fields, Mapping):
         raise DataError(
             place,
-            f"expected a dictionary with fields, found {type(fields).__name__}",
+            f"expected a dictionary with fields, found {type(fields).__name__}{COLUMNS * isinstance(fields, str)}",
             line=number,
             unit=ROW_IN_MEMORY,
         )

@@ -92,7 +92,7 @@ class DryRun:
             *_controls(plan),
             _affordable(plan, result),
             *self.warnings,
-            *_groups(plan),
+            *_groups(plan, self.usd_of_all),
             *(
                 f"{visible(one)} has no known price."
                 for one in (*self.unpriced, *self.unpriced_systems)
@@ -238,13 +238,14 @@ def _equal(plan: Plan, width: int) -> list[str]:
     return ["\n".join(["How often an equal system would pass:", *table]), wrapped(said, width)]
 
 
-def _groups(plan: Plan) -> list[str]:
+def _groups(plan: Plan, usd_of_all: float | None) -> list[str]:
     """Return what the groups add, and which gap each can show; nothing if none is tested."""
     if not plan.groups:
         return []
+    cost = f", for about {dollars(usd_of_all)} in all" if usd_of_all else ""
     said = (
-        "The groups are tested beside that: the expected case leaves their further judgments out, and the worst "
-        "case judges every item."
+        "The groups are tested beside that: the expected case leaves their further judgments out. Where some stay "
+        f"open, nearly every item is judged{cost}."
     )
     found = [
         f"{shortened(one.group or NO_GROUP, LONGEST_NAME)} ({count(one.items, 'item')}) {one.gap_found:.2f}"
