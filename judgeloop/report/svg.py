@@ -33,6 +33,7 @@ LETTER = 10.4  # the width of a letter of a chart on a phone, where letters are 
 SMALL_LETTER = 7.4  # that of a bar or a scale, in pixels
 MOST_TICKS = 6
 LONGEST_NAME = 18  # letters at the end of a line
+ROOM = 0.1  # of the height of the points, beyond them for the name of a side
 FEWEST_APART = 19  # units between two names
 ORDER = (
     "other",
@@ -179,6 +180,9 @@ def _chart(chart: Chart) -> Iterator[str]:
     most_x = max((x for x, _ in points), default=1) or 1
     low, high = chart.view or (min(y for _, y in points), max(y for _, y in points))
     low, high = (low, high) if high > low else (low - 1, high + 1)
+    if chart.view is None:  # the names of the sides stand beyond all points
+        more = ROOM * (high - low)
+        low, high = low - more * bool(chart.below), high + more * bool(chart.above)
     longest = max(min(len(line.name), LONGEST_NAME) for line in chart.lines)
     right = round(WIDE - (longest + 2) * LETTER)
 
@@ -203,8 +207,8 @@ def _chart(chart: Chart) -> Iterator[str]:
         yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
     zero = placed((0, 0))[1]  # a side without room is not named
     for y, text, room in (
-        (TOP + 16, chart.above, zero - TOP),
-        (HEIGHT - BOTTOM - 6, chart.below, HEIGHT - BOTTOM - zero),
+        (TOP + 10, chart.above, zero - TOP),
+        (HEIGHT - BOTTOM - 3, chart.below, HEIGHT - BOTTOM - zero),
     ):
         if text and room > FEWEST_APART:
             yield _text(LEFT + 8, y, text)

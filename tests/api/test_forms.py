@@ -157,7 +157,10 @@ def test_ids_that_are_numbers_are_the_same_in_every_form(tmp_path):
         ([], "`second`: there are no rows"),
         ({}, "`second`: there are no rows"),
         (pd.DataFrame(), "`second`: there are no rows"),
-        (["text"], "`second`, row 1: expected a dictionary with fields, found str; texts are columns"),
+        (
+            ["text"],
+            "`second`, row 1: expected a dictionary with fields, found str; texts are columns",
+        ),
         ({"id": "abc"}, "`second`: expected a column, such as a list, in 'id'; found str"),
         ({"id": [1, 2], "output": ["a"]}, "`second`: expected columns of one length; found 2 in"),
         ([{"id": 1, "output": "a"}, {"id": 2}], "`second`, row 2: the field 'output' is missing"),
