@@ -295,6 +295,18 @@ def test_before_a_baseline_is_chosen_none_is_named_and_no_item_is_set_aside(tmp_
         )
 
 
+def test_where_a_system_is_the_best_no_line_of_another_ends_above_it(tmp_path):
+    for baseline in ("chatty", "terse"):
+        result = selected(tmp_path, baseline=baseline)
+        assert result.winner
+        chart, *_ = drawn(result)
+        ends = {one.name: one.points[-1][1] for one in chart.lines if one.name}
+        assert max(ends.values()) == ends[result.winner]
+        assert "drops to blue" in chart.note
+    open_, *_ = drawn(selected(tmp_path, baseline="chatty", max_judgments=8))
+    assert "drops to blue" not in open_.note
+
+
 def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):
     result = selected(tmp_path, baseline="chatty", min_gap=0.2)
     chart, behind, _ = drawn(result)

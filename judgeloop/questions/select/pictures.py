@@ -6,6 +6,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, zip_longest
 
 from judgeloop.core.outcomes import StopKind
@@ -143,6 +144,8 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
         f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
     )
+    if named:
+        others = [_ruled_out(line, high) for line in others]
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:
         lines.append(Line("", "lead", lower.points))
@@ -154,12 +157,21 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
             said,
             "judgments",
             tuple(lines),
-            note=_reading(leader, _baseline(result), gap),
+            note=_reading(leader, _baseline(result), gap, named=named),
             band=None if own else (lower.points, upper.points),
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
         ),
     )
+
+
+def _ruled_out(line: Line, best: float) -> Line:
+    """Return the line of a system down to the bound of the best, whose level its own does not exceed.
+
+    The bounds and the comparisons of two systems that end a search hold together.
+    """
+    x, y = line.points[-1]
+    return replace(line, points=(*line.points, (x, best))) if y > best else line
 
 
 def _rivals(others: Sequence[Line]) -> Iterator[Line]:
@@ -170,7 +182,7 @@ def _rivals(others: Sequence[Line]) -> Iterator[Line]:
         yield Line(visible(line.name) if named else "", role or "other", line.points)
 
 
-def _reading(leader: str, baseline: str, gap: float | None) -> str:
+def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:
     """Return how the lines are to be read."""
     blue = (
         f"{leader}, the baseline, which all others are compared with"
@@ -182,9 +194,13 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
         if gap
         else "Below blue, a system is not the best"
     )
+    ends = (
+        "A line ends where its system was ruled out; where the items that both were judged on did it, it drops to blue."
+        if named
+        else "Above it, the items that both were judged on may show the same. A line ends where its system was ruled out."
+    )
     return (
-        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}; above it, the "
-        "items that both were judged on may show the same. A line ends where its system was ruled out. "
+        f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}. {ends} "
         "These bounds hold together, so they are wider than those of the standings, which hold one by one."
     )
 
