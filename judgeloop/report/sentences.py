@@ -262,7 +262,6 @@ def cost(result: RunResult) -> str:
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
         *_doubtful(spend),
         f"{unneeded}{about(result.ahead_usd)}" if ahead and not result.failed else "",
-        f"{show_usd(spend.run_p)} with earlier commands" if spend.run_p != spend.now_p else "",
         f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
     ]
     return "; ".join(filter(None, parts))

@@ -535,7 +535,7 @@ def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warne
 @pytest.mark.parametrize(
     ("spend", "parts"),
     [
-        (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger", "$0.042 with earlier commands"]),
+        (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger"]),
         (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of the run's cost is for attempts that failed"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
