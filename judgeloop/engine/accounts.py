@@ -185,7 +185,8 @@ class Accounts:
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
         cleared = await self.done(self._ledger.sending(ticket))
-        if cleared.known is not None:
+        if cleared.known is not None:  # another run has paid for it since
+            self._state.remembered += isinstance(cleared.known, Answer)
             self._state.changes.notify()
         return cleared
 

@@ -228,6 +228,8 @@ def money(result: RunResult) -> str:
     )
     if spend.budget_p is None:
         return f"{spent}{now}"
+    if result.setup.night and not spend.over_p:  # its own part depends on when it ran
+        return f"{spent} of the night's budget{now}"
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
         used_up = result.stop_reason is StopKind.BUDGET and spend.rehearsed_p

@@ -361,7 +361,7 @@ def test_few_items_have_an_answer(drawing, outputs, selector, items):
 
 def test_a_dry_run_says_what_it_assumes(drawing, server):
     done = judgeloop(*drawing, "--half-width", "0.1", "--dry-run")
-    assert "scores of 0 and 1, as many of each" in done.stdout
+    assert "ratings that spread as recorded ones do" in unwrapped(done.stdout)
     plan = result_of(*drawing, "--dry-run")
     assert plan["judgments"] == {"low": 60, "expected": 60, "worst": 60}
     assert not server.requests

@@ -197,6 +197,9 @@ def test_a_call_that_another_run_makes_is_waited_for_and_the_run_named(
         gate.set()
         await first
         await ledger.aclose()
+        # Each call was made once: what the other made is answered from the ledger.
+        spend = second.spend
+        assert not answers or spend.attempts + spend.remembered == spend.answers > 0
         return second.outcome
 
     outcome = asyncio.run(story())

@@ -9,7 +9,6 @@ from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.spend import Spend
-from judgeloop.questions.compare.plan import ASSUMED
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.plan import Plan, Range
 
@@ -17,7 +16,7 @@ PLAN = Plan(
     Range(5, 30, 1000),
     Range(10, 60, 2000),
     Range(10**9, 6 * 10**9, 2 * 10**11),
-    assumed=ASSUMED[1],
+    assumed="45 % to 25 % wins and 30 % ties",
     affordable=None,
 )
 

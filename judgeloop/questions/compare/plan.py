@@ -19,25 +19,27 @@ from judgeloop.run.plan import EVEN, FEWEST_KNOWN, EqualSystem, GroupOutlook, Ra
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
 # a system is not worse expects no lead.
 ASSUMED_TIES = 30
-ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
+AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 BEYOND = 100  # times the items of a set
-ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
 def judgments_to_decide(
-    rule: Rule, tally: Tally, limits: Limits, *, asked: int
+    rule: Rule, tally: Tally, limits: Limits, *, asked: int, ties: float | None
 ) -> tuple[Range, str | None]:
     """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
-    `asked` is the number of items asked about so far. Low: the fewest judgments that can meet the
-    rule. Expected: with the shares so far, or with assumed shares. Worst: all judgments that the
-    limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
+    `asked` is the number of items asked about so far, and `ties` a share that earlier runs had. Low: the
+    fewest judgments that can meet the rule. Expected: with the shares so far, or with assumed shares. Worst:
+    all judgments that the limit allows. The assumption is a sentence on the assumed shares, None if none are.
     """
     most = min(limits.max_judgments, tally.items) - asked
-    said = _assumed(rule)[1]
+    wins, tied = _assumed(rule, ties)
+    level = len(set(wins)) == 1
+    said = f"{wins[0]} % wins each" if level else f"{wins[0]} % to {wins[1]} % wins"
+    said += f" and {tied} % ties{' as in earlier runs' if ties is not None else ''}"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
-    shares = _usual(rule, tally)
+    shares = _usual(rule, tally, ties)
     judgments = Range(
         low=_fewest(rule, tally, limits, most),
         expected=_expected(rule, tally, shares, limits, most),
@@ -46,21 +48,27 @@ def judgments_to_decide(
     return judgments, said if assumed else None
 
 
-def _assumed(rule: Rule) -> tuple[tuple[int, int], str]:
-    return ASSUMED if rule.expects_lead else ASSUMED_LEVEL
+def _assumed(rule: Rule, ties: float | None) -> tuple[tuple[int, int], int]:
+    """Return assumed wins and ties, in per cent; the ties are known ones if there are any."""
+    tied = ASSUMED_TIES if ties is None else round(100 * ties)
+    ahead, behind = (
+        round(won * (100 - tied) / (100 - ASSUMED_TIES))
+        for won in (AHEAD if rule.expects_lead else LEVEL)
+    )
+    return (ahead, behind), 100 - ahead - behind
 
 
-def _usual(rule: Rule, tally: Tally) -> Tally:
+def _usual(rule: Rule, tally: Tally, ties: float | None = None) -> Tally:
     """Return the shares of a tally, with assumed verdicts in the place of those that it lacks to say them."""
-    (ahead, behind), _ = _assumed(rule)
+    (ahead, behind), tied = _assumed(rule, ties)
     if tally.leader is None:
-        return replace(tally, wins=(ahead, behind), ties=ASSUMED_TIES)
+        return replace(tally, wins=(ahead, behind), ties=tied)
     more = max(0, FEWEST_KNOWN - tally.judged)
     first, second = (
         100 * won + more * (ahead if system == tally.leader else behind)
         for system, won in enumerate(tally.wins)
     )
-    return replace(tally, wins=(first, second), ties=100 * tally.ties + more * ASSUMED_TIES)
+    return replace(tally, wins=(first, second), ties=100 * tally.ties + more * tied)
 
 
 def share_of_ties(*counted: tuple[int, int]) -> float | None:

@@ -25,7 +25,6 @@ from judgeloop.report.words import ends
 from judgeloop.run.plan import FEWEST_KNOWN
 
 # Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
-SHOWN = {"better", "worse"}  # claims that rule out a gap of 0
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -176,6 +175,11 @@ class Result(RunResult):
         )
 
     @property
+    def not_level(self) -> bool:
+        """Whether a gap of 0 is ruled out."""
+        return self.better or self.claim == "worse"
+
+    @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
         return self.claim == "worse" and self.risk_beyond is not None
@@ -215,8 +219,7 @@ class Result(RunResult):
     def figure(self) -> str:
         """The bounds of the second system's gap, as a table shows them."""
         bounds = self.of_second[1]
-        without_0 = self.better or self.claim in SHOWN
-        return " to ".join(ends(bounds, without_0=without_0)) if bounds else ""
+        return " to ".join(ends(bounds, without_0=self.not_level)) if bounds else ""
 
     @property
     def baseline(self) -> str:

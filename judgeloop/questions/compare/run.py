@@ -83,6 +83,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), config.max_judgments) if over else outcome.asked,
+        ties=share_of_ties(comparison.ties),
     )
     if (tests := comparison.groups) is not None:
         tests.follow([*outcome.labels, *outcome.further])

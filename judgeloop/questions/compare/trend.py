@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stopping.anytime import gap_bounds
-from judgeloop.questions.compare.result import SHOWN, Result
+from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.pictures import Row, Scale
@@ -174,7 +174,7 @@ def _point(name: str, one: Result, reason: str) -> Point:
         *one.of_second,
         MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
         reason,
-        one.claim in SHOWN,
+        one.not_level,
     )
 
 

@@ -39,6 +39,7 @@ from judgeloop.run.prepared import (
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
+YES_OR_NO = 2  # steps of a scale
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
 
 
@@ -56,6 +57,12 @@ class Estimation(Prepared[EstimateConfig]):
     confidence: Floats | None
     proxy: Judge | None
     ratings_forecast: RatingsForecast | None
+
+    @property
+    def graded(self) -> bool:
+        """Whether the judges rate on a scale of more than two steps."""
+        prompt = self.inputs.prompt
+        return prompt is not None and len(prompt.labels) > YES_OR_NO
 
     @property
     def most(self) -> int:

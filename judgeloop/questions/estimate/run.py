@@ -22,7 +22,13 @@ from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know, too_few
+from judgeloop.questions.estimate.plan import (
+    RATINGS,
+    ZERO_OR_ONE,
+    judgments_to_know,
+    more_to_know,
+    too_few,
+)
 from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
@@ -56,9 +62,8 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
     ran = await _run(estimation, terms)
     outcome = ran.finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments = judgments_to_know(
-        estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
-    )
+    tally, assuming = outcome.estimate.tally, RATINGS if estimation.graded else ZERO_OR_ONE
+    judgments = judgments_to_know(estimation.rule, tally, 0 if over else estimation.most, assuming)
     done = {label.choice.position for label in outcome.labels}
     plan = await planned(
         estimation,
@@ -70,8 +75,7 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
         first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
         controls=ran.finished.controls,
     )
-    lacking = too_few(estimation.rule, outcome.estimate.tally, estimation.most)
-    plan = replace(plan, stays_open=lacking)
+    plan = replace(plan, stays_open=too_few(estimation.rule, tally, estimation.most, assuming))
     return plan, _result(estimation, ran)
 
 

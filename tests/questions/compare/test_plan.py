@@ -6,7 +6,11 @@ from support.rules import make_rule
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
-from judgeloop.questions.compare.plan import more_to_decide
+from judgeloop.questions.compare.plan import (
+    judgments_to_decide,
+    more_to_decide,
+    with_an_equal_system,
+)
 
 ITEMS = 500
 
@@ -47,3 +51,16 @@ def test_no_more_are_foreseen_than_are_left_to_ask():
 
 def test_level_systems_have_no_lead_to_go_on():
     assert more((5, 5), 60) is None
+
+
+def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
+    rule, none = make_rule("not-worse", risk=0.1, items=300, limit=300, gap=0.1), Tally(300, (0, 0))
+    limits = Limits(1, 300)
+    usual, said = judgments_to_decide(rule, none, limits, asked=0, ties=None)
+    many, instead = judgments_to_decide(rule, none, limits, asked=0, ties=0.7)
+    assert (said, instead) == (
+        "35 % wins each and 30 % ties",
+        "15 % wins each and 70 % ties as in earlier runs",
+    )
+    (equal,) = with_an_equal_system(rule, 0.7, 300)
+    assert many.expected == round(equal.judgments) < usual.expected

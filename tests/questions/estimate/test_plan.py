@@ -9,7 +9,13 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.plan import ASSUMED, judgments_to_know, more_to_know, too_few
+from judgeloop.questions.estimate.plan import (
+    RATINGS,
+    ZERO_OR_ONE,
+    judgments_to_know,
+    more_to_know,
+    too_few,
+)
 from judgeloop.run.plan import Range
 
 ITEMS = 2000
@@ -41,28 +47,34 @@ def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(
 
 def test_before_the_first_look_scores_of_0_and_1_are_assumed():
     rule = Precise(0.1, ITEMS, 0.05)
-    judgments, assumed = judgments_to_know(rule, tally_of([]), 1000)
-    assert assumed == ASSUMED
+    judgments, assumed = judgments_to_know(rule, tally_of([]), 1000, ZERO_OR_ONE)
+    assert assumed == ZERO_OR_ONE[1]
     # z² / 4h² = 270.6, of 2,000: 270.6 / (1 + 270.6 / 2000) = 238, and a little more by Student's
     # quantile.
     assert judgments.expected == pytest.approx(238, abs=4)
     assert (judgments.low, judgments.worst) == (20, 1000)
+    graded, _ = judgments_to_know(rule, tally_of([]), 1000, RATINGS)
+    assert graded.expected == pytest.approx(238 / 5 * 1.07, abs=6), "a fifth of the variance"
 
 
 def test_without_a_width_all_that_is_allowed_is_judged():
-    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150) == (
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150, ZERO_OR_ONE) == (
         Range(150, 150, 150),
         None,
     )
-    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150)[0] == Range(0, 0, 0)
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150, ZERO_OR_ONE)[
+        0
+    ] == Range(0, 0, 0)
 
 
 def test_the_limit_cuts_every_case():
     rule, tally = Precise(0.1, ITEMS, 0.01), tally_of([0.0, 1.0] * 20)
-    judgments, _ = judgments_to_know(rule, tally, 50)
+    judgments, _ = judgments_to_know(rule, tally, 50, ZERO_OR_ONE)
     assert judgments == Range(10, 10, 10)
-    assert "`max_judgments=50` will probably end the estimate" in too_few(rule, tally, 50)
-    assert too_few(rule, tally, ITEMS) == "", "judged whole, the mean is known"
+    assert "`max_judgments=50` will probably end the estimate" in too_few(
+        rule, tally, 50, ZERO_OR_ONE
+    )
+    assert too_few(rule, tally, ITEMS, ZERO_OR_ONE) == "", "judged whole, the mean is known"
 
 
 def test_the_low_case_is_that_of_a_smaller_variance_once_scores_are_known():
@@ -71,7 +83,7 @@ def test_the_low_case_is_that_of_a_smaller_variance_once_scores_are_known():
     takes, low = [], []
     for _ in range(40):
         scores = rng.random(ITEMS)
-        judgments, _ = judgments_to_know(rule, tally_of(scores[:40]), ITEMS)
+        judgments, _ = judgments_to_know(rule, tally_of(scores[:40]), ITEMS, RATINGS)
         takes.append(next(n for n in range(40, ITEMS) if rule.is_met(tally_of(scores[:n]))) - 40)
         low.append(judgments.low)
         assert 0 < judgments.low < judgments.expected
