@@ -138,12 +138,15 @@ def asked(result: Result) -> list[tuple[int, str]]:
     found = []
     if options.not_worse is not None:
         found.append(
-            (result.answer_code, f"{second} is not worse by {points(options.not_worse)} or more")
+            (
+                result.answer_code,
+                f"it is shown that {second} is not worse by {points(options.not_worse)} or more",
+            )
         )
     if options.by_group == Groups.REQUIRE:
         codes = {one.exit_code for one in result.conditions if one.name.startswith(GROUP)}
         codes |= {result.answer_code} & {EXIT_JUDGE, EXIT_INTERRUPTED}
-        found.append((next(code for code in FIRST if code in codes), _in_no_group(result)))
+        found.append((next((code for code in FIRST if code in codes), 0), _in_no_group(result)))
     return found
 
 

@@ -200,7 +200,8 @@ def _how_far(result: Result) -> str:
     if result.winner is None or result.gap is None or not drawn:
         return ""
     shown = "" if _widened(result) else f", {result.gap:.2f} on these verdicts"
-    return f"Gap: {_between(result)}{shown}."
+    whose = f" for {visible(result.winner)}" if result.refused else ""
+    return f"Gap{whose}: {_between(result)}{shown}."
 
 
 def details(result: Result) -> tuple[tuple[str, str], ...]:

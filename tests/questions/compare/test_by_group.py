@@ -82,7 +82,7 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
     done = asked(losing, "--by-group", "require", "--not-worse", "0.1", "-o", str(xml))
     said = unwrapped(done.stdout)
     assert (
-        "What must hold FAILED b is not worse by 10 points or more FAILED b is shown to be worse in no group;"
+        "What must hold FAILED it is shown that b is not worse by 10 points or more FAILED b is shown to be worse in no group;"
         in said
     )
     (gate,) = re.findall(r"in no group; worse: ([a-z, ]*);", said)
