@@ -20,7 +20,7 @@ from judgeloop.ledger.opening import is_ledger
 from judgeloop.report.escaping import visible
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.naming import as_python
-from judgeloop.report.notes import Note
+from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
@@ -77,7 +77,8 @@ class DryRun:
 
     @property
     def _notes(self) -> list[Note]:
-        return [*self.result.setup.warnings, *self.result.data.warnings]
+        searched = (one for one in self.result.doubts() if one.code is NoteCode.SEARCHED)
+        return [*searched, *self.result.setup.warnings, *self.result.data.warnings]
 
     def text(self, width: int = WIDTH) -> str:
         """Return the text for a terminal of `width` columns."""

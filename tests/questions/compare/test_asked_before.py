@@ -103,6 +103,8 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
         asked(name, "--ledger", "other.sqlite")
     old, *two = [str(tmp_path / f"{name}.jsonl") for name in ("old", "new1", "new2")]
     commandline.judgeloop("select", old, *two, "--judge", "metric:token-f1")
+    before = commandline.judgeloop("compare", *two, "--judge", "metric:token-f1", "--dry-run")
+    assert "These items were searched for the best of 3 systems before" in unwrapped(before.stdout)
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
