@@ -100,7 +100,8 @@ def trust(result: RunResult) -> Section:
 def _controls(result: RunResult) -> list[tuple[str, str]]:
     """Return how many answers to another question each judge told from one to this."""
     if not result.setup.controlled and not any(result.counts.controls):
-        return [("controls", NOT_ASKED)] if result.setup.order is not None else []
+        shown = result.setup.order is not None or result.setup.prompt
+        return [("controls", NOT_ASKED)] if shown else []
     found = zip_longest(result.setup.judges, result.counts.controls)
     asked = [(name, tally) for name, tally in found if tally is not None]
     earlier = "" if result.setup.controlled else "; asked by an earlier command of this run"

@@ -17,6 +17,7 @@ from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.pictures import MOST_DOTS, board, course_of
 from judgeloop.questions.select.pictures import standings
+from judgeloop.questions.select.text import page
 from judgeloop.report.page import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
 
@@ -303,6 +304,13 @@ def test_where_a_system_is_the_best_no_line_of_another_ends_above_it(tmp_path):
         ends = {one.name: one.points[-1][1] for one in chart.lines if one.name}
         assert max(ends.values()) == ends[result.winner]
         assert "drops to blue" in chart.note
+        assert "Not ruled out" not in chart.note
+        lines = {one.name: one.points[-1] for one in result.course}
+        level = max(set(lines) - {result.winner, ""}, key=lambda name: lines[name][1])
+        same = page(replace(result, near_best=(result.winner, level)))
+        chart = same.board.pictures[0][0]
+        assert next(one for one in chart.lines if one.name == level).points[-1] == lines[level]
+        assert f"Not ruled out: {level}, which may be level with it." in chart.note
     open_, *_ = drawn(selected(tmp_path, baseline="chatty", max_judgments=8))
     assert "drops to blue" not in open_.note
 

@@ -195,6 +195,8 @@ class Result(RunResult):
         if self.bounds is None or self.setup.guarantee is None:
             return self.bounds
         low, high = self.bounds
+        if self.better:
+            return max(low, 0.0), high
         if self.claim == "not_worse":
             margin = self.options.not_worse or 0.0
             ahead = self.leader == self.setup.systems[1]
@@ -203,7 +205,7 @@ class Result(RunResult):
         if self.winner is None:  # what the bounds exclude by themselves is no answer
             return (min(low, 0.0), max(high, 0.0)) if self.claim is None else self.bounds
         return max(
-            low, 0.0 if self.claim != "better_or_within" else -(self.options.min_gap or 0.0)
+            low, -(self.options.min_gap or 0.0) if self.claim == "better_or_within" else 0.0
         ), high
 
     @property

@@ -365,7 +365,7 @@ def _between(result: Result) -> str:
         f"the {shown} of these verdicts" if widened and at == result.gap else shown
         for at, shown in ((at, _signed(at, result.options.gap_asked)) for at in (low, high))
     ]
-    cut = result.claim in {"better", "worse"} and low >= 0 and _signed(low) == _signed(0.0)
+    cut = result.not_level and low >= 0 and _signed(low) == _signed(0.0)
     return f"{f'above 0, at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
 
 

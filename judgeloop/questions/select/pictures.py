@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, zip_longest
 
+from judgeloop.core.errors import some
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import TIE, Label
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
@@ -144,8 +145,9 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
         f"The win rate of {leader} is {where} at the end. Of {count(len(others), 'other system')}, "
         f"{still or 'none'} {may}, by these bounds, which hold together, or by the items that both were judged on."
     )
+    level = [line.name for line in others if line.name in (result.near_best or ())]
     if named:
-        others = [_ruled_out(line, high) for line in others]
+        others = [line if line.name in level else _ruled_out(line, high) for line in others]
     lines = [*_rivals(others), Line(leader, "lead", upper.points[own:])]
     if not own:
         lines.append(Line("", "lead", lower.points))
@@ -157,7 +159,7 @@ def _narrowed(result: Selected) -> tuple[Chart, ...]:
             said,
             "judgments",
             tuple(lines),
-            note=_reading(leader, _baseline(result), gap, named=named),
+            note=f"{_reading(leader, _baseline(result), gap, named=named)}{_not_ruled_out(level, may)}",
             band=None if own else (lower.points, upper.points),
             unit=" %",
             view=_view([line for line in lines if line.role != "other"]),
@@ -180,6 +182,11 @@ def _rivals(others: Sequence[Line]) -> Iterator[Line]:
     for line, role in zip_longest(order, RIVALS[: len(order)]):
         named = role or len(order) <= MOST_NAMED
         yield Line(visible(line.name) if named else "", role or "other", line.points)
+
+
+def _not_ruled_out(level: Sequence[str], may: str) -> str:
+    """Return which others were not ruled out; empty if none or all were."""
+    return f" Not ruled out: {some(map(visible, level))}, which {may}." if level else ""
 
 
 def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> str:

@@ -180,6 +180,15 @@ def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(
     assert stated.partition(".")[0] in result.to_html()
 
 
+def test_bounds_of_a_gap_leave_0_out_where_better_is_shown_beside_not_worse():
+    passed = make_result(not_worse=0.1, winner=None, stop=PASSED, risk_beyond=0.03, **PROVED)
+    passed = replace(passed, bounds=(0.09, 0.7))
+    assert passed.gap_interval == (0.09, 0.7)
+    assert replace(passed, risk_beyond=None).gap_interval == (0.0, 0.7)
+    assert replace(passed, bounds=(-0.05, 0.7)).gap_interval == (0.0, 0.7)
+    assert replace(passed, bounds=(-0.05, 0.7)).figure.startswith("above 0 to ")
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
