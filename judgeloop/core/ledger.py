@@ -89,8 +89,9 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the seed alone.
-    `outputs` has a digest of each system's outputs, empty for one that answers live.
+    some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the `seed`
+    alone; with the same one, as of an unchanged pair of several nights, they are one test. `outputs` has a
+    digest of each system's outputs, empty for one that answers live.
     """
 
     systems: tuple[str, ...] = ()
@@ -103,7 +104,13 @@ class RunNote:
     risk: float = 1.0
     asked: tuple[str, ...] = ()
     question: str = ""
+    seed: int | None = None
     outputs: tuple[str, ...] = ()
+
+    @property
+    def test(self) -> tuple[str, int] | None:
+        """What tells this run's test from others; None if that is not known."""
+        return None if not self.question or self.seed is None else (self.question, self.seed)
 
     @property
     def names(self) -> str:

@@ -51,17 +51,27 @@ def has_result(ledger: Address, run: str) -> bool:
     return any(one.id == run and one.note.exit_code is not None for one in runs_of(ledger))
 
 
-def runs_before(ledger: Address, run: str, asked: Sequence[str]) -> list[RecordedRun]:
+def runs_before(
+    ledger: Address, run: str, asked: Sequence[str], test: tuple[str, int] | None = None
+) -> list[RecordedRun]:
     """Return each run before `run` that asked about the baseline of the questions `asked`.
 
-    The order is that in which runs began; before a run that has not begun are all.
+    The order is that in which runs began; before a run that has not begun are all. Of the runs that are one
+    `RunNote.test` only the first stands there, and none of the same `test`.
 
     Raises:
         LedgerError: the ledger cannot be read.
     """
     runs = runs_of(ledger)
     own = next((place for place, one in enumerate(runs) if one.id == run), len(runs))
-    return [one for one in runs[:own] if any(_same(asked, each) for each in _by_system(one.note))]
+    found, tests = list[RecordedRun](), {test}
+    for one in runs[:own]:
+        if one.note.test is not None and one.note.test in tests:
+            continue
+        if any(_same(asked, each) for each in _by_system(one.note)):
+            found.append(one)
+            tests.add(one.note.test)
+    return found
 
 
 def _by_system(note: RunNote) -> Iterator[Sequence[str]]:

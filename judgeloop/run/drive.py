@@ -210,6 +210,7 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         risk=1.0 if rule.guarantee is None else rule.threshold,
         asked=prepared.asked,
         question=prepared.question,
+        seed=prepared.config.seed,
         outputs=tuple(
             "" if place in prepared.inputs.systems else digest(texts)[:LENGTH]
             for place, texts in enumerate(prepared.pool.outputs)

@@ -130,6 +130,10 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     )
     page = unwrapped(suite("--night", "2026-01-02").stdout)
     assert "The same as before" in page
+    counted = [one["comparison"] for one in both[1]]
+    assert counted == [3, 3, 4], (
+        "the same draws of the same outputs are one comparison, others another"
+    )
     unchanged = [(one["headline"], one["wins"]) for one in both[0][:1]]
     assert [(one["headline"], one["wins"]) for one in both[1][:1]] == unchanged
 

@@ -171,7 +171,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     ):  # nobody reads the outputs beside recorded scores, which may be missing
         data = replace(data, empty={}, repeated={})
     ledger, own = comparison.config.ledger, comparison.run_id
-    before = runs_before(ledger, own, comparison.asked) if comparison.booked else []
+    test = (comparison.question, comparison.config.seed) if comparison.question else None
+    before = runs_before(ledger, own, comparison.asked, test) if comparison.booked else []
     result = result_of(
         finished,
         _setup(comparison),
