@@ -11,7 +11,7 @@ from heapq import nsmallest
 
 from judgeloop.core.ledger import RecordedRun, RunNote
 from judgeloop.core.records import Item
-from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
+from judgeloop.core.verdict_key import KeyedJudge, digest
 from judgeloop.ledger.opening import Address, runs_of
 
 NOTED = 16  # items of which a run notes its questions
@@ -26,16 +26,35 @@ def noted_questions(
     """Return some of a run's questions: a judge with an item, and a system's output to it.
 
     `output` gives what identifies the system's output to an item, by position. The items are those
-    with the least hashes of their ids (Broder 1997, "On the resemblance and containment of documents").
+    with the least hashes of their texts (Broder 1997, "On the resemblance and containment of documents").
     So runs on the same items note the same, and a run on more items mostly notes some of them.
     """
-    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash(items[at].id))
-    placed = [[place_of(items[at]), output(at)] for at in chosen]
+    chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash("".join(_texts(items[at]))))
+    placed = [[_texts(items[at]), output(at)] for at in chosen]
     return tuple(
         digest([judge, place])[:DIGITS] + digest(given)[:DIGITS]
         for judge in judges
         for place, given in placed
     )
+
+
+def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
+    """Return among how many systems, both of these with them, one of the `runs` was a search; 0 for none.
+
+    `both` are the questions about each of two systems, which another name does not hide.
+    """
+    among = (
+        len(note.systems)
+        for note in runs
+        if len(note.systems) > PAIR
+        and all(any(_same(asked, each) for each in _by_system(note)) for asked in both)
+    )
+    return max(among, default=0)
+
+
+def _texts(item: Item) -> tuple[str, str]:
+    """Return what an item asks, whatever its id is; the id of one that asks nothing."""
+    return item.prompt or item.id, item.reference or ""
 
 
 def _hash(text: str) -> bytes:

@@ -23,10 +23,11 @@ R = TypeVar("R", bound=RunResult)
 
 # The user and the query of an address may hold a secret.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)[^#\s'\"]+")
-# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures.
+# A key by the look of it: a known beginning, or a long word of capitals, small letters and figures. In the name of
+# a model, parts are letters alone, or a number.
 _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|AIza|AKIA)[-_]?[\w-]{16,}"
-    r"|(?<![\w/.])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
+    r"|(?<![\w/.])(?!(?:(?:[A-Za-z]+|v?\d+[A-Za-z]?)(?:[-_]|(?![\w-])))+(?![\w-]))(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{24,}(?![\w/.])"
 )
 
 

@@ -115,9 +115,10 @@ class Prepared(Generic[C]):
             return ()
         names = self.pool.systems
         places = range(len(names)) if len(names) > 2 else [names.index(self.config.trusted(names))]  # noqa: PLR2004 - a pair
-        return tuple(one for place in places for one in self._asked_about(place))
+        return tuple(one for place in places for one in self.asked_about(place))
 
-    def _asked_about(self, place: int) -> tuple[str, ...]:
+    def asked_about(self, place: int) -> tuple[str, ...]:
+        """Return some of the questions about the system at a place."""
         pool = self.pool
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 

@@ -356,7 +356,7 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
     ceiling = _ceiling(environment.get(CEILING))
     if ceiling is None or (config.budget is not None and config.budget <= ceiling):
         return config
-    if config.budget == declared(type(config))["budget"].default:
+    if config.budget is declared(type(config))["budget"].default:  # not given: the very value
         return replace(config, budget=ceiling)
     given = "none" if config.budget is None else config.budget
     raise InputError(

@@ -65,6 +65,7 @@ def test_what_looks_like_a_secret_is_masked_though_no_variable_holds_it(text):
 @pytest.mark.parametrize(
     "text",
     [
+        "--names FuseChat-Gemma-2-9B-Instruct,Meta_Llama_3_1_8B_Instruct_v2",
         "--judge anthropic/claude-haiku-4-5-20251001 --budget '$2' --map id=case,output=answer",
         "/home/me/Runs/2026-11-24-Nightly/outputs_of_SystemA_version12.jsonl",
     ],

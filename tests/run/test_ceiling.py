@@ -28,7 +28,7 @@ def test_a_lower_budget_stays_and_the_default_is_lowered() -> None:
     assert budget("50") == 5
 
 
-@pytest.mark.parametrize("given", ["2.51", "none", "1000"])
+@pytest.mark.parametrize("given", ["2.51", "5", "none", "1000"])
 def test_a_higher_budget_is_refused(given: str) -> None:
     with pytest.raises(InputError, match=r"JUDGELOOP_MAX_USD allows no run more than \$2\.50"):
         budget("2.50", budget=given)

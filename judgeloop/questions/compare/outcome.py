@@ -33,6 +33,7 @@ def result_of(
     scores: Sequence[Sequence[float]] | None = None,
     risk_beyond: float | None = None,
     before: Sequence[RunNote] = (),
+    searched: int = 0,
     findings: Mapping[str | None, Finding] | None = None,
 ) -> Result:
     """Compute the result from a run's outcome; `items` are in the order of positions.
@@ -40,7 +41,7 @@ def result_of(
     `scores` holds each system's recorded scores, by position; None if judges were asked.
     `risk_beyond` is the stated risk of what a rule about a gap says beyond its answer. `findings` are what is
     shown of each group; None if no group is tested. `before` is what earlier comparisons with the
-    baseline noted.
+    baseline noted, and `searched` is as in the result.
     """
     outcome, systems = finished.outcome, setup.systems
     tally = outcome.estimate.tally
@@ -76,9 +77,7 @@ def result_of(
         groups=group_rows(labels, items, findings),
         comparison=len(before) + 1,
         risk_before=math.fsum(one.risk for one in before),
-        searched=max(
-            (len(one.systems) for one in before if {*systems} < {*one.systems}), default=0
-        ),
+        searched=searched,
         groups_cut=outcome.cut.kind if outcome.cut else None,
         groups_cut_sentence=outcome.cut.sentence if outcome.cut else "",
         recorded=None if scores is None else _figures(tally, setup, scores),

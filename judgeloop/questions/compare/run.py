@@ -16,7 +16,7 @@ from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import runs_before
+from judgeloop.history.asked import runs_before, searched
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
@@ -182,6 +182,9 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more_judgments=more,
         more_items=items,
         before=[one.note for one in before],
+        searched=searched(
+            (one.note for one in before), [comparison.asked_about(place) for place in (0, 1)]
+        ),
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
         risk_beyond=beyond,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 
 import pytest
 from support import commandline
@@ -114,6 +115,16 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     )
     assert page.count("unless an earlier search of these items chose the two") == 2, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
+    bare = []
+    for number, path in enumerate(two):
+        rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+        bare.append(tmp_path / f"other{number}.jsonl")
+        kept = [{name: row[name] for name in ("prompt", "output", "reference")} for row in rows]
+        bare[-1].write_text("\n".join(map(json.dumps, kept)))
+    other = commandline.result_of("compare", *bare, "--judge", "metric:token-f1")
+    assert (other["searched"], other["systems"]) == (3, ["other0", "other1"]), (
+        "whatever ids and names are"
+    )
 
 
 def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_of(tmp_path):
