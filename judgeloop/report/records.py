@@ -53,6 +53,7 @@ class Setup(Part):
     - `tier`: the service tier asked for and its price; empty for the standard tier
     - `run`: the run's id
     - `night`: the night of a suite that it belongs to; empty for none
+    - `most_usd`: the most that the budget of a run may be, as `JUDGELOOP_MAX_USD` says; null without that
     - `version`: the version of judgeloop
     """
 
@@ -86,6 +87,7 @@ class Setup(Part):
     tier: str = ""
     run: str
     night: str = ""
+    most_usd: float | None = None
     version: str
 
     @property

@@ -15,7 +15,7 @@ from judgeloop.core.errors import (
     EXIT_UNDECIDED,
     InputError,
 )
-from judgeloop.core.money import budget_over, to_usd
+from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
@@ -377,7 +377,8 @@ class RunResult(Part):
     def _budget_enough(self) -> tuple[Note, ...]:
         """Return a budget that covers the worst case of what is `wanted`, else of one; of a night how much more.
 
-        It takes each for as dear as the one that the budget did not cover. None while controls go on.
+        It takes each for as dear as the one that the budget did not cover. None while controls go on, and none
+        above the most that a budget may be.
         """
         spend = self.spend
         testing = any(one and one.end is None for one in self.counts.controls)
@@ -389,8 +390,11 @@ class RunResult(Part):
             return (note(NoteCode.RAISE_NIGHT, night=night, judgments=more, usd=usd),)
         # What was held for calls that failed may be free again, and was too little all the same.
         base_p = (self.lost_to_failures and spend.budget_p) or spend.charged_p
-        enough = budget_over(base_p + more * spend.next_p)
-        return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
+        if (most_usd := self.setup.most_usd) is not None:
+            more = min(more, (to_pico(str(most_usd)) - base_p) // spend.next_p)
+        enough = float(budget_over(base_p + more * spend.next_p))
+        enough = enough if most_usd is None else min(enough, most_usd)
+        return (note(NoteCode.RAISE_BUDGET, budget=enough, judgments=more),) if more > 0 else ()
 
     @property
     def warnings(self) -> tuple[Note, ...]:

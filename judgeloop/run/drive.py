@@ -273,6 +273,7 @@ def setup_of(
         about=prepared.population,
         run=terms.run_id,
         night=prepared.night,
+        most_usd=None if (most := prepared.inputs.most_usd) is None else float(most),
         version=version("judgeloop"),
     )
 

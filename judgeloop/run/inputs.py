@@ -7,6 +7,7 @@ spent. The question's own `prepare.py` reads what only this question needs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -47,6 +48,7 @@ from judgeloop.settings.run_settings import (
     JudgeSettings,
     MoneySettings,
     RunSettings,
+    ceiling_of,
     named,
 )
 
@@ -81,7 +83,7 @@ class Inputs:
 
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt. `systems` are those that answer live, by their
-    place. `controls` and `controls_of` are as in `Terms`.
+    place. `controls` and `controls_of` are as in `Terms`. `most_usd` is the most that the budget may be raised to.
     """
 
     joined: Joined
@@ -93,6 +95,7 @@ class Inputs:
     guessed: str = ""
     prompt: Template | None = None
     systems: Mapping[int, System] = field(default_factory=dict)
+    most_usd: Decimal | None = None
 
     @property
     def pool(self) -> Pool:
@@ -173,6 +176,7 @@ def read_inputs(
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
         systems,
+        ceiling_of(environment),
     )
 
 

@@ -353,7 +353,7 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
     Raises:
         InputError: the budget that was given exceeds the ceiling, or the ceiling is no amount.
     """
-    ceiling = _ceiling(environment.get(CEILING))
+    ceiling = ceiling_of(environment)
     if ceiling is None or (config.budget is not None and config.budget <= ceiling):
         return config
     if config.budget is declared(type(config))["budget"].default:  # not given: the very value
@@ -365,7 +365,13 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
     )
 
 
-def _ceiling(given: str | None) -> Decimal | None:
+def ceiling_of(environment: Mapping[str, str]) -> Decimal | None:
+    """Return the most that a budget may be, in dollars; None without a limit.
+
+    Raises:
+        InputError: it is no amount.
+    """
+    given = environment.get(CEILING)
     if given is None or not given.strip():
         return None
     try:

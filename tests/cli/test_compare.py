@@ -126,10 +126,12 @@ def test_json_is_one_object_and_nothing_else(recorded):
 
 
 def test_a_ceiling_that_lowers_the_budget_is_named(recorded):
-    done = judgeloop(*recorded, "--budget", "5", JUDGELOOP_MAX_USD="2")
+    done = judgeloop(*recorded, JUDGELOOP_MAX_USD="2")
     assert "judgeloop: JUDGELOOP_MAX_USD lowers the budget to $2.00" in done.stderr
     assert "of $2.00" in done.stdout
     assert "lowers" not in judgeloop(*recorded, "--budget", "2", JUDGELOOP_MAX_USD="2").stderr
+    refused = judgeloop(*recorded, "--budget", "5", JUDGELOOP_MAX_USD="2")
+    assert (refused.exit_code, "allows no run more than $2" in refused.stderr) == (2, True)
 
 
 @pytest.mark.smoke

@@ -91,6 +91,11 @@ class CompareConfig(ContestSettings):
         example=0.1,
         gate=Gate.CONDITION,
     ).field(None)
+    max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
+        "Judgments at most. Default: 200; not-worse: more.",
+        shared.STOPPING,
+        common=True,
+    ).field(200)
     by_group: Annotated[str | None, one_of(tuple(Groups))] = shared.run_setting(
         "For each group of items: which system is better there. Further judgments, beyond "
         "`max_judgments`, go to open groups. report: say it; require: exit code 5 if the second system "

@@ -305,6 +305,19 @@ def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, j
     assert f"`budget={budget}`" in advice.message
 
 
+def test_no_budget_above_the_ceiling_is_advised():
+    def advised(most_usd):
+        spend = replace(SPEND, next_p=10**10)
+        return [
+            one.values
+            for one in undecided(spend=spend, most_usd=most_usd).advice
+            if one.code is NoteCode.RAISE_BUDGET
+        ]
+
+    assert advised(0.2) == [{"budget": 0.2, "judgments": 15}]
+    assert advised(0.04) == []
+
+
 def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_and_by_how_much():
     result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
     advice = result.advice[-1]
