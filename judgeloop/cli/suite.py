@@ -84,7 +84,8 @@ def _suite(
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         lines = tuple(map(_line, ends))
-        last_night, gone = absent(config.ledger, str(config.night), name, lines)
+        unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
+        last_night, gone = absent(config.ledger, str(config.night), name, lines, unread)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,

@@ -60,11 +60,14 @@ def changes(ledger: Address, x: str, y: str) -> Page:
     return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
 
 
-def absent(ledger: Address, date: str, name: str, lines: Sequence[Line]) -> tuple[str, list[str]]:
+def absent(
+    ledger: Address, date: str, name: str, lines: Sequence[Line], unread: Sequence[str]
+) -> tuple[str, list[str]]:
     """Return the last night of a suite before `date`, and which of its systems are in no pair now.
 
     `name` is that of the suite, which its nights' names have after their dates. The systems of a pair that could not
-    be read are not absent. None is where no pair of the last night has come again: names may have dates of their own.
+    be read are not absent: `unread` has its name and files. None is where no pair of the last night has come again:
+    names may have dates of their own.
     """
     nights = [one.recorded.note for one in past_runs(ledger) if one.recorded.note.judges]
     nights = [one for one in nights if one.night < date and one.night[len(date) :] == f"-{name}"]
@@ -72,10 +75,9 @@ def absent(ledger: Address, date: str, name: str, lines: Sequence[Line]) -> tupl
     before = [one.systems for one in nights if one.night == last]
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
-    unread = [line.name for line in lines if not line.systems]
     gone = {system for systems in before for system in systems} - here
     return last[: len(date)], sorted(
-        one for one in gone if again and not any(one in name for name in unread)
+        one for one in gone if again and not any(one in said for said in unread)
     )
 
 

@@ -19,7 +19,8 @@ from support.text import unwrapped
 from judgeloop.cli.files import FORMS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.questions.stored import result_of, stored
-from judgeloop.suite.changes import Ended
+from judgeloop.suite.changes import Ended, absent
+from judgeloop.suite.summary import Line
 
 ITEMS = 60
 SUITE = """
@@ -399,6 +400,13 @@ def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(
     (skipped,) = tests.iter("skipped")
     assert skipped.get("message") == said
     assert found("--night", "2026-01-02")["absent"] == [], "no night came before"
+    line = Line(name="one", question="compare", exit_code=0, headline="", systems=("old", "better"))
+    ledger = Path(".judgeloop/ledger.sqlite")
+    for unread, gone in (
+        ([], ["even", "worse"]),
+        (["two {'second': 'new/worse.jsonl'}"], ["even"]),
+    ):
+        assert absent(ledger, "2026-01-05", "night", [line], unread)[1] == gone
 
 
 def test_a_folder_for_each_night_is_named_by_its_date():
