@@ -109,9 +109,7 @@ class Session(Generic[T]):
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
-        self._reached: set[Key] = (
-            set()
-        )  # keys of all labels that ever entered the decision, or came after it
+        self._reached: set[Key] = set()  # keys of labels that ever entered the decision, or later
         self._abstained: list[Abstention] = []  # those among them
         self._tally = estimator.tally((), items)
         self._rounds = self._ahead = 0

@@ -41,7 +41,7 @@ CONTROL_CODES = {
 
 
 def required(result: RunResult, asked: Sequence[tuple[int, str]] = ()) -> Section | None:
-    """Return what must hold, each after whether it does; None if nothing must.
+    """Return what must hold, each after whether it does; None if nothing must. Where the judge failed, nothing passes.
 
     `asked` is what the question's options require beside a winner, each with its exit code.
     """
@@ -51,7 +51,7 @@ def required(result: RunResult, asked: Sequence[tuple[int, str]] = ()) -> Sectio
     every += [
         (one.exit_code, one.sentence) for one in result.conditions if not one.name.startswith(GROUP)
     ]
-    if every and result.setup.fail_on_warning:
+    if every and result.setup.fail_on_warning and result.answer_code != EXIT_JUDGE:
         every.append((EXIT_OTHER_WON if result.warnings else 0, "nothing is warned of"))
     rows = tuple((STATES[code], visible(text)) for code, text in every)
     return Section("What must hold", rows) if rows else None

@@ -78,9 +78,7 @@ def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | N
 class Inputs:
     """The joined pool, the judges, the limits and the controls of a run, all checked.
 
-    `population` is the size of the population that the result is about; None if that is the pool
-    alone.
-
+    `population` is the size of the population that the result is about; None if that is the pool alone.
     `guessed` says which columns of the files were guessed; empty if none were. `prompt` is what the
     judges read, None if none of them reads a prompt. `systems` are those that answer live, by their
     place. `controls` and `controls_of` are as in `Terms`. `most_usd` is the most that the budget may be raised to.

@@ -106,7 +106,8 @@ def test_a_judge_that_cannot_tell_never_passes_a_gate(judge, name, gate):
 def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     server = judge(reads)
     server.respond = lambda request, number: error(401)
-    done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html")
+    warned = "JUDGELOOP_FAIL_ON_WARNING=true"
+    done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html", warned)
     assert done.exit_code == 4
     suite = ET.parse("verdict.xml").getroot()
     red = [
@@ -118,6 +119,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     html = Path("verdict.html").read_text()
     assert "none has a verdict, not finished" in html
     assert "<dt>judge failed</dt><dd>new wins</dd>" in html
+    assert "<dt>passed</dt>" not in html, "where the judge failed, nothing passes"
 
 
 def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):

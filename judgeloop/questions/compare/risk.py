@@ -41,13 +41,13 @@ def stated_risk(result: Result) -> str:
     if result.options.gap_asked is not None:
         return _about_gap(result)
     if result.stop_reason is StopKind.NO_DIFFERENCE:
-        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed{_unless(result)})."
+        return f"Stated risk: {result.setup.risk_threshold:g} ({_guaranteed(result)})."
     return _of_name(result)
 
 
 def _of_name(result: Result) -> str:
     """Return the stated risk of the name given, or of giving it now, and its kind."""
-    kind = f"guaranteed{_unless(result)}" if result.setup.guarantee else "heuristic"
+    kind = _guaranteed(result) if result.setup.guarantee else "heuristic"
     kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     kind = _of_plan(result) if result.ended_early else kind
     shown = f"{show_risk(result.risk)} ({kind})."
@@ -67,10 +67,10 @@ def _of_plan(result: Result) -> str:
 def _about_gap(result: Result) -> str:
     """Return the stated risk of each claim about a gap, or of an answer given now, and what it is of."""
     if result.claim == "better":
-        return f"Stated risk: {show_risk(result.risk)} (guaranteed{_unless(result)})."
+        return f"Stated risk: {show_risk(result.risk)} ({_guaranteed(result)})."
     answer, where_wrong = wrongly(result)
     if not result.open:
-        shown = f"{show_risk(result.risk)} (guaranteed{_unless(result)}), of {answer} where {where_wrong}"
+        shown = f"{show_risk(result.risk)} ({_guaranteed(result)}), of {answer} where {where_wrong}"
         return f"Stated risk: {shown}{_beyond(result)}."
     unknown = not result.judged or show_risk(result.risk) == show_risk(1)
     if unknown or (result.leader is None and result.options.not_worse is None):
@@ -101,6 +101,10 @@ def what_it_means(result: Result) -> tuple[str, str]:
         return HEADING_RISK, means + both
     says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
+
+
+def _guaranteed(result: Result) -> str:
+    return f"guaranteed{_unless(result)}"
 
 
 def _unless(result: Result) -> str:
