@@ -17,10 +17,11 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
-from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError, some
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Page, Rows, Section, Table, render, render_short
+from judgeloop.report.words import per_cent
 
 if TYPE_CHECKING:
     from judgeloop.engine.state import Interruption, Observe
@@ -67,7 +68,7 @@ def _suite(
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
-    from judgeloop.suite.changes import absent
+    from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
     read: Read = click.get_current_context().obj
@@ -85,7 +86,7 @@ def _suite(
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
         lines = tuple(map(_line, ends))
         unread = [f"{one.pair.name} {dict(one.pair.values)}" for one in ends if one.ready is None]
-        last_night, gone = absent(config.ledger, str(config.night), name, lines, unread)
+        last_night, lines, gone = compared(config.ledger, night, lines, unread)
         found = Summary(
             night=night,
             budget_p=config.budget_p or 0,
@@ -207,6 +208,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
 def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops: str) -> Page:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.run.dry_run import OPENING
+    from judgeloop.run.plan import usual
     from judgeloop.suite.summary import Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
@@ -217,7 +219,16 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     lines = [
         (visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()
     ]
-    together = ("together", "", *_figures(list(found.values())))
+    lines.append(("together", "", *_figures(list(found.values()))))
+    equal = [usual(one.plan.equal) for one in found.values()]
+    shown: tuple[str, ...] = FORECAST
+    note = ""
+    if any(equal):
+        chances = [per_cent(one.passes) if one else "" for one in equal]
+        lines = [(*line, one) for line, one in zip(lines, [*chances, ""], strict=True)]
+        ties = some(dict.fromkeys(per_cent(one.ties) for one in equal if one))
+        shown = (*FORECAST, "equal passes")
+        note = f"equal passes: how often a system that is equal would pass, with {ties} ties."
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
     if len(warned) > MOST_WARNED:
         more = len(warned) - MOST_WARNED
@@ -228,7 +239,7 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
         OPENING,
         (),
         (stops, "--json has the whole forecast of each pair."),
-        tables=(Table("", FORECAST, (*lines, together)),) if found else (),
+        tables=(Table("", shown, tuple(lines), note),) if found else (),
         notes=tuple(Section(heading, said) for heading, said in sections if said),
     )
 

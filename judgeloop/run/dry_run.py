@@ -25,7 +25,7 @@ from judgeloop.report.page import render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import WIDTH, count, dollars, per_cent, sentence, shortened
 from judgeloop.run.drive import systems_of
-from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range
+from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range, usual
 from judgeloop.run.prepared import Prepared
 
 PREPARED = TypeVar("PREPARED", bound=Prepared[Any])
@@ -220,7 +220,7 @@ def _dollars(cost_p: Range | None) -> dict[str, float] | None:
 
 def _equal(plan: Plan, width: int) -> list[str]:
     """Return what happens to an equal system, as a table with its title; nothing if not asked."""
-    if not plan.equal:
+    if (common := usual(plan.equal)) is None:
         return []
     rows = [("ties", "judgments", "passes", "fails", "no answer", "items for 80 %")]
     rows += [
@@ -229,12 +229,11 @@ def _equal(plan: Plan, width: int) -> list[str]:
         for one in plan.equal
     ]  # fmt: skip
     table = [f"  {a:>5}{b:>11}{c:>9}{d:>8}{e:>11}{f:>16}" for a, b, c, d, e, f in rows]
-    usual = plan.equal[len(plan.equal) // 2]
-    if not usual.margin_for_80:  # all items are judged
+    if not common.margin_for_80:  # all items are judged
         return ["\n".join(["How often an equal system would pass:", *table])]
     said = (
-        f"With {per_cent(usual.ties)} ties and this limit, an equal system passes in 80 % of the runs at a margin "
-        f"of about {usual.margin_for_80:.2f}."
+        f"With {per_cent(common.ties)} ties and this limit, an equal system passes in 80 % of the runs at a margin "
+        f"of about {common.margin_for_80:.2f}."
     )
     return ["\n".join(["How often an equal system would pass:", *table]), wrapped(said, width)]
 
@@ -265,22 +264,20 @@ def unlikely_to_pass(equal: Sequence[EqualSystem], items: int) -> list[str]:
 
     `items` are those that there are.
     """
-    if not equal:
+    common = usual(equal)
+    if common is None or common.passes >= EVEN:
         return []
-    usual = equal[len(equal) // 2]
-    if usual.passes >= EVEN:
-        return []
-    limit = f"`max_judgments={usual.limit_for_80}`"
-    if usual.limit_for_80 > items:
-        limit = f"{usual.limit_for_80:,} items, of which there are {items:,}"
-    chance = f"a chance of only {per_cent(usual.passes)} ({per_cent(usual.ties)} ties)"
-    if usual.passes_at_most is not None:
-        every = "all " if usual.most == items else ""
-        chance += f"; with {every}{usual.most:,} it is {per_cent(usual.passes_at_most)}"
-    wider = f"or a margin of about {usual.margin_for_80:.2f}"
+    limit = f"`max_judgments={common.limit_for_80}`"
+    if common.limit_for_80 > items:
+        limit = f"{common.limit_for_80:,} items, of which there are {items:,}"
+    chance = f"a chance of only {per_cent(common.passes)} ({per_cent(common.ties)} ties)"
+    if common.passes_at_most is not None:
+        every = "all " if common.most == items else ""
+        chance += f"; with {every}{common.most:,} it is {per_cent(common.passes_at_most)}"
+    wider = f"or a margin of about {common.margin_for_80:.2f}"
     return [
         (
-            f"Warning: with at most {count(usual.limit, 'judgment')} an equal system passes with {chance}. "
+            f"Warning: with at most {count(common.limit, 'judgment')} an equal system passes with {chance}. "
             f"For 80 %: {limit}, {wider}."
         )
     ]

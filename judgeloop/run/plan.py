@@ -46,6 +46,11 @@ class EqualSystem:
     passes_at_most: float | None
 
 
+def usual(equal: Sequence[EqualSystem]) -> EqualSystem | None:
+    """Return the one with the share of ties in the middle; None of none."""
+    return equal[len(equal) // 2] if equal else None
+
+
 @dataclass(frozen=True, slots=True)
 class GroupOutlook:
     """A group's number of items, and the smallest gap that is found in it in 90 % of the runs.

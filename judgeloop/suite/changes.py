@@ -4,6 +4,7 @@ Reads a ledger, returns a page or names. `diagnostics/differences.py` compares t
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from judgeloop.core.errors import InputError
@@ -15,7 +16,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
-from judgeloop.suite.summary import DECIDED, STATES, Line
+from judgeloop.suite.summary import DATE, Line, state
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
@@ -33,11 +34,9 @@ class Ended(NamedTuple):
         code = self.run.recorded.note.exit_code
         if code is None:
             return self.run.state.value
-        state = STATES.get(code, f"exit {code}")
-        if code == 0 and self.result and not self.result.answer_required:
-            state = DECIDED
+        word = state(code, required=self.result is None or self.result.answer_required)
         winner = self.result and self.result.named
-        return f"{state}, {visible(winner)}" if winner else state
+        return f"{word}, {visible(winner)}" if winner else word
 
 
 def changes(ledger: Address, x: str, y: str) -> Page:
@@ -60,25 +59,42 @@ def changes(ledger: Address, x: str, y: str) -> Page:
     return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
 
 
-def absent(
-    ledger: Address, date: str, name: str, lines: Sequence[Line], unread: Sequence[str]
-) -> tuple[str, list[str]]:
-    """Return the last night of a suite before `date`, and which of its systems are in no pair now.
+def compared(
+    ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]
+) -> tuple[str, tuple[Line, ...], list[str]]:
+    """Return the night of this suite before `night`, `lines` with how each ended in it, and who is absent now.
 
-    `name` is that of the suite, which its nights' names have after their dates. The systems of a pair that could not
-    be read are not absent: `unread` has its name and files. None is where no pair of the last night has come again:
-    names may have dates of their own.
+    A night's name is its date and that of the suite. Absent are systems of the last night that are in no pair now.
+    Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
+    last night has come again: names may have dates of their own.
     """
-    nights = [one.recorded.note for one in past_runs(ledger) if one.recorded.note.judges]
-    nights = [one for one in nights if one.night < date and one.night[len(date) :] == f"-{name}"]
-    last = max((one.night for one in nights), default="")
-    before = [one.systems for one in nights if one.night == last]
+    date, name = night[:DATE], night[DATE:]
+    nights = [one for one in past_runs(ledger) if one.recorded.note.judges]
+    names = {one.recorded.note.night for one in nights}
+    last = max((one for one in names if one < date and one[DATE:] == name), default="")
+    before = {
+        one.recorded.note.systems: one
+        for one in reversed(nights)
+        if one.recorded.note.night == last
+    }
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
     gone = {system for systems in before for system in systems} - here
-    return last[: len(date)], sorted(
-        one for one in gone if again and not any(one in said for said in unread)
+    known = [
+        replace(one, before=_then(before[one.systems], one)) if one.systems in before else one
+        for one in lines
+    ]
+    return (
+        last[:DATE],
+        tuple(known),
+        sorted(one for one in gone if again and not any(one in said for said in unread)),
     )
+
+
+def _then(run: PastRun, line: Line) -> str:
+    """Return how a run ended, by what is required of its pair now."""
+    code = run.recorded.note.exit_code
+    return run.state.value if code is None else state(code, required=bool(line.gate))
 
 
 def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:

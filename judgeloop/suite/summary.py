@@ -49,7 +49,7 @@ KNOWN = (
     "nothing was asked: the same question about the same outputs was answered first in the night {}"
 )
 EACH = "\0"  # stands in a text for the system of each pair
-COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost", "exit code")
+COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost")
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
@@ -81,6 +81,7 @@ class Line:
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
     - `known_since`: the first night with this question about these outputs, if nothing was asked now; else empty
+    - `before`: how the same systems ended in the last night; empty if they were not compared
     """
 
     name: str
@@ -100,16 +101,17 @@ class Line:
     goes_on: bool = False
     used_up: bool = False
     known_since: str = ""
+    before: str = ""
 
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return DECIDED if not self.exit_code and not self.gate else STATES[self.exit_code]
+        return state(self.exit_code, required=bool(self.gate))
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The line in a table."""
-        figures = (f"{self.judged:,}", show_usd(self.charged_p), str(self.exit_code))
+        figures = (f"{self.judged:,}", show_usd(self.charged_p))
         return visible(self.name), self.state, visible(self.winner or ""), self.gap, *figures
 
     @property
@@ -224,11 +226,17 @@ class Summary:
         )
         said = [one.said(one.headline) for one in self.lines]
         note = GAP if any(one.gap for one in self.lines) else ""
+        columns: tuple[str, ...] = COLUMNS
+        rows = [one.cells for one in self.lines]
+        if any(one.before for one in self.lines):
+            columns = (*COLUMNS, self.last_night)
+            rows = [(*one.cells, one.before or "not asked") for one in self.lines]
+            note += f" The last column has the state in the last night, {self.last_night}."
         return Page(
             self.headline,
             grouped(said, len(self.lines)),
             (cost,),
-            tables=(Table("", COLUMNS, tuple(one.cells for one in self.lines), note),),
+            tables=(Table("", columns, tuple(rows), note.strip()),),
             notes=tuple(one for one in notes if one.rows),
         )
 
@@ -303,6 +311,11 @@ def _of_all(text: str, systems: str) -> str:
         word = "any" if "not shown" in one and not fails else "each"
         said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
     return " ".join(said)
+
+
+def state(exit_code: int, *, required: bool) -> str:
+    """Return how a pair ended, in a word; where nothing was `required`, any winner will do."""
+    return DECIDED if not exit_code and not required else STATES.get(exit_code, f"exit {exit_code}")
 
 
 def worst(codes: Iterable[int]) -> int:

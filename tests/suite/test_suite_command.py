@@ -19,7 +19,7 @@ from support.text import unwrapped
 from judgeloop.cli.files import FORMS
 from judgeloop.diagnostics.past_runs import State, past_runs
 from judgeloop.questions.stored import result_of, stored
-from judgeloop.suite.changes import Ended, absent
+from judgeloop.suite.changes import Ended, compared
 from judgeloop.suite.summary import Line
 
 ITEMS = 60
@@ -311,6 +311,14 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert "The night stops at $0.30; a pair begins with $0.10." in shown.stdout
     assert re.search(r"^Cannot be asked\n  torn  torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
+    assert "equal passes" not in shown.stdout
+    gate = ("--dry-run", "--not-worse", "0.2")
+    pairs = json.loads(suite(*gate, "--json").stdout)["pairs"]
+    usual = pairs["all even"]["equal_system"][1]
+    said = suite(*gate).stdout
+    chance = f"{usual['passes']:.0%}".replace("%", " %")
+    assert re.search(rf"^  all even +60 .* +{chance}$", said, re.MULTILINE)
+    assert "equal passes: how often a system that is equal would pass, with 30 % ties." in said
     assert not Path("night.xml").exists()
     assert not Path("told").exists()
     assert suite("--dry-run", "-o", "night.xml").exit_code == 2
@@ -381,6 +389,31 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
     note = replace(run.recorded.note, exit_code=None)
     again = replace(run, state=State.RUNNING, recorded=replace(run.recorded, note=note))
     assert Ended(again, result).words == "running"
+    line = Line(name="", question="compare", exit_code=0, headline="", systems=("old", "better"))
+    assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == "decided"
+    note = replace(run.recorded.note, exit_code=5)
+    failed = replace(run, recorded=replace(run.recorded, note=note))
+    assert Ended(failed, result).words == "failed, better"
+
+
+def test_a_night_has_the_states_of_the_one_before():
+    gate = ("--not-worse", "0.2")
+    first = suite(*gate, "--night", "2026-01-02")
+    assert "2026-01-02  " not in first.stdout
+    assert [one["before"] for one in found(*gate, "--night", "2026-01-02")["pairs"]] == [""] * 3
+    Path("new/fresh.jsonl").write_text(Path("new/even.jsonl").read_text())
+    shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html").stdout
+    table = dict(re.findall(r"^  all (\w+) +(\w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
+    assert re.search(r"^  pair +state .* cost  2026-01-02$", shown, re.MULTILINE)
+    assert "The last column has the state in the last night, 2026-01-02." in unwrapped(shown)
+    ends = {name: (line.split()[0], line.split("  ")[-1]) for name, line in table.items()}
+    assert ends["better"] == ("passed", "passed")
+    assert ends["worse"] == ("failed", "failed")
+    assert ends["fresh"][1] == "not asked"
+    assert (
+        '<td class="word" data-name="2026-01-02"><span class="chip lost">failed'
+        in Path("n.html").read_text()
+    )
 
 
 def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere():
@@ -406,7 +439,7 @@ def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(
         ([], ["even", "worse"]),
         (["two {'second': 'new/worse.jsonl'}"], ["even"]),
     ):
-        assert absent(ledger, "2026-01-05", "night", [line], unread)[1] == gone
+        assert compared(ledger, "2026-01-05-night", [line], unread)[2] == gone
 
 
 def test_a_folder_for_each_night_is_named_by_its_date():
