@@ -17,7 +17,7 @@ from judgeloop.cli.commands import FIELDS, SETTINGS
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.streams import columns, logs_json, paint, say, show
-from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError, some
+from judgeloop.core.errors import EXIT_USAGE, InputError, JudgeloopError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, Page, Rows, Section, Table, render, render_short
@@ -190,15 +190,13 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         about |= {"worst_usd": float(to_usd(worst)) if known else None, "pairs": values}
         print(json_text(about, read.files), end="")
     else:
-        stops = f"The night stops at {show_usd(budget_p)}; a pair begins with {show_usd(share_p)}."
         every = (one.result.spend.ledger_left_p for one in found.values())
-        left_p = [one for one in every if one is not None]
-        if left_p and (least_p := min(left_p)) < budget_p:
-            stops = (
-                f"The night stops at {show_usd(least_p)}: a budget of the ledger has no more left."
-            )
-            if sum(one.plan.cost_p.expected for one in found.values()) > least_p:
-                stops += " Less than what is expected: pairs will stay undecided."
+        limit_p = min([budget_p, *(one for one in every if one is not None)])
+        stops = f"The night stops at {show_usd(limit_p)}"
+        why = f"; a pair begins with {show_usd(share_p)}."
+        stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
+        if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
+            stops += " Less than what is expected: pairs will stay undecided."
         page = page_as_flags(_forecast_page(found, wrong, stops))
         print(render(page, width=columns(), paint=paint))
     if wrong:
@@ -220,15 +218,16 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
         (visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()
     ]
     lines.append(("together", "", *_figures(list(found.values()))))
-    equal = [usual(one.plan.equal) for one in found.values()]
+    equal = [None if one.decided else usual(one.plan.equal) for one in found.values()]
     shown: tuple[str, ...] = FORECAST
     note = ""
     if any(equal):
         chances = [per_cent(one.passes) if one else "" for one in equal]
         lines = [(*line, one) for line, one in zip(lines, [*chances, ""], strict=True)]
-        ties = some(dict.fromkeys(per_cent(one.ties) for one in equal if one))
+        ties = {per_cent(one.ties) for one in equal if one}
         shown = (*FORECAST, "equal passes")
-        note = f"equal passes: how often a system that is equal would pass, with {ties} ties."
+        share = f"with {ties.pop()} ties" if len(ties) == 1 else "with as many ties as so far"
+        note = f"equal passes: how often a system that is equal would pass, {share}."
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
     if len(warned) > MOST_WARNED:
         more = len(warned) - MOST_WARNED

@@ -21,6 +21,7 @@ ENDS = {
     Control.NOT_SHOWN: "not passed",
     None: "not finished",
 }
+TIED = "; each is a tie"
 NOT_ASKED = "not asked; `controls=on` asks them first"
 
 
@@ -57,9 +58,19 @@ def costs(result: RunResult) -> Section:
             *_with_outputs(result, whole),
             (
                 "calls",
-                f"{spend.attempts:,} made now, {spend.remembered:,} answered from the ledger",
+                f"{spend.attempts:,} made now, {spend.remembered:,} answered from the ledger{_for_controls(result)}",
             ),
         ),
+    )
+
+
+def _for_controls(result: RunResult) -> str:
+    """Return how many controls the calls include, where this command asked them."""
+    asked = sum(one.asked for one in result.counts.controls if one is not None)
+    return (
+        f"; they include those for {count(asked, 'control')}"
+        if result.setup.controlled and asked
+        else ""
     )
 
 
@@ -130,7 +141,8 @@ def _order(result: RunResult) -> str:
         return "no pair was shown, as the outputs are identical"
     if counts.flip_rate is None:
         return SHOWN_ONCE
-    return f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)}){counts.and_beside}"
+    changed = f"changed {counts.flips:,} of {count(counts.both_orders, 'verdict')} asked in both ({per_cent(counts.flip_rate)})"
+    return f"{changed}{counts.and_beside}{TIED if counts.flips else ''}"
 
 
 def systems(result: RunResult) -> tuple[Table, ...]:

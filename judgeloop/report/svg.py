@@ -41,8 +41,8 @@ ORDER = (
     "second",
     "first",
     "bound",
-    "dots",
     "lead",
+    "dots",
 )  # of lines, the uppermost last
 
 
@@ -204,7 +204,7 @@ def _chart(chart: Chart) -> Iterator[str]:
     yield from _ends(chart.lines, placed, right)
     if chart.stop:
         x, y = placed(chart.stop)
-        yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="5" class="jl-dot jl-lead"/>'
+        yield f'<circle cx="{_short(x)}" cy="{_short(y)}" r="6" class="jl-stop jl-lead"/>'
     zero = placed((0, 0))[1]  # a side without room is not named
     for y, text, room in (
         (TOP + 10, chart.above, zero - TOP),

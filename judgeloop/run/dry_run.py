@@ -29,6 +29,7 @@ from judgeloop.run.plan import EVEN, EqualSystem, Plan, Range, usual
 from judgeloop.run.prepared import Prepared
 
 PREPARED = TypeVar("PREPARED", bound=Prepared[Any])
+FORESEEN = {NoteCode.ALL_IDENTICAL, NoteCode.SEARCHED}  # doubts that need no further verdict
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
 
@@ -77,8 +78,8 @@ class DryRun:
 
     @property
     def _notes(self) -> list[Note]:
-        searched = (one for one in self.result.doubts() if one.code is NoteCode.SEARCHED)
-        return [*searched, *self.result.setup.warnings, *self.result.data.warnings]
+        doubts = (one for one in self.result.doubts() if one.code in FORESEEN)
+        return [*doubts, *self.result.setup.warnings, *self.result.data.warnings]
 
     def text(self, width: int = WIDTH) -> str:
         """Return the text for a terminal of `width` columns."""

@@ -3,14 +3,15 @@
 Reads a ledger, returns a page or names. `diagnostics/differences.py` compares two runs item by item.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import RunNote
 from judgeloop.diagnostics.differences import differences, other_outputs
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
-from judgeloop.ledger.opening import Address
+from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.questions.stored import result_of, stored
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
@@ -62,39 +63,67 @@ def changes(ledger: Address, x: str, y: str) -> Page:
 def compared(
     ledger: Address, night: str, lines: Sequence[Line], unread: Sequence[str]
 ) -> tuple[str, tuple[Line, ...], list[str]]:
-    """Return the night of this suite before `night`, `lines` with how each ended in it, and who is absent now.
+    """Return the night of this suite before `night`, `lines` with what was known of each, and who is absent now.
 
     A night's name is its date and that of the suite. Absent are systems of the last night that are in no pair now.
     Those of a pair that could not be read are not: `unread` has its name and files. None is where no pair of the
     last night has come again: names may have dates of their own.
     """
-    date, name = night[:DATE], night[DATE:]
-    nights = [one for one in past_runs(ledger) if one.recorded.note.judges]
-    names = {one.recorded.note.night for one in nights}
-    last = max((one for one in names if one < date and one[DATE:] == name), default="")
+    every = [one for one in past_runs(ledger) if one.recorded.note.judges]
+    with open_reader(ledger) as reader:
+        asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
+    asked |= {
+        one.id for one in every if one.recorded.charged_p
+    }  # by recorded verdicts with a price, too
+    names = {one.recorded.note.night for one in every}
+    name = night[DATE:]
+    last = max((one for one in names if one < night[:DATE] and one[DATE:] == name), default="")
     before = {
-        one.recorded.note.systems: one
-        for one in reversed(nights)
-        if one.recorded.note.night == last
+        one.recorded.note.systems: one for one in reversed(every) if one.recorded.note.night == last
     }
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
     gone = {system for systems in before for system in systems} - here
-    known = [
-        replace(one, before=_then(before[one.systems], one)) if one.systems in before else one
-        for one in lines
+    absent = [one for one in gone if again and not any(one in said for said in unread)]
+    runs = {one.id: one for one in every}
+    found = (_unchanged(_beside(line, runs, before), runs, asked) for line in lines)
+    return last[:DATE], tuple(found), sorted(absent)
+
+
+def _beside(line: Line, runs: Mapping[str, PastRun], before: Mapping[Systems, PastRun]) -> Line:
+    """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
+    if line.systems not in before:
+        return line
+    run = before[line.systems]
+    code, old = run.recorded.note.exit_code, run.recorded.note
+    word = run.state.value if code is None else state(code, required=bool(line.gate))
+    new = runs[line.run].recorded.note if line.run in runs else None
+    if new is None or not (_known(old) and _known(new)):
+        return replace(line, before=word)
+    return replace(line, before=word, outputs="new" if other_outputs(old, new) else "same")
+
+
+def _unchanged(line: Line, runs: Mapping[str, PastRun], asked: Container[str]) -> Line:
+    """Return a line with the latest night before that `asked` the same about the same outputs, if one did."""
+    if line.run not in runs or not _known(runs[line.run].recorded.note):
+        return line
+    own = runs[line.run].recorded
+    same = [
+        one
+        for one in runs.values()
+        if one.recorded.note.question == own.note.question
+        and one.recorded.note.night[:DATE] not in {"", own.note.night[:DATE]}
+        and one.recorded.began_at < own.began_at
     ]
-    return (
-        last[:DATE],
-        tuple(known),
-        sorted(one for one in gone if again and not any(one in said for said in unread)),
-    )
+    if not same:
+        return line
+    latest = max(same, key=lambda one: (one.id in asked, one.recorded.began_at))
+    return replace(line, same_as=latest.recorded.note.night[:DATE], further=line.run in asked)
 
 
-def _then(run: PastRun, line: Line) -> str:
-    """Return how a run ended, by what is required of its pair now."""
-    code = run.recorded.note.exit_code
-    return run.state.value if code is None else state(code, required=bool(line.gate))
+def _known(note: RunNote) -> bool:
+    """Return whether all outputs are known beforehand, as those of systems that answer live are not."""
+    return bool(note.outputs) and all(note.outputs)
 
 
 def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:

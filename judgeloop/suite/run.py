@@ -13,7 +13,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.stored import Ledger
@@ -40,10 +40,7 @@ SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at th
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could.
-
-    `since` is the first night that asked the same of the same outputs, if that was an earlier one.
-    """
+    """How a pair ended: with a result, or with an `error`. `ready` is what ran; None if nothing could."""
 
     pair: Pair
     ready: Prepared[Any] | None = None
@@ -51,7 +48,6 @@ class Ended:
     error: Exception | None = None
     charged_p: int = 0
     unconfirmed_p: int = 0
-    since: str = ""
 
     @property
     def ran(self) -> Prepared[Any]:
@@ -84,12 +80,21 @@ class Ended:
             winner=result.named,
             gap=result.figure,
             judged=result.judged + result.counts.further,
+            judged_by=_judged_by(result),
             warnings=tuple(one.message for one in result.warnings),
             goes_on=result.goes_on,
             used_up=result.last_stop[0] is StopKind.BUDGET,
             doubtful=any(one.code in DOUBTED for one in result.warnings),
-            known_since="" if result.spend.attempts else self.since,
         )
+
+
+def _judged_by(result: RunResult) -> str:
+    """Return the judge and the risk, and how the judge's controls ended, as far as they did."""
+    said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
+    ends = {one.end for one in result.counts.controls if one is not None}
+    if not result.setup.controlled or not ends or None in ends:
+        return said
+    return f"{said}; controls {'passed' if ends == {Control.PASSED} else 'not passed'}"
 
 
 def prepared(
@@ -228,9 +233,7 @@ class _Suite:
             self.tell(self.ends[pair.name])
             return
         limit_p = None if pair.values.get("budget") is None else ready.config.budget_p
-        first = first_night(ready) or ""
-        since = first if first != self.night[:DATE] else ""
-        self.ends[pair.name] = Ended(pair, ready, since=since)
+        self.ends[pair.name] = Ended(pair, ready)
         self.accounts[pair.name] = Account(charged.get(ready.run_id, 0), limit_p)
 
     def _prepared(self, pair: Pair) -> Prepared[Any]:

@@ -45,9 +45,8 @@ TONES = dict.fromkeys(STATES.values(), "lost") | {
 PAIR = 2  # systems
 DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
-KNOWN = (
-    "nothing was asked: the same question about the same outputs was answered first in the night {}"
-)
+KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
+FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
 EACH = "\0"  # stands in a text for the system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost")
 # Of a spreadsheet.
@@ -75,13 +74,16 @@ class Line:
       `unconfirmed_p`: the part of it for attempts that failed and may have been billed
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
+    - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
     - `warnings`: what to be careful of
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, or another draw or search of the same items came before
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
-    - `known_since`: the first night with this question about these outputs, if nothing was asked now; else empty
     - `before`: how the same systems ended in the last night; empty if they were not compared
+    - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
+    - `same_as`: the latest night before that asked this question about these outputs; empty without any
+    - `further`: whether more was asked about them now
     """
 
     name: str
@@ -96,12 +98,15 @@ class Line:
     unconfirmed_p: int = 0
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
+    judged_by: str = ""
     warnings: tuple[str, ...] = ()
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
-    known_since: str = ""
     before: str = ""
+    outputs: str = ""
+    same_as: str = ""
+    further: bool = False
 
     @property
     def state(self) -> str:
@@ -208,12 +213,12 @@ class Summary:
         if how:
             cost += f" {how} goes on (--night {self.night[:DATE]})."
         gates = [Said(one.name, one.conditions, one.conditions) for one in self.lines if one.gate]
-        known = [one for one in self.lines if one.known_since]
         same = [
-            Said(one.name, since, since)
-            for one in known
-            if (since := KNOWN.format(one.known_since))
+            Said(one.name, text, text)
+            for one in self.lines
+            if one.same_as and (text := (FURTHER if one.further else KNOWN).format(one.same_as))
         ]
+        by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         notes = (
             Section("The same as before", grouped(same, len(self.lines))),
             Section(
@@ -223,15 +228,16 @@ class Summary:
             Section(
                 "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
             ),
+            Section("Judge", grouped(by, len(self.lines))),
         )
         said = [one.said(one.headline) for one in self.lines]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells for one in self.lines]
         if any(one.before for one in self.lines):
-            columns = (*COLUMNS, self.last_night)
-            rows = [(*one.cells, one.before or "not asked") for one in self.lines]
-            note += f" The last column has the state in the last night, {self.last_night}."
+            columns = (*COLUMNS, self.last_night, "outputs")
+            rows = [(*one.cells, one.before or "not asked", one.outputs) for one in self.lines]
+            note += f" Then: the state in the last night, {self.last_night}, and whether outputs are new since."
         return Page(
             self.headline,
             grouped(said, len(self.lines)),

@@ -41,7 +41,7 @@ def test_a_picture_has_its_words_for_who_does_not_see_it(picture):
 def test_a_lead_meets_its_boundary_where_the_run_stopped():
     ends = [re.split("[ML]", one.get("d"))[-1] for one in parts(CHART, "jl-line jl-lead")]
     (bound,) = parts(CHART, "jl-bound")
-    (stop,) = parts(CHART, "jl-dot")
+    (stop,) = parts(CHART, "jl-stop")
     assert ends == [re.split("[ML]", bound.get("d"))[-1]] == [f"{stop.get('cx')} {stop.get('cy')}"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.chat_server import Response, respond_with
+from support.chat_server import Response, respond_with, verdict
 from support.commandline import judgeloop
 from support.text import unwrapped
 
@@ -125,12 +125,21 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     ]
     seeds = [[one["seed"] for one in each] for each in both]
     assert seeds[1] == [*seeds[0][:2], 20260102], "what is unchanged is drawn as before"
-    since = [[one["known_since"] for one in night["pairs"]] for night in (first, other)]
-    assert since == [[""] * 3, [first["night"][:10], "", ""]], (
-        "nothing was asked for the first pair"
-    )
+    since = [
+        [(one["same_as"], one["further"]) for one in night["pairs"]] for night in (first, other)
+    ]
+    before = first["night"][:10]
+    assert since == [[("", False)] * 3, [(before, False), (before, True), ("", False)]]
     page = unwrapped(suite("--night", "2026-01-02").stdout)
+    same = "the same question about the same outputs was"
     assert "The same as before" in page
+    assert f"all better nothing was asked: {same} last asked in the night {before}" in page
+    assert f"all even asked further: {same} asked in the night {before}, too" in page
+    third = found("--night", "2026-01-03")["pairs"]
+    nights = [before, "2026-01-02", "2026-01-02"]
+    assert [(one["same_as"], one["further"]) for one in third if not one["further"]] == [
+        (night, False) for night, one in zip(nights, third, strict=True) if not one["further"]
+    ], "the night whose report has the last verdicts"
     counted = [one["comparison"] for one in both[1]]
     assert counted == [3, 3, 4], (
         "the same draws of the same outputs are one comparison, others another"
@@ -200,6 +209,20 @@ def test_a_judge_that_is_down_is_what_every_pair_says(chat_server):
     assert "all better: " in quiet.stderr
     assert "the key is not accepted" in quiet.stderr
     assert re.search(r"The same command goes on \(--night \d{4}-\d\d-\d\d\)\.", quiet.stdout)
+
+
+def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
+    respond_with(chat_server, verdict("tie"))
+    for path in (Path("old.jsonl"), *Path("new").iterdir()):  # controls take no short answers
+        path.write_text(path.read_text().replace('"output": "', '"output": "a longer answer of '))
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
+    at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
+    shown = suite(*at, JUDGELOOP_JUDGE_API_KEY="key").stdout
+    assert "\nJudge\n  all 3 pairs  openai/mine, at a risk of 0.1; controls not passed\n" in shown
+    assert (
+        "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1"
+        in suite("--judge", "replay:verdicts.csv").stdout
+    )
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
@@ -402,14 +425,19 @@ def test_a_night_has_the_states_of_the_one_before():
     assert "2026-01-02  " not in first.stdout
     assert [one["before"] for one in found(*gate, "--night", "2026-01-02")["pairs"]] == [""] * 3
     Path("new/fresh.jsonl").write_text(Path("new/even.jsonl").read_text())
+    changed = Path("new/worse.jsonl")
+    changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
     shown = suite(*gate, "--night", "2026-01-04", "-o", "n.html").stdout
     table = dict(re.findall(r"^  all (\w+) +(\w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
-    assert re.search(r"^  pair +state .* cost  2026-01-02$", shown, re.MULTILINE)
-    assert "The last column has the state in the last night, 2026-01-02." in unwrapped(shown)
-    ends = {name: (line.split()[0], line.split("  ")[-1]) for name, line in table.items()}
-    assert ends["better"] == ("passed", "passed")
-    assert ends["worse"] == ("failed", "failed")
-    assert ends["fresh"][1] == "not asked"
+    assert re.search(r"^  pair +state .* cost  2026-01-02  outputs$", shown, re.MULTILINE)
+    assert (
+        "Then: the state in the last night, 2026-01-02, and whether outputs are new since."
+        in unwrapped(shown)
+    )
+    ends = {name: [line.split()[0], *re.split(" {2,}", line)[-2:]] for name, line in table.items()}
+    assert ends["better"] == ["passed", "passed", "same"]
+    assert ends["worse"] == ["failed", "failed", "new"]
+    assert table["fresh"].endswith("not asked")
     assert (
         '<td class="word" data-name="2026-01-02"><span class="chip lost">failed'
         in Path("n.html").read_text()
