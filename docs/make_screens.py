@@ -37,6 +37,7 @@ SCREENS = {
     "estimate": (("estimate", "central.jsonl", *RATED, "--max-judgments", "60"), (1160, 540)),
     "night": (("suite", "nightly.toml", "--night", "2026-11-24"), (1160, 420)),
 }
+BEFORE = ("suite", "nightly.toml", "--night", "2026-11-23")
 PHONE = (390, 844)
 OPEN = "const one = document.querySelector('.item[data-kind=lost]'); one.open = true; one.scrollIntoView();"
 COLOURS = "64"
@@ -45,6 +46,7 @@ COLOURS = "64"
 def main() -> None:
     """Make the pages, look at them, and write the pictures."""
     with tempfile.TemporaryDirectory() as folder, browser() as one:
+        _run(*BEFORE, "--ledger", str(Path(folder, "ledger.sqlite")))
         for name, (command, size) in SCREENS.items():
             page = Path(folder, f"{name}.html")
             _run(*command, "--ledger", str(Path(folder, "ledger.sqlite")), "-o", str(page))
