@@ -31,10 +31,11 @@ Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
+    NoteCode.MANY_FLIPS,
     NoteCode.REBASED,
     NoteCode.REDRAWN,
     NoteCode.SEARCHED,
-}  # of a pair that may pass
+}  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 

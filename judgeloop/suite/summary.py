@@ -77,7 +77,7 @@ class Line:
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
     - `warnings`: what to be careful of
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
-      a copy of the old, or another draw or search of the same items came before
+      a copy of the old, most verdicts changed with the order, or another draw or search of the same items came before
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
     - `before`: how the same systems ended in the last night; empty if they were not compared

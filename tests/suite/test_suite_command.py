@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.chat_server import Response, respond_with, verdict
+from support.chat_server import Response, candidates, respond_with, verdict
 from support.commandline import judgeloop
 from support.text import unwrapped
 
@@ -223,6 +223,25 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
         "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1"
         in suite("--judge", "replay:verdicts.csv").stdout
     )
+
+
+def test_a_pass_by_a_judge_whose_verdicts_mostly_change_with_the_order_is_in_the_quiet_log(
+    chat_server,
+):
+    def prefers_the_first(request, number):
+        texts = [candidates(request)[f"answer_{side}"] for side in "AB"]
+        if int(texts[0].split()[-1]) % 5:
+            return verdict("A")
+        return verdict("AB"["better" in texts[1]])
+
+    chat_server.respond = prefers_the_first
+    Path("night.toml").write_text(
+        SUITE.replace("replay:verdicts.csv", "openai/mine").replace("*", "better")
+    )
+    at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
+    done = suite(*at, "--controls", "off", "--quiet", JUDGELOOP_JUDGE_API_KEY="key")
+    assert done.exit_code == 0
+    assert re.search(r"all: Warning: it passed, but: \d+ % of the verdicts changed", done.stderr)
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
