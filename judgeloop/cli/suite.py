@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 LONGEST = 80  # characters of the name of a file
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
+LESS = " The expected cost is more: some pairs may stay undecided."
+UNKNOWN = (
+    " The expected cost is more, but it is assumed: without verdicts on such pairs, it is often several times too high. "
+    "If it is not, some pairs stay undecided."
+)
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -196,7 +201,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
         if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
-            stops += " Less than what is expected: some pairs may stay undecided."
+            stops += UNKNOWN if any(one.plan.assumed for one in found.values()) else LESS
         page = page_as_flags(_forecast_page(found, wrong, stops))
         print(render(page, width=columns(), paint=paint))
     if wrong:

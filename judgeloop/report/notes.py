@@ -32,6 +32,7 @@ class NoteCode(enum.StrEnum):
     SEARCHED = "searched"
     REDRAWN = "redrawn"
     REBASED = "rebased"
+    THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
     HISTORY_UNUSED = "history_unused"
@@ -91,6 +92,8 @@ TEXTS: dict[NoteCode, str] = {
     "Verdicts are remembered, so another seed is no new evidence: of the two, the run that judged more counts for more.",
     NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
     "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
+    NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
+    "these items. Of other items like these it does not show which of the two is better; `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",

@@ -35,6 +35,7 @@ DOUBTED = {
     NoteCode.REBASED,
     NoteCode.REDRAWN,
     NoteCode.SEARCHED,
+    NoteCode.THIN_LEAD,
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 

@@ -527,6 +527,6 @@ def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
     judgeloop("budget", "set", "0.06")
     said = unwrapped(suite("--dry-run", "--night", "2026-01-03").stdout)
     assert (
-        "The night stops at $0.010: a budget of the ledger has no more left. Less than what is expected"
+        "The night stops at $0.010: a budget of the ledger has no more left. The expected cost is more"
         in said
     )

@@ -9,16 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from judgeloop.core.choices import Population
 from judgeloop.core.outcomes import Finished, Outcome, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
+from judgeloop.methods.stats.proportions import chance_of_so_many
 from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.plan import FEWEST_KNOWN
 
+LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
 IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queries": "items"}
 
@@ -140,11 +143,44 @@ class Selected(RunResult):
         return frame_of(columns, library)
 
     def doubts(self) -> tuple[Note, ...]:
-        """Return warnings of another draw, or another baseline, with which a search ended otherwise."""
+        """Return warnings of a search with another draw or baseline that ended otherwise, and of a thin lead."""
         found = {NoteCode.REDRAWN: self.redrawn, NoteCode.REBASED: self.rebased}
-        return tuple(
-            note(code, said=said, judged=self.judged) for code, said in found.items() if said
-        )
+        others = [note(code, said=said, judged=self.judged) for code, said in found.items() if said]
+        return (*others, *self._thin())
+
+    def _thin(self) -> list[Note]:
+        """Return a warning if the lead over a rival decides about these items, and may be chance on others.
+
+        The closest rival is looked at, by the one-sided sign test of the items that tell it from the best (Dixon & Mood
+        1946, "The statistical sign test"). It warns, and promises nothing: the verdicts chose the rival and the end.
+        """
+        best, scores = self.winner, self._scores()
+        if self.about is not Population.THESE_ITEMS or self.options.min_gap is not None:
+            return []
+        if best not in scores:
+            return []
+        found = []
+        for rival in scores.keys() - {best}:
+            common = scores[best].keys() & scores[rival].keys()
+            leads = [scores[best][item] - scores[rival][item] for item in common]
+            won, lost = sum(one > 0 for one in leads), sum(one < 0 for one in leads)
+            found.append((chance_of_so_many(won, won + lost, LEVEL), won, lost, rival))
+        chance, won, lost, rival = max(found)
+        if chance <= self.setup.risk_threshold:
+            return []
+        return [note(NoteCode.THIN_LEAD, best=best, rival=rival, won=won, lost=lost)]
+
+    def _scores(self) -> dict[str | None, dict[str, float]]:
+        """Return the scores in the decision by system and item, against the baseline, which is level with itself."""
+        found: dict[str | None, dict[str, float]] = {}
+        for row in self.labels:
+            if row.in_decision and row.score is not None:
+                system, score = row.system, row.score
+                if system == self.options.baseline:
+                    system, score = str(row.against), 1 - score
+                found.setdefault(system, {})[row.item_id] = score
+                found.setdefault(self.options.baseline, {})[row.item_id] = LEVEL
+        return found
 
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""

@@ -1,0 +1,46 @@
+"""A search warns where its lead decides about these items, and may be chance on others."""
+
+from __future__ import annotations
+
+from support import commandline
+from support.outputs import write_outputs
+
+ITEMS = 60
+
+
+def search(folder, ahead, *more):
+    """A leads B, the baseline, on `ahead` of 60 items, and is behind on 12; C is far behind."""
+    rows = {
+        "A": ["yes"] * ahead + ["yes x"] * (ITEMS - ahead - 12) + ["no"] * 12,
+        "B": ["yes x"] * ITEMS,
+        "C": ["no"] * ITEMS,
+    }
+    files = [
+        str(write_outputs(folder / f"{name}.jsonl", texts, reference="yes"))
+        for name, texts in rows.items()
+    ]
+    return commandline.result_of(
+        "select", *files, "--judge", "metric:token-f1", "--baseline", "B", *more
+    )
+
+
+def warned(result):
+    return [one["message"] for one in result["warnings"] if one["code"] == "thin_lead"]
+
+
+def test_a_lead_of_one_item_decides_here_and_is_said_to_show_nothing_elsewhere(tmp_path):
+    result = search(tmp_path, 13)
+    assert result["winner"] == "A"
+    (said,) = warned(result)
+    assert said.startswith("A is ahead of B by 13 to 12 of the items that tell them apart.")
+    assert "--about like-these" in said
+
+
+def test_a_clear_lead_is_not_warned_of(tmp_path):
+    result = search(tmp_path, 40)
+    assert (result["winner"], warned(result)) == ("A", [])
+
+
+def test_about_items_like_these_a_thin_lead_names_none_and_needs_no_warning(tmp_path):
+    result = search(tmp_path, 13, "--about", "like-these")
+    assert (result["winner"], warned(result)) == (None, [])
