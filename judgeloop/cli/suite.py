@@ -39,7 +39,7 @@ MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
 LESS = " The expected cost is more: some pairs may stay undecided."
 UNKNOWN = (
-    " The expected cost is more, but it is assumed: without verdicts on such pairs, it is often several times too high. "
+    " The expected cost is more, but it is assumed: without verdicts on such pairs it may be several times too high. "
     "If it is not, some pairs stay undecided."
 )
 HELP = """Ask many questions within one budget, all at the same time.
