@@ -225,7 +225,7 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
     )
 
 
-def test_a_pass_by_a_judge_whose_verdicts_mostly_change_with_the_order_is_in_the_quiet_log(
+def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     chat_server,
 ):
     def prefers_the_first(request, number):
