@@ -3,6 +3,7 @@
 Reads a ledger, returns a page or names. `diagnostics/differences.py` compares two runs item by item.
 """
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -84,17 +85,31 @@ def compared(
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
     gone = {system for systems in before for system in systems} - here
-    absent = [one for one in gone if again and not any(one in said for said in unread)]
+    absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
     runs = {one.id: one for one in every}
-    found = (_unchanged(_beside(line, runs, before), runs, asked) for line in lines)
+    beside = (_beside(line, runs, _then(line, before, unread)) for line in lines)
+    found = (_unchanged(line, runs, asked) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
 
 
-def _beside(line: Line, runs: Mapping[str, PastRun], before: Mapping[Systems, PastRun]) -> Line:
+def _named(system: str, said: str) -> bool:
+    """Return whether a text names a system by itself, not within another word, as "worse" is in "not_worse"."""
+    return re.search(rf"(?<![\w-]){re.escape(system)}(?![\w-])", said) is not None
+
+
+def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) -> PastRun | None:
+    """Return a pair's run of the last night; a pair that could not be read is known by its name and files."""
+    if line.systems:
+        return before.get(line.systems)
+    said = next((one for one in unread if one.startswith(f"{line.name} ")), "")
+    known = [run for systems, run in before.items() if all(_named(one, said) for one in systems)]
+    return known[0] if len(known) == 1 else None
+
+
+def _beside(line: Line, runs: Mapping[str, PastRun], run: PastRun | None) -> Line:
     """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
-    if line.systems not in before:
+    if run is None:
         return line
-    run = before[line.systems]
     code, old = run.recorded.note.exit_code, run.recorded.note
     word = run.state.value if code is None else state(code, required=bool(line.gate))
     new = runs[line.run].recorded.note if line.run in runs else None

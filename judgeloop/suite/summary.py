@@ -236,7 +236,10 @@ class Summary:
         rows = [one.cells for one in self.lines]
         if any(one.before for one in self.lines):
             columns = (*COLUMNS, self.last_night, "outputs")
-            rows = [(*one.cells, one.before or "not asked", one.outputs) for one in self.lines]
+            new = {one.name: "not asked" for one in self.lines if one.systems}
+            rows = [
+                (*one.cells, one.before or new.get(one.name, ""), one.outputs) for one in self.lines
+            ]
             note += f" Then: the state in the last night, {self.last_night}, and whether outputs are new since."
         return Page(
             self.headline,

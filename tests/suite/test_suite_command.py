@@ -456,7 +456,10 @@ def test_a_night_has_the_states_of_the_one_before():
     ends = {name: [line.split()[0], *re.split(" {2,}", line)[-2:]] for name, line in table.items()}
     assert ends["better"] == ["passed", "passed", "same"]
     assert ends["worse"] == ["failed", "failed", "new"]
-    assert table["fresh"].endswith("not asked")
+    assert table["fresh"].endswith("$0.00"), "which pair it is could not be read"
+    Path("new/worse.jsonl").write_text("")
+    torn = {one["name"]: one for one in found(*gate, "--night", "2026-01-05")["pairs"]}["all worse"]
+    assert (torn["state"], torn["before"], torn["outputs"]) == ("wrong input", "failed", "")
     assert (
         '<td class="word" data-name="2026-01-02"><span class="chip lost">failed'
         in Path("n.html").read_text()
