@@ -201,7 +201,11 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
         if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
-            stops += UNKNOWN if any(one.plan.assumed for one in found.values()) else LESS
+            stops += (
+                UNKNOWN
+                if any(one.plan.assumed for one in found.values() if not one.decided)
+                else LESS
+            )
         page = page_as_flags(_forecast_page(found, wrong, stops))
         print(render(page, width=columns(), paint=paint))
     if wrong:

@@ -21,7 +21,7 @@ ENDS = {
     Control.NOT_SHOWN: "not passed",
     None: "not finished",
 }
-TIED = "; each is a tie"
+TIED = "; each counts as a tie"
 NOT_ASKED = "not asked; `controls=on` asks them first"
 
 
@@ -68,7 +68,7 @@ def _for_controls(result: RunResult) -> str:
     """Return how many controls the calls include, where this command asked them."""
     asked = sum(one.asked for one in result.counts.controls if one is not None)
     return (
-        f"; they include those for {count(asked, 'control')}"
+        f"; the calls for {count(asked, 'control')} are among them"
         if result.setup.controlled and asked
         else ""
     )

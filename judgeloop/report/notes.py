@@ -93,7 +93,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.REBASED: "A search of the same items and outputs with another baseline ended otherwise: run {said} This one judged "
     "{judged}. Each baseline asks its own question: `compare` asks about two systems directly, best on other items.",
     NoteCode.THIN_LEAD: "{best} is ahead of {rival} by {won:,} to {lost:,} of the items that tell them apart. That decides about "
-    "these items. Of other items like these it does not show which of the two is better; `about=like-these` asks that.",
+    "these items. On other items like these either may be the better one: `about=like-these` asks that.",
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",

@@ -18,7 +18,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
-from judgeloop.suite.summary import DATE, Line, state
+from judgeloop.suite.summary import DATE, Line, state_of
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
@@ -33,12 +33,16 @@ class Ended(NamedTuple):
     @property
     def words(self) -> str:
         """How it ended, and who won; of one that runs again, only that."""
-        code = self.run.recorded.note.exit_code
-        if code is None:
-            return self.run.state.value
-        word = state(code, required=self.result is None or self.result.answer_required)
-        winner = self.result and self.result.named
+        word = _word(self.run, required=self.result is None or self.result.answer_required)
+        ended = self.run.recorded.note.exit_code is not None
+        winner = self.result.named if ended and self.result else None
         return f"{word}, {visible(winner)}" if winner else word
+
+
+def _word(run: PastRun, *, required: bool) -> str:
+    """Return how a run ended, by what is `required`; of one that did not, what became of it."""
+    code = run.recorded.note.exit_code
+    return run.state.value if code is None else state_of(code, required=required)
 
 
 def changes(ledger: Address, x: str, y: str) -> Page:
@@ -73,9 +77,8 @@ def compared(
     every = [one for one in past_runs(ledger) if one.recorded.note.judges]
     with open_reader(ledger) as reader:
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
-    asked |= {
-        one.id for one in every if one.recorded.charged_p
-    }  # by recorded verdicts with a price, too
+    # Recorded verdicts with a price are charged to a run, and to no attempt of it.
+    asked |= {one.id for one in every if one.recorded.charged_p}
     names = {one.recorded.note.night for one in every}
     name = night[DATE:]
     last = max((one for one in names if one < night[:DATE] and one[DATE:] == name), default="")
@@ -110,8 +113,7 @@ def _beside(line: Line, runs: Mapping[str, PastRun], run: PastRun | None) -> Lin
     """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
     if run is None:
         return line
-    code, old = run.recorded.note.exit_code, run.recorded.note
-    word = run.state.value if code is None else state(code, required=bool(line.gate))
+    old, word = run.recorded.note, _word(run, required=bool(line.gate))
     new = runs[line.run].recorded.note if line.run in runs else None
     if new is None or not (_known(old) and _known(new)):
         return replace(line, before=word)

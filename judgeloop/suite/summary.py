@@ -77,7 +77,8 @@ class Line:
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
     - `warnings`: what to be careful of
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
-      a copy of the old, most verdicts changed with the order, or another draw or search of the same items came before
+      a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
+      the lead of the best system may be chance on other items
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
     - `before`: how the same systems ended in the last night; empty if they were not compared
@@ -111,7 +112,7 @@ class Line:
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return state(self.exit_code, required=bool(self.gate))
+        return state_of(self.exit_code, required=bool(self.gate))
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -240,7 +241,7 @@ class Summary:
             rows = [
                 (*one.cells, one.before or new.get(one.name, ""), one.outputs) for one in self.lines
             ]
-            note += f" Then: the state in the last night, {self.last_night}, and whether outputs are new since."
+            note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
         return Page(
             self.headline,
             grouped(said, len(self.lines)),
@@ -322,7 +323,7 @@ def _of_all(text: str, systems: str) -> str:
     return " ".join(said)
 
 
-def state(exit_code: int, *, required: bool) -> str:
+def state_of(exit_code: int, *, required: bool) -> str:
     """Return how a pair ended, in a word; where nothing was `required`, any winner will do."""
     return DECIDED if not exit_code and not required else STATES.get(exit_code, f"exit {exit_code}")
 

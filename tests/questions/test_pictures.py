@@ -165,11 +165,13 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
     )
     shown = card(asked, "Can this judge")
     assert shown["controls"] == "8 of 9 right, passed"
-    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %); each is a tie"
+    assert shown["order"] == "changed 1 of 9 verdicts asked in both (11 %); each counts as a tie"
     assert "answer to a question beside one" in shown["a control"]
     assert shown["no verdict"] == "2 of 12 items"
     assert "not asked" in card(make_result(), "Can this judge")["controls"]
-    assert card(asked, "What it cost")["calls"].endswith("; they include those for 9 controls")
+    assert card(asked, "What it cost")["calls"].endswith(
+        "; the calls for 9 controls are among them"
+    )
     assert "controls" not in card(make_result(), "What it cost")["calls"]
 
 

@@ -136,10 +136,11 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     assert f"all better nothing was asked: {same} last asked in the night {before}" in page
     assert f"all even asked further: {same} asked in the night {before}, too" in page
     third = found("--night", "2026-01-03")["pairs"]
-    nights = [before, "2026-01-02", "2026-01-02"]
-    assert [(one["same_as"], one["further"]) for one in third if not one["further"]] == [
-        (night, False) for night, one in zip(nights, third, strict=True) if not one["further"]
-    ], "the night whose report has the last verdicts"
+    assert [(one["same_as"], one["further"]) for one in third] == [
+        (before, False),
+        ("2026-01-02", True),  # money ended it twice
+        ("2026-01-02", False),
+    ], "the night that has the last verdicts"
     counted = [one["comparison"] for one in both[1]]
     assert counted == [3, 3, 4], (
         "the same draws of the same outputs are one comparison, others another"
@@ -353,17 +354,27 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert "The night stops at $0.30; a pair begins with $0.10." in shown.stdout
     assert re.search(r"^Cannot be asked\n  torn  torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
-    assert "equal passes" not in shown.stdout
-    gate = ("--dry-run", "--not-worse", "0.2")
-    pairs = json.loads(suite(*gate, "--json").stdout)["pairs"]
-    usual = pairs["all even"]["equal_system"][1]
-    said = suite(*gate).stdout
-    chance = f"{usual['passes']:.0%}".replace("%", " %")
-    assert re.search(rf"^  all even +60 .* +{chance}$", said, re.MULTILINE)
-    assert "equal passes: how often a system that is equal would pass, with 30 % ties." in said
     assert not Path("night.xml").exists()
     assert not Path("told").exists()
     assert suite("--dry-run", "-o", "night.xml").exit_code == 2
+
+
+def test_the_forecast_of_a_gate_says_how_often_an_equal_system_passes():
+    assert "equal passes" not in suite("--dry-run").stdout
+    gate = ("--dry-run", "--not-worse", "0.2")
+    pairs = json.loads(suite(*gate, "--json").stdout)["pairs"]
+    chance = f"{pairs['all even']['equal_system'][1]['passes']:.0%}".replace("%", " %")
+    said = suite(*gate).stdout
+    assert re.search(rf"^  all even +60 .* +{chance}$", said, re.MULTILINE)
+    assert "equal passes: how often a system that is equal would pass, with 30 % ties." in said
+    short = unwrapped(suite(*gate, "--budget", "0.05").stdout)
+    assert "The expected cost is more, but it is assumed" in short
+    Path("new/even.jsonl").write_text(Path("old.jsonl").read_text())
+    alike = suite(
+        *gate, "--judge", "openai/gpt-4.1", "--judge-price", "1,2", "--controls", "off"
+    ).stdout
+    assert "of outputs that were drawn are identical" in unwrapped(alike)
+    assert re.search(r"^  all even .*\$0\.00 +\$0\.00$", alike, re.MULTILINE), "it needs no chance"
 
 
 def test_a_forecast_says_three_warnings_that_differ_and_how_many_more_there_are():
@@ -450,7 +461,7 @@ def test_a_night_has_the_states_of_the_one_before():
     table = dict(re.findall(r"^  all (\w+) +(\w+ .* \$[0-9.]+.*)$", shown, re.MULTILINE))
     assert re.search(r"^  pair +state .* cost  2026-01-02  outputs$", shown, re.MULTILINE)
     assert (
-        "Then: the state in the last night, 2026-01-02, and whether outputs are new since."
+        "The last two columns: the state in the last night, 2026-01-02, and whether outputs are new since."
         in unwrapped(shown)
     )
     ends = {name: [line.split()[0], *re.split(" {2,}", line)[-2:]] for name, line in table.items()}
