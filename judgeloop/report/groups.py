@@ -90,8 +90,12 @@ def counted(row: GroupRow) -> str:
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
     if row.claim is None or row.interval is None:
         return counts
-    low, high = ends(row.interval, without_0=row.claim != "open")
+    low, high = ends(row.interval, out=_ruled_out(row))
     return f"{row.claim}; {counts} ({low} to {high}){_wanting(row)}"
+
+
+def _ruled_out(row: GroupRow) -> float | None:
+    return None if row.claim == "open" else 0.0
 
 
 def _wanting(row: GroupRow) -> str:
@@ -135,6 +139,6 @@ def _cells(row: GroupRow) -> tuple[str, ...]:
     more = "" if row.more is None else f"{row.more:,}"
     claimed: tuple[str, ...] = ()
     if row.claim and row.interval:
-        bounds = ends(row.interval, without_0=row.claim != "open")
+        bounds = ends(row.interval, out=_ruled_out(row))
         claimed = (*bounds, row.claim, more)
     return (row.name, *(f"{number:,}" for number in counts), gap, *claimed)

@@ -91,21 +91,33 @@ def places(gap: float, margin: float | None) -> int:
 
 
 def ends(
-    interval: tuple[float, float], *, without_0: bool, margin: float | None = None
+    interval: tuple[float, float], *, out: float | None = None, margin: float | None = None
 ) -> tuple[str, str]:
-    """Return the ends of an interval of gaps with their signs; `without_0` says that 0 is ruled out.
+    """Return the ends of an interval of gaps with their signs; one that looks like the gap ruled `out` says so.
 
     None that is not the `margin` looks like it.
 
-    >>> ends((-0.62, 0.0), without_0=True), ends((-0.1, 0.004), without_0=False)
-    (('-0.62', 'below 0'), ('-0.10', '+0.00'))
+    >>> ends((-0.62, 0.0), out=0.0), ends((-0.1, 0.004)), ends((-0.1, 0.3), out=-0.1)
+    (('-0.62', 'below 0'), ('-0.10', '+0.00'), ('above -0.10', '+0.30'))
     """
-    shown = ((end, places(end, margin)) for end in interval)
-    low, high = (f"{round(end, number) + 0.0:+.{number}f}" for end, number in shown)
-    level = f"{0.0:+.2f}"
-    if not without_0:
+    low, high = (signed(end, margin) for end in interval)
+    if out is None:
         return low, high
-    return "above 0" if low == level else low, "below 0" if high == level else high
+    named = signed(out) if out else "0"
+    return (
+        f"above {named}" if low == signed(out) else low,
+        f"below {named}" if high == signed(out) else high,
+    )
+
+
+def signed(gap: float, margin: float | None = None) -> str:
+    """Return a gap with its sign; it looks like the `margin` only if it is.
+
+    >>> signed(-0.0), signed(-0.098, 0.1)
+    ('+0.00', '-0.098')
+    """
+    number = places(gap, margin)
+    return f"{round(gap, number) + 0.0:+.{number}f}"
 
 
 def about(usd: float | None) -> str:

@@ -18,7 +18,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Table
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count
-from judgeloop.suite.summary import DATE, Line, state_of
+from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
 Systems = tuple[str, ...]
@@ -33,16 +33,18 @@ class Ended(NamedTuple):
     @property
     def words(self) -> str:
         """How it ended, and who won; of one that runs again, only that."""
-        word = _word(self.run, required=self.result is None or self.result.answer_required)
+        word = _word(self, required=self.result is None or self.result.answer_required)
         ended = self.run.recorded.note.exit_code is not None
         winner = self.result.named if ended and self.result else None
         return f"{word}, {visible(winner)}" if winner else word
 
 
-def _word(run: PastRun, *, required: bool) -> str:
+def _word(ended: Ended, *, required: bool) -> str:
     """Return how a run ended, by what is `required`; of one that did not, what became of it."""
-    code = run.recorded.note.exit_code
-    return run.state.value if code is None else state_of(code, required=required)
+    code, result = ended.run.recorded.note.exit_code, ended.result
+    if code is None:
+        return ended.run.state.value
+    return state_of(code, required=required, doubtful=result is not None and is_doubtful(result))
 
 
 def changes(ledger: Address, x: str, y: str) -> Page:
@@ -90,7 +92,10 @@ def compared(
     gone = {system for systems in before for system in systems} - here
     absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
     runs = {one.id: one for one in every}
-    beside = (_beside(line, runs, _then(line, before, unread)) for line in lines)
+    then = ((line, _then(line, before, unread)) for line in lines)
+    beside = (
+        line if old is None else _beside(line, runs, _ended(ledger, old)) for line, old in then
+    )
     found = (_unchanged(line, runs, asked) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
 
@@ -109,11 +114,9 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
     return known[0] if len(known) == 1 else None
 
 
-def _beside(line: Line, runs: Mapping[str, PastRun], run: PastRun | None) -> Line:
+def _beside(line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
     """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
-    if run is None:
-        return line
-    old, word = run.recorded.note, _word(run, required=bool(line.gate))
+    old, word = then.run.recorded.note, _word(then, required=bool(line.gate))
     new = runs[line.run].recorded.note if line.run in runs else None
     if new is None or not (_known(old) and _known(new)):
         return replace(line, before=word)
@@ -149,12 +152,11 @@ def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:
         raise InputError(
             f"{night}: no run in {ledger} is of a night whose name begins so; `judgeloop runs` lists all"
         )
-    return {
-        one.recorded.note.systems: Ended(
-            one, None if one.decision is None else result_of(stored(ledger, one.id))
-        )
-        for one in reversed(found)
-    }
+    return {one.recorded.note.systems: _ended(ledger, one) for one in reversed(found)}
+
+
+def _ended(ledger: Address, run: PastRun) -> Ended:
+    return Ended(run, None if run.decision is None else result_of(stored(ledger, run.id)))
 
 
 def _row(

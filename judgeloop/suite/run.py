@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopError, LedgerError
+from judgeloop.core.errors import (
+    EXIT_ERROR,
+    EXIT_UNDECIDED,
+    EXIT_USAGE,
+    InputError,
+    JudgeloopError,
+    LedgerError,
+)
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.engine.state import Interruption, Observe
@@ -24,19 +31,10 @@ from judgeloop.run.prepared import Prepared
 from judgeloop.suite.config import SuiteConfig
 from judgeloop.suite.pairs import Pair
 from judgeloop.suite.shares import Account, allot
-from judgeloop.suite.summary import DATE, Line
+from judgeloop.suite.summary import DATE, Line, is_doubtful
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
-DOUBTED = {
-    NoteCode.ALL_IDENTICAL,
-    NoteCode.ALL_TIES,
-    NoteCode.MANY_FLIPS,
-    NoteCode.REBASED,
-    NoteCode.REDRAWN,
-    NoteCode.SEARCHED,
-    NoteCode.THIN_LEAD,
-}  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -84,10 +82,17 @@ class Ended:
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
             warnings=tuple(one.message for one in result.warnings),
+            advice=_advice(result),
             goes_on=result.goes_on,
             used_up=result.last_stop[0] is StopKind.BUDGET,
-            doubtful=any(one.code in DOUBTED for one in result.warnings),
+            doubtful=is_doubtful(result),
         )
+
+
+def _advice(result: RunResult) -> str:
+    """Return what would answer a question that is undecided; "" where the same command asks more."""
+    undecided = result.exit_code == EXIT_UNDECIDED and not result.goes_on
+    return " ".join(one.message for one in result.advice) if undecided else ""
 
 
 def _judged_by(result: RunResult) -> str:
@@ -96,7 +101,9 @@ def _judged_by(result: RunResult) -> str:
     ends = {one.end for one in result.counts.controls if one is not None}
     if not result.setup.controlled or not ends or None in ends:
         return said
-    return f"{said}; controls {'passed' if ends == {Control.PASSED} else 'not passed'}"
+    flips = any(one.code is NoteCode.MANY_FLIPS for one in result.warnings)
+    how = f"passed{', but many verdicts changed with the order' * flips}"
+    return f"{said}; controls {how if ends == {Control.PASSED} else 'not passed'}"
 
 
 def prepared(

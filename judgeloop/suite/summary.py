@@ -22,7 +22,9 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_index
 from judgeloop.report.junit import render_ends
 from judgeloop.report.labels import csv_line
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import Page, Rows, Section, Table
+from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count, sentence
 
 # The exit codes of pairs in words, the worst first: it is that of the suite.
@@ -37,11 +39,23 @@ STATES = {
 }
 # How a page in a browser colours them: as a win, a tie or a loss.
 DECIDED = "decided"  # of a pair of which nothing was required, so that any winner will do
-TONES = dict.fromkeys(STATES.values(), "lost") | {
-    "passed": "won",
-    "undecided": "tie",
-    DECIDED: "tie",
-}
+# Of a pair that passed, or for which any winner will do, with a warning that this may say little.
+DOUBTFUL = {STATES[0]: "doubtful pass", DECIDED: "doubtful decision"}
+KINDS = (*STATES.values(), DECIDED, *DOUBTFUL.values())
+TONES = (
+    dict.fromkeys(STATES.values(), "lost")
+    | dict.fromkeys(("undecided", DECIDED, *DOUBTFUL.values()), "tie")
+    | {"passed": "won"}
+)
+DOUBTED = {
+    NoteCode.ALL_IDENTICAL,
+    NoteCode.ALL_TIES,
+    NoteCode.MANY_FLIPS,
+    NoteCode.REBASED,
+    NoteCode.REDRAWN,
+    NoteCode.SEARCHED,
+    NoteCode.THIN_LEAD,
+}  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 PAIR = 2  # systems
 DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
@@ -76,6 +90,7 @@ class Line:
     - `gate`: each condition, with who set it
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
     - `warnings`: what to be careful of
+    - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, or
       the lead of the best system may be chance on other items
@@ -101,6 +116,7 @@ class Line:
     gate: tuple[tuple[str, str], ...] = ()
     judged_by: str = ""
     warnings: tuple[str, ...] = ()
+    advice: str = ""
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
@@ -112,7 +128,7 @@ class Line:
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return state_of(self.exit_code, required=bool(self.gate))
+        return state_of(self.exit_code, required=bool(self.gate), doubtful=self.doubtful)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -178,8 +194,8 @@ class Summary:
     @property
     def headline(self) -> str:
         """How many pairs ended how."""
-        states, every = [one.state for one in self.lines], (*STATES.values(), DECIDED)
-        kinds = (f"{states.count(state)} {state}" for state in every if state in states)
+        states = [one.state for one in self.lines]
+        kinds = (f"{states.count(state)} {state}" for state in KINDS if state in states)
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
     def warned(self, *, passed: bool = True) -> Rows:
@@ -220,7 +236,9 @@ class Summary:
             if one.same_as and (text := (FURTHER if one.further else KNOWN).format(one.same_as))
         ]
         by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
+        wanted = [one.said(one.advice) for one in self.lines if one.advice]
         notes = (
+            Section("What would answer those that are undecided", grouped(wanted, len(self.lines))),
             Section("The same as before", grouped(same, len(self.lines))),
             Section(
                 "Warnings",
@@ -323,9 +341,17 @@ def _of_all(text: str, systems: str) -> str:
     return " ".join(said)
 
 
-def state_of(exit_code: int, *, required: bool) -> str:
+def state_of(exit_code: int, *, required: bool, doubtful: bool) -> str:
     """Return how a pair ended, in a word; where nothing was `required`, any winner will do."""
-    return DECIDED if not exit_code and not required else STATES.get(exit_code, f"exit {exit_code}")
+    if exit_code:
+        return STATES.get(exit_code, f"exit {exit_code}")
+    word = STATES[0] if required else DECIDED
+    return DOUBTFUL[word] if doubtful else word
+
+
+def is_doubtful(result: RunResult) -> bool:
+    """Return whether a pass may say little, by a warning of the result."""
+    return any(one.code in DOUBTED for one in result.warnings)
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -226,6 +226,14 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
     )
 
 
+def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
+    at = ["--not-worse", "0.3", "--max-judgments"]
+    shown = " ".join(suite(*at, "10").stdout.split())
+    assert "What would answer those that are undecided all " in shown
+    assert "A higher `max_judgments`, or more items, make another run" in shown
+    assert "What would answer" not in suite(*at, "60", "--budget", "$2").stdout
+
+
 def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     chat_server,
 ):
@@ -243,6 +251,16 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     done = suite(*at, "--controls", "off", "--quiet", JUDGELOOP_JUDGE_API_KEY="key")
     assert done.exit_code == 0
     assert re.search(r"all: Warning: it passed, but: \d+ % of the verdicts changed", done.stderr)
+    at = [*at, "--controls", "off", "--night", "2026-01-02"]
+    shown = suite(*at, "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
+    assert "1 pair, 1 doubtful pass." in shown
+    assert '<span class="chip tie">doubtful' in Path("night.html").read_text()
+    (pair,) = found(*at, "--night", "2026-01-03", JUDGELOOP_JUDGE_API_KEY="key")["pairs"]
+    assert (pair["state"], pair["before"], pair["outputs"]) == (
+        "doubtful pass",
+        "doubtful pass",
+        "same",
+    )
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():

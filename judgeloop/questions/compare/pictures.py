@@ -146,7 +146,7 @@ def _gap(result: Result) -> tuple[Scale, ...]:
     )
     shown = ends(
         (low, high),
-        without_0=result.not_level,
+        out=result.ruled_out,
         margin=result.options.gap_asked,
     )
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)

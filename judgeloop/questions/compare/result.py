@@ -175,43 +175,57 @@ class Result(RunResult):
         )
 
     @property
-    def not_level(self) -> bool:
-        """Whether a gap of 0 is ruled out."""
-        return self.better or self.claim == "worse"
-
-    @property
     def worse_by_margin(self) -> bool:
         """Whether the second system is shown to be worse by more than `not_worse`."""
         return self.claim == "worse" and self.risk_beyond is not None
+
+    @property
+    def ruled_out(self) -> float | None:
+        """The gap that a proved claim excludes, and all beyond it, seen as `gap`; None without such a claim."""
+        margin = self.options.gap_asked or 0.0
+        if (
+            self.bounds is None
+            or self.setup.guarantee is None
+            or self.claim in {None, "no_difference"}
+        ):
+            return None
+        if self.claim == "not_worse" and not self.better:
+            return -margin if self._second_leads else margin
+        if self.claim == "better_or_within":
+            return -margin
+        return margin if self.worse_by_margin else 0.0
 
     @property
     def gap_interval(self) -> tuple[float, float] | None:
         """Bounds of the gap over the items that `about` names, seen as `gap`; null if items were picked.
 
         Each is wrong with at most the threshold's probability, at any time at which a run may end. A proved claim
-        cuts off what it rules out: the claim and the bounds may be wrong apart from each other. Without a
-        claim, or if only "not worse" is shown, they reach 0.
+        cuts off what it rules out: the claim and the bounds may be wrong apart from each other. What the bounds
+        exclude by themselves is no answer: they reach all that the claim leaves open, such as 0, or the margin.
         """
-        if self.bounds is None or self.setup.guarantee is None:
+        if self.bounds is None or self.setup.guarantee is None or self.whole:
             return self.bounds
-        low, high = self.bounds
-        if self.better:
-            return max(low, 0.0), high
-        if self.claim == "not_worse":
-            margin = self.options.not_worse or 0.0
-            ahead = self.leader == self.setup.systems[1]
-            low, high = (max(low, -margin), high) if ahead else (low, min(high, margin))
-            return min(low, 0.0), max(high, 0.0)  # better is not shown
-        if self.winner is None:  # what the bounds exclude by themselves is no answer
-            return (min(low, 0.0), max(high, 0.0)) if self.claim is None else self.bounds
-        return max(
-            low, -(self.options.min_gap or 0.0) if self.claim == "better_or_within" else 0.0
-        ), high
+        (low, high), out = self.bounds, self.ruled_out
+        if out is not None and self.claim == "not_worse" and not self.better:
+            low, high = (max(low, out), high) if self._second_leads else (low, min(high, out))
+            return min(low, 0.0), max(high, 0.0)
+        if out is not None:
+            return max(low, out), high
+        if self.claim is not None:
+            return self.bounds
+        margin = self.options.gap_asked or 0.0
+        worst = 0.0 if self.options.not_worse is not None and not self._second_leads else -margin
+        best = 0.0 if self.options.not_worse is not None and self._second_leads else margin
+        return min(low, worst), max(high, best)
+
+    @property
+    def _second_leads(self) -> bool:
+        return self.leader == self.setup.systems[1]
 
     @property
     def of_second(self) -> tuple[float | None, tuple[float, float] | None]:
         """The gap and its bounds, seen from the second system; None where items were picked, or nothing is known."""
-        sign = 1.0 if self.leader == self.setup.systems[1] else -1.0
+        sign = 1.0 if self._second_leads else -1.0
         if self.gap is None or self.gap_biased:
             return None, None
         low, high = sorted(sign * end for end in self.gap_interval or (0.0, 0.0))
@@ -220,8 +234,15 @@ class Result(RunResult):
     @property
     def figure(self) -> str:
         """The bounds of the second system's gap, as a table shows them."""
-        bounds = self.of_second[1]
-        return " to ".join(ends(bounds, without_0=self.not_level)) if bounds else ""
+        bounds, margin = self.of_second[1], self.options.gap_asked
+        return (
+            " to ".join(ends(bounds, out=self.ruled_out_of_second, margin=margin)) if bounds else ""
+        )
+
+    @property
+    def ruled_out_of_second(self) -> float | None:
+        """As `ruled_out`, seen from the second system."""
+        return self.ruled_out if self._second_leads or not self.ruled_out else -self.ruled_out
 
     @property
     def baseline(self) -> str:

@@ -365,8 +365,13 @@ def _between(result: Result) -> str:
         f"the {shown} of these verdicts" if widened and at == result.gap else shown
         for at, shown in ((at, _signed(at, result.options.gap_asked)) for at in (low, high))
     ]
-    cut = result.not_level and low >= 0 and _signed(low) == _signed(0.0)
-    return f"{f'above 0, at most {shown[1]}' if cut else ' to '.join(shown)}{why}"
+    out = result.ruled_out
+    named = "" if out is None else _signed(out) if out else "0"
+    if out is not None and _signed(low, result.options.gap_asked) == _signed(out):
+        return f"above {named}, at most {shown[1]}{why}"
+    if out is not None and _signed(high, result.options.gap_asked) == _signed(out):
+        return f"at least {shown[0]}, below {named}{why}"
+    return f"{' to '.join(shown)}{why}"
 
 
 def _widened(result: Result) -> bool:

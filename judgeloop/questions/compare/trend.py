@@ -24,8 +24,8 @@ LONGEST_AHEAD = 10  # letters of a name at an end of the scale: both ends have r
 FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
-    "It needs two runs or more whose draws are uniform and their own (another --seed each), by the "
-    "judge and on the number of items of the latest"
+    "It needs two runs or more by the judge and on the number of items of the latest, whose draws are uniform "
+    "and their own. Another --seed draws anew, and a suite does in the first night of new outputs"
 )
 TESTED = (
     "The null hypothesis is that the gap on items like these is the same in all these runs. It is tested at a risk "
@@ -54,7 +54,7 @@ class Point(NamedTuple):
     interval: tuple[float, float] | None
     risk: float
     left_out: str
-    shown: bool  # that one system is better
+    out: float | None  # the nearest gap that is ruled out, if any is
     others: tuple[str, ...] = ()
 
 
@@ -174,7 +174,7 @@ def _point(name: str, one: Result, reason: str) -> Point:
         *one.of_second,
         MISSES / 2 if one.gap_weighted else one.setup.risk_threshold,
         reason,
-        one.not_level,
+        one.ruled_out_of_second,
     )
 
 
@@ -203,7 +203,8 @@ def _answer(trend: Trend) -> str:
     if trend.drift is None:
         found = f"Is it drifting? That cannot be asked of these runs. {NEEDS}."
     else:
-        runs, (low, high) = f"all {trend.drift.runs} runs with fresh draws", trend.drift[1:]
+        number, low, high = trend.drift
+        runs = f"{'both' if number == FEWEST else f'all {number}'} runs with fresh draws"
         fit = f"Not shown: gaps from {low:+.2f} to {high:+.2f} fit {runs}."
         found = f"Is it drifting? {f'Yes: no gap fits {runs}.' if low > high else fit}"
     if many := Counter(one.left_out for one in trend.points if one.left_out):
@@ -288,5 +289,5 @@ def _row(one: Point, *, many: bool) -> Row:
 def _figures(one: Point) -> tuple[str, str]:
     """Return the gap and its interval as they are shown; empty where they are not known."""
     gap = "" if one.gap is None else f"{round(one.gap, 2) + 0.0:+.2f}"
-    interval = () if one.interval is None else ends(one.interval, without_0=one.shown)
+    interval = () if one.interval is None else ends(one.interval, out=one.out)
     return gap, " to ".join(interval)

@@ -416,9 +416,11 @@ CLOSE = Tally(items=100, wins=(6, 8), ties=1)
     ("options", "low", "shown"),
     [
         ({"guarantee": "proved"}, 0.0, "Gap: above 0, at most 0.61, 0.13 on these verdicts."),
-        ({"guarantee": "proved", "min_gap": 0.1}, -0.1, "Gap: -0.10 to 0.61, 0.13"),
+        ({"guarantee": "proved", "min_gap": 0.1}, -0.1, "Gap: above -0.10, at most 0.61, 0.13"),
         ({"guarantee": "proved", "not_worse": 0.2, "winner": None,
           "stop": StopReason(StopKind.NOT_WORSE, "met")}, -0.2, ""),
+        ({"guarantee": "proved", "not_worse": 0.5, "winner": None,
+          "stop": StopReason(StopKind.BUDGET, "spent")}, -0.5, ""),
         ({"guarantee": None}, -0.41, "Gap: -0.41 to 0.61, 0.13 on these verdicts."),
     ],
 )  # fmt: skip

@@ -62,7 +62,7 @@ def test_one_run_or_one_seed_cannot_be_asked_about_drift_and_it_says_why():
     assert [not one.left_out for one in found.points] == [True, False]
     assert found.drift is None
     assert "cannot be asked of these runs" in said(found)
-    assert "another --seed each" in said(found)
+    assert "Another --seed draws anew, and a suite does in" in said(found)
     assert "The test leaves out 1 run: 1 with the seed of an earlier run." in said(found)
 
 
@@ -84,7 +84,7 @@ def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     assert [one.gap for one in found.points] == [-0.5, 1.0]
     low, high = found.points[0].interval
     assert low <= -0.5 <= high
-    assert "fit all 2 runs with fresh draws" in render(page_of(found))
+    assert "fit both runs with fresh draws" in render(page_of(found))
     assert "the gap on items like these is the same in all these runs" in said(found)
     assert "wrong with probability at most 0.1, by itself; the test's risk is for all" in said(
         found
