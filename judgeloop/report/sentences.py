@@ -131,6 +131,12 @@ def required_first(line: str, result: RunResult) -> str:
     return f"FAILED: {was}{line}"
 
 
+def passed_first(line: str, result: RunResult) -> str:
+    """Return the decision, after the fact that all that was required holds, if something was."""
+    passed = result.answer_required and result.exit_code == 0
+    return f"PASSED: {line}" if passed else line
+
+
 def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
     """Return the summary: where the question stands, what would decide it, and the warnings."""
     advice = " ".join(note.message for note in result.advice)
@@ -214,9 +220,9 @@ def _models(result: RunResult) -> str:
 def with_known(result: RunResult) -> str:
     """Return what the answers cost in all, where other runs paid for some of them; empty if they did not."""
     spend = result.spend
-    if not spend.known or spend.answers_p <= spend.charged_p:
-        return ""
-    return f"; with answers known from before, {show_usd(spend.answers_p)}"
+    in_all = show_usd(spend.answers_p)
+    more = spend.answers_p > spend.charged_p and in_all != show_usd(spend.charged_p)
+    return f"; with answers known from before, {in_all}" if spend.known and more else ""
 
 
 def money(result: RunResult) -> str:

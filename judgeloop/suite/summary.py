@@ -61,19 +61,19 @@ DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
-EACH = "\0"  # stands in a text for the system of each pair
+FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost")
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
 
 
 class Said(NamedTuple):
-    """A text about a pair: what pairs may have in common, and its own, with the system that `EACH` stands for."""
+    """A text about a pair: what pairs may have in common, and its own, with the systems that `FIRST` and `EACH` are."""
 
     name: str
     common: str
     own: str
-    system: str = ""
+    systems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,20 +137,28 @@ class Line:
         return visible(self.name), self.state, visible(self.winner or ""), self.gap, *figures
 
     @property
+    def whose(self) -> str:
+        """Whether its outputs are new since the last night, or again those of a night before it."""
+        again = self.outputs == "new" and self.same_as
+        return f"as in {self.same_as}" if again else self.outputs
+
+    @property
     def conditions(self) -> str:
         """The conditions in words."""
         return "; ".join(f"{what} ({by})" for what, by in self.gate)
 
     def of_each(self, text: str) -> str:
-        """Return a text with `EACH` for the last system's name, as pairs with one baseline may share it."""
+        """Return a text with `FIRST` and `EACH` for the names of the systems, which pairs may share."""
         if len(self.systems) < PAIR:
             return text
-        name = re.escape(visible(self.systems[-1]))
-        return re.sub(rf"(?<!\S){name}(?![^\s,.;:])", EACH, text)
+        for system, sign in ((self.systems[-1], EACH), (self.systems[0], FIRST)):
+            text = re.sub(rf"(?<!\S){re.escape(visible(system))}(?![^\s,.;:])", sign, text)
+        return text
 
     def said(self, text: str) -> Said:
         """Return a text of the pair, to be grouped."""
-        return Said(self.name, self.of_each(text), text, self.systems[-1] if self.systems else "")
+        ends = (self.systems[0], self.systems[-1]) if self.systems else ()
+        return Said(self.name, self.of_each(text), text, ends)
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
@@ -249,7 +257,8 @@ class Summary:
             ),
             Section("Judge", grouped(by, len(self.lines))),
         )
-        said = [one.said(one.headline) for one in self.lines]
+        first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
+        said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
         columns: tuple[str, ...] = COLUMNS
         rows = [one.cells for one in self.lines]
@@ -257,7 +266,7 @@ class Summary:
             columns = (*COLUMNS, self.last_night, "outputs")
             new = {one.name: "not asked" for one in self.lines if one.systems}
             rows = [
-                (*one.cells, one.before or new.get(one.name, ""), one.outputs) for one in self.lines
+                (*one.cells, one.before or new.get(one.name, ""), one.whose) for one in self.lines
             ]
             note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
         return Page(
@@ -312,8 +321,7 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
     names = [one.name for group in groups.values() for one in group]
     whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
     for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        systems = some(visible(one.system) for one in group if one.system)
-        text = _of_all(visible(common), systems) if systems else visible(common)
+        text = _of_all(visible(common), [one.systems for one in group if one.systems])
         if len(group) == 1:
             rows.append((visible(group[0].name), visible(group[0].own)))
         elif len(group) == pairs:
@@ -327,12 +335,21 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
     return tuple(rows)
 
 
-def _of_all(text: str, systems: str) -> str:
-    """Return sentences with `systems` in the place of each pair's own: of those of which something is not shown, any.
+def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
+    """Return sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
 
-    >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", "a, b")
+    >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
     'It is not shown that any of a, b is worse. Each of a, b is ahead.'
+    >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
+    'Each of a, b is better than the first system of its pair.'
     """
+    if not pairs:
+        return text
+    firsts = {visible(one[0]) for one in pairs}
+    systems = some(visible(one[-1]) for one in pairs)
+    text = text.replace(
+        visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair"
+    )
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):

@@ -54,6 +54,26 @@ def test_pairs_that_differ_are_told_apart_and_the_others_are_one_row():
     )
 
 
+def test_pairs_with_first_systems_of_their_own_share_a_text_after_those_that_failed():
+    ends = [
+        Line(name=name, question="compare", exit_code=code, systems=(f"{name}-old", f"{name}-new"),
+             headline=f"{name}-new is {how} than {name}-old.", gate=GATE)
+        for name, code, how in (("a", 0, "no worse"), ("b", 0, "no worse"), ("c", 5, "worse"))
+    ]  # fmt: skip
+    found = text(*ends)
+    assert (
+        "  c                  c-new is worse than c-old.\n  the other 2 pairs  Each of a-new"
+        in found
+    )
+    assert "Each of a-new, b-new is no worse than the first system of its pair." in found
+
+
+def test_outputs_that_are_those_of_an_earlier_night_again_are_said_to_be():
+    again = line("a", 0, "a won.", before="failed", outputs="new", same_as="2025-12-30")
+    shown = render(Summary(night="n", budget_p=0, lines=(again,), last_night="2026-01-01").page)
+    assert "failed      as in 2025-12-30\n" in shown
+
+
 def test_a_name_within_another_word_or_of_a_lone_pair_stays():
     found = text(
         line("old-2", 0, "old-2 is better than old."), line("o", 3, "No: o is open-ended.")

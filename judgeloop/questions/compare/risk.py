@@ -21,7 +21,7 @@ from judgeloop.report.sentences import (
     plainly,
     promise,
 )
-from judgeloop.report.words import one_in, sentence
+from judgeloop.report.words import count, one_in, sentence
 
 THESE_TOO = "It holds for these items, too."
 SEARCHED = ", unless an earlier search of these items chose the two"
@@ -133,7 +133,16 @@ def _holds_for_both(result: Result) -> bool:
 
 def plain(result: Result) -> str:
     """Return the decision's items, judge, risk in words, and cost."""
-    return plainly(result, _wrong(result) if result.judged else "")
+    return plainly(result, f"{_wrong(result)}{_with_earlier(result)}" if result.judged else "")
+
+
+def _with_earlier(result: Result) -> str:
+    """Return how many answers to expect wrong with those of earlier tests; empty without any, or any risk."""
+    earlier, wrong = result.comparison - 1, result.wrong_expected
+    if not earlier or wrong is None or result.open or result.whole:
+        return ""
+    tests = f"{count(earlier, 'earlier test')} against {visible(result.baseline)} on these items"
+    return f" With {tests}, expect at most {wrong:.4g} wrong in all."
 
 
 def asked(result: Result) -> list[tuple[int, str]]:

@@ -70,6 +70,7 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
 def headline(result: Result) -> str:
     """Return the decision in a sentence that needs no statistics, with the groups in which it is otherwise."""
     line = _failing_first(sentences.required_first(_decision(result), result), result)
+    line = sentences.passed_first(line, result)
     return f"{line} {said}" if (said := _otherwise(result)) else line
 
 

@@ -49,7 +49,8 @@ def headline(result: Estimated) -> str:
         "missed": f"FAILED: a score of {required} was required, and {score}",
         "open": f"{_decision(result).rstrip('?')}; whether it reaches {required} is open",
     }
-    return sentences.required_first(stopped(said[result.shown]), result)
+    line = sentences.required_first(stopped(said[result.shown]), result)
+    return sentences.passed_first(line, result)
 
 
 def _decision(result: Estimated) -> str:

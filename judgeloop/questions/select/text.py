@@ -44,7 +44,8 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Selected) -> str:
     """Return the decision in a sentence that needs no statistics."""
-    return sentences.required_first(_decision(result), result)
+    line = sentences.required_first(_decision(result), result)
+    return sentences.passed_first(line, result)
 
 
 def _decision(result: Selected) -> str:

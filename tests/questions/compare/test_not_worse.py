@@ -59,7 +59,7 @@ def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
     done = asked(old, new)
     assert done.exit_code == 0, done.output
     assert words(done).startswith(
-        "new is not worse than old by 20 points or more on items like these 100."
+        "PASSED: new is not worse than old by 20 points or more on items like these 100."
     )
     assert "(guaranteed), of passing new where it is worse by 20 points or more" in words(done)
     assert "a system that is worse by 20 points or more ever passes" in words(done)
@@ -73,7 +73,7 @@ def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, 
     done = asked(old, new, about=narrow)
     assert done.exit_code == 0, done.output
     assert words(done).startswith(
-        "new is better than old on items like these 100, and so not worse by"
+        "PASSED: new is better than old on items like these 100, and so not worse by"
     )
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("not_worse", True)
@@ -122,7 +122,7 @@ def test_a_program_reads_the_answer(old, new):
     assert values["risk"] <= 0.1
     result = judgeloop.compare(old, new, judge="metric:exact", not_worse=0.2)
     assert (result.exit_code, result.stop_reason, result.claim) == (0, "not_worse", "not_worse")
-    assert str(result).startswith("new is not worse than old")
+    assert str(result).startswith("PASSED: new is not worse than old")
 
 
 @pytest.mark.parametrize("new", [40], indirect=True)
@@ -228,7 +228,7 @@ def test_where_it_is_shown_a_system_is_called_better_and_the_gate_passes(old, ne
     narrow = ("--min-gap", "0.01")
     done = asked(old, new, "--require-winner", "new", about=narrow)
     assert done.exit_code == 0, done.output
-    assert words(done).startswith("new is better than old on items like these 100.")
+    assert words(done).startswith("PASSED: new is better than old on items like these 100.")
     assert asked(old, new, "--require-winner", "old", about=narrow).exit_code == 5
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("better", True)
@@ -293,5 +293,5 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     passed = asked(old, new, *like)
     assert passed.exit_code == 0
     assert words(passed).startswith(
-        "new is not worse than old by 20 points or more on items like these 100."
+        "PASSED: new is not worse than old by 20 points or more on items like these 100."
     )

@@ -13,6 +13,7 @@ from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, 
 from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stopping.reasons import risk_met
+from judgeloop.questions.compare.risk import plain
 from judgeloop.questions.compare.text import details
 from judgeloop.report import sentences
 from judgeloop.report.notes import NoteCode
@@ -73,7 +74,10 @@ def codes(notes):
             make_result(required_winner="small"),
             "FAILED: small was required, and large is better than small on these 100 items.",
         ),
-        (make_result(required_winner="large"), "large is better than small on these 100 items."),
+        (
+            make_result(required_winner="large"),
+            "PASSED: large is better than small on these 100 items.",
+        ),
         (
             make_result(not_worse=0.05, winner=0, risk_beyond=0.03),
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
@@ -722,3 +726,11 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
         StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1
     )
     assert codes(little.advice) == ["equal_passes", "another_run"]
+
+
+def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
+    result = make_result(guarantee="proved")
+    third = replace(result, comparison=3, risk_before=0.2)
+    said = "is at most 1 in 10. With 2 earlier tests against small on these items, expect at most 0.3 wrong in all."
+    assert said in plain(third)
+    assert "earlier" not in plain(result)
