@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -199,3 +200,12 @@ def without(field):
 def test_a_wrong_template_is_refused_by_its_name(source, problem):
     with pytest.raises(DataError, match="^" + re.escape(f"tiny.md: {problem}")):
         parse_template(source, "tiny.md")
+
+
+def test_the_page_shows_the_message_that_a_model_gets():
+    page = (Path(__file__).parents[2] / "docs/explanation/judging.md").read_text()
+    shown = re.search(r"```text\n([0-9a-f]{32}\n\{.*?)\n```", page, re.DOTALL)[1]
+    asked = call("Name a prime number.", "Nine.", "Seven.")
+    lines = SHIPPED.render(asked)[1].split("\n")
+    assert shown.split("\n")[1:-1] == lines[1:-1]
+    material(shown)
