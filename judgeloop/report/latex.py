@@ -1,14 +1,13 @@
-"""Renders the tables of a result as LaTeX, such as the standings of a search for the best, and the groups.
+"""Renders the tables of a result as LaTeX: the standings of a search, or the figures in a row, and the groups.
 
-Reads a `Page`. Without standings, its details are two columns, of which the second is wrapped within the
-width of the text. The text needs no package. Computes no figure and writes no file.
+Reads a `Page`. The evidence, such as judge, rule and price, stands before the first table as a comment, and
+does not show. The text needs no package. Computes no figure and writes no file.
 """
 
 import re
 
 from judgeloop.report.page import WARNING, Page, Table
 
-DETAILS = r"l p{0.75\linewidth}"  # the columns of names and sentences
 # What LaTeX takes for its own, and signs that some of its fonts lack.
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -24,19 +23,22 @@ ESCAPED = {
 
 def render_latex(page: Page) -> str:
     """Return a `table` for each; the first caption has decision, judge, risk, cost and warnings."""
-    first = page.tables[0] if page.tables else Table("", (), tuple(page.details))
+    first, *others = page.tables or ([page.board.row] if page.board.row else [Table("", (), ())])
     warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
     title = f"{first.heading}." if first.heading else ""
     caption = " ".join([page.headline, *page.summary[:1], *warnings, title, first.note])
-    more = (one for one in (*page.tables[1:], *page.notes) if isinstance(one, Table))
+    more = (one for one in (*others, *page.notes) if isinstance(one, Table))
     named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in more)]
-    return "\n".join(_table(*one) for one in named)
+    evidence = (f"% {name}: {text}" for name, text in page.details)
+    said = "".join(f"{' '.join(line.split())}\n" for line in evidence)
+    return said + "\n".join(_table(*one) for one in named)
 
 
 def _table(table: Table, caption: str) -> str:
-    form = "".join("r" if figure else "l" for figure in table.figures) if table.columns else DETAILS
-    head = [_row(table.columns), r"\hline"] if table.columns else []
-    inside = "\n".join([r"\hline", *head, *map(_row, table.rows), r"\hline"])
+    form = "".join("r" if figure else "l" for figure in table.figures)
+    inside = "\n".join(
+        [r"\hline", _row(table.columns), r"\hline", *map(_row, table.rows), r"\hline"]
+    )
     said = escaped(" ".join(caption.split()))
     whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
     return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"

@@ -47,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What a page in a browser shows beside the text, for readers who know no terminal.
+    """What a page in a browser, or a paper, shows beside the text, for readers who know no terminal.
 
     - `asks`: the question in words.
     - `plain`: what the decision is about, how likely it is wrong and what it took, without statistics.
@@ -55,6 +55,7 @@ class Board:
     - `cards`: the cost, the judge, the groups and the systems, in few figures each.
     - `again`: how to do it again.
     - `written`: when the result was decided.
+    - `row`: the main figures in a row, as a paper has them; None where the page has such a table.
     """
 
     asks: str = ""
@@ -63,6 +64,7 @@ class Board:
     cards: tuple[Section | Table, ...] = ()
     again: Section | None = None
     written: str = ""
+    row: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Page:
     - `required`: what must hold, each row after whether it does; None if nothing must.
     - `tables`: what stands before the details.
     - `notes`: what stands after them: groups, and long sentences, each under its heading.
-    - `board`: what only a page in a browser shows.
+    - `board`: what only a page in a browser or a paper shows.
     """
 
     headline: str

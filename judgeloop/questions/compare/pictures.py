@@ -15,9 +15,9 @@ from judgeloop.questions.compare.result import Result
 from judgeloop.questions.compare.risk import plain
 from judgeloop.report.cards import costs, once, systems, trust
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Board
+from judgeloop.report.page import Board, Table
 from judgeloop.report.pictures import Bar, Chart, Line, Row, Scale
-from judgeloop.report.words import count, ends
+from judgeloop.report.words import count, ends, signed
 
 FEWEST_LOOKS, MOST_DOTS = 2, 400
 MINUS = "\N{MINUS SIGN}"
@@ -66,7 +66,18 @@ def board(result: Result) -> Board:
         (_lead(result), (*_verdicts(result), *_gap(result))),
         (costs(result), trust(result), *systems(result)),
         once(result),
+        row=_figures(result),
     )
+
+
+def _figures(result: Result) -> Table:
+    """Return the counts, and the gap with its bounds, all seen from the second system."""
+    first, second = result.setup.systems
+    gap = result.of_second[0]
+    columns = ("system", "against", "judged", "won", "ties", "lost", "gap", "bounds")
+    counts = (result.judged, result.wins[second], result.ties, result.wins[first])
+    figures = (*(f"{one:,}" for one in counts), "" if gap is None else signed(gap), result.figure)
+    return Table("", columns, ((visible(second), visible(first), *figures),))
 
 
 def _lead(result: Result) -> tuple[Chart, ...]:

@@ -12,7 +12,7 @@ from judgeloop.report import sentences
 from judgeloop.report.cards import costs, once, trust
 from judgeloop.report.conditions import required
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Board, Page
+from judgeloop.report.page import Board, Page, Table
 from judgeloop.report.pictures import Row, Scale
 from judgeloop.report.words import count, one_in, stopped
 
@@ -238,7 +238,17 @@ def _board(result: Estimated) -> Board:
         (_picture(result),),
         cards,
         once(result),
+        row=_figures(result),
     )
+
+
+def _figures(result: Estimated) -> Table:
+    """Return the score with its interval."""
+    columns = ("system", "items", "judged", "score", "at least", "at most")
+    known = (result.mean, *(result.interval or (None, None)))
+    scores = ("" if one is None else f"{one:.3f}" for one in known)
+    counts = (f"{result.items:,}", f"{result.judged:,}")
+    return Table("", columns, ((visible(result.setup.systems[0]), *counts, *scores),))
 
 
 def _wrong(result: Estimated) -> str:
