@@ -84,9 +84,12 @@ def of_lists(values: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]
         InputError: one of the three is missing or no list, they differ in length, or systems are given too.
     """
     found = dict(values)
+    if len(places) < len(PAIR) and LISTS[0] in found:
+        raise InputError(f"`prompts`: only `compare` takes it{COLUMNS}")
     if len(places) < len(PAIR) or not found.keys() & set(LISTS):
         return found
-    lists = {name: _listed(name, found.pop(name, None)) for name in LISTS}
+    given_lists = {name: found.pop(name, None) for name in LISTS}
+    lists = {name: _listed(name, value) for name, value in given_lists.items()}
     prompts, *outputs = lists.values()
     if given := found.keys() & set(places):
         raise InputError(f"`{min(given)}`: `a` and `b` are the systems; leave it out")
@@ -98,7 +101,28 @@ def of_lists(values: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]
                 f"`{name.lower()}`: expected {len(prompts)} outputs as there are prompts, found {len(texts)}"
             )
         found[place] = (name, {**ids, "prompt": prompts, "output": texts})
+    if said := _misplaced(given_lists):
+        raise InputError(said)
     return found
+
+
+def _misplaced(columns: Mapping[str, Any]) -> str:
+    """Return which column has the labels of the first one's index in other places; "" if none has.
+
+    A column of pandas has an index, and its users expect that rows are matched by it. Here they are matched by place.
+    """
+    indexes: dict[str, Any] = {name: getattr(one, "index", None) for name, one in columns.items()}
+    first, *others = [name for name, one in indexes.items() if hasattr(one, "equals")] or [""]
+    for name in others:
+        one, other = indexes[first], indexes[name]
+        if one.equals(other) or not len(one.intersection(other)):
+            continue
+        labels = next(found for found in zip(one, other, strict=False) if found[0] != found[1])
+        return (
+            f"`{name}`: its index is not that of `{first}` (where one has {labels[1]!r}, the other has {labels[0]!r}), and "
+            f"rows are matched by place; give `{name}.reindex({first}.index)`, or `{name}.to_list()` if the places are right"
+        )
+    return ""
 
 
 def _listed(name: str, value: object) -> list[Any]:
@@ -252,6 +276,8 @@ def _of_columns(place: str, data: Mapping[Any, Any]) -> list[Row]:
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{length} in {name!r}" for name, length in islice(lengths.items(), 8))
         raise DataError(place, f"expected columns of one length; found {shown}")
+    if said := _misplaced(data):
+        raise DataError(place, said)
     return [
         _row(place, number, dict(zip(columns, cells, strict=True)))
         for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)

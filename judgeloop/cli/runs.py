@@ -14,7 +14,7 @@ from judgeloop.cli.panel_command import CONTEXT, DefaultGroup, PanelArgument, se
 from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
-from judgeloop.report.escaping import visible, visible_lines
+from judgeloop.report.escaping import visible_lines
 from judgeloop.report.page import render, render_short, wrapped
 
 if TYPE_CHECKING:
@@ -152,12 +152,12 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
         check_output(output, [ledger], (".svg",))
     trends = [trend_of(runs) for runs in _by_pair(ledger, patterns)]
     if output is not None:
-        if len(trends) > 1:
-            pairs = "; ".join(visible(" ".join(one.points[0].systems)) for one in trends)
-            raise InputError(f"a picture has one pair; name one of these {len(trends)}: {pairs}")
-        write_text(output, f"{Drawing(picture(trends[0]))}\n")
-    files = str(output) if output else None
-    pages = [render(page_of(one), files=files, width=columns()) for one in trends]
+        write_text(output, f"{Drawing(picture(trends))}\n")
+    files = [*[None] * (len(trends) - 1), str(output) if output else None]
+    pages = [
+        render(page_of(one), files=file, width=columns())
+        for one, file in zip(trends, files, strict=True)
+    ]
     print("\n\n".join([*pages, *filter(None, [wrapped(meaning(trends), columns())])]))
 
 

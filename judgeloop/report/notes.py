@@ -71,8 +71,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
     NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
     "items only if they are like these.",
-    NoteCode.MANY_FLIPS: "{flip_rate:share} of the verdicts changed with the order of "
-    "presentation: this judge prefers a position, or guesses where outputs are nearly alike.",
+    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
+    "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "Items are left out, and the answer is about the other {items:,}: {left_out}.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",

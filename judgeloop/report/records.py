@@ -243,7 +243,7 @@ class Counts(Part):
         """A judge that surely says otherwise in the other order, more often than not."""
         if self.flip_interval is None or self.flip_interval[0] <= MANY_FLIPS:
             return []
-        return [note(NoteCode.MANY_FLIPS, flip_rate=self.flip_rate)]
+        return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
 
 
 def counts_of(finished: Finished[Any], *, both_orders: int = 0, flips: int = 0) -> Counts:

@@ -196,27 +196,30 @@ def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
 
 
 def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> tuple[str, str]:
-    """Return the id of a run, and that of its question: the same for every seed, and every baseline of a search."""
+    """Return the id of a run, and that of its question.
+
+    That is the same for every seed, every baseline of a search, and whatever the ids of the items are: the draws are
+    by their places.
+    """
     pool = inputs.pool
     content |= {"population": inputs.population}
-    data = digest(
-        {
-            "question": question,
-            "judges": [
-                [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
-                for judge in inputs.judges
-            ],
-            "systems": pool.systems,
-            "items": [[item.id, item.prompt, item.reference] for item in pool.items],
-            "outputs": pool.outputs,
-            **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
-            **({"since": since} if (since := since_of(config)) else {}),
-            "content": {name: plain(value) for name, value in content.items()},
-        }
-    )
+    data = {
+        "question": question,
+        "judges": [
+            [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
+            for judge in inputs.judges
+        ],
+        "systems": pool.systems,
+        "items": [[item.prompt, item.reference] for item in pool.items],
+        "outputs": pool.outputs,
+        **({"live": identities(inputs.systems, pool.items)} if inputs.systems else {}),
+        **({"since": since} if (since := since_of(config)) else {}),
+        "content": {name: plain(value) for name, value in content.items()},
+    }
     settings = settings_in_id(config)
     alike = {name: value for name, value in settings.items() if name not in ASKED_ANEW}
-    made_of, asked = (digest([data, one]) for one in (settings, alike))
+    asked = digest([data, alike])
+    made_of = digest([data, settings, [item.id for item in pool.items]])
     lasts = all(system.lasts for system in inputs.systems.values())
     run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
     return run[:LENGTH], asked[:LENGTH]

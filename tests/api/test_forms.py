@@ -236,6 +236,25 @@ def test_lists_and_columns_side_by_side_are_two_systems(form):
     assert (named.setup.systems, named.winner) == (("old", "new"), "new")
 
 
+def test_the_same_texts_under_other_ids_are_no_further_comparison():
+    prompts, *texts = SIDE_BY_SIDE.values()
+    tables = [
+        (name, {"id": range(100, 130), "prompt": prompts, "output": outputs})
+        for name, outputs in zip("AB", texts, strict=True)
+    ]
+    first = judgeloop.compare(*tables, judge=shorter, version="1")
+    again = judgeloop.compare(prompts=prompts, a=texts[0], b=texts[1], judge=shorter, version="1")
+    assert first.setup.run != again.setup.run
+    assert (first.comparison, again.comparison) == (1, 1)
+    drawn = (one.to_frame()["prompt"].to_list() for one in (first, again))
+    assert next(drawn) == next(drawn)
+    turned = [column[::-1] for column in (prompts, *texts)]
+    other = judgeloop.compare(
+        **dict(zip(("prompts", "a", "b"), turned, strict=True)), judge=shorter, version="1"
+    )
+    assert other.comparison == 2
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -249,6 +268,29 @@ def test_lists_that_do_not_fit_are_refused(given, says):
     lists = dict(zip(("prompts", "a", "b"), SIDE_BY_SIDE.values(), strict=True))
     with pytest.raises(InputError, match=says):
         judgeloop.compare(**(lists | given), judge=shorter)
+
+
+def test_columns_of_pandas_are_matched_by_place_unless_their_index_says_otherwise():
+    table = pd.DataFrame(SIDE_BY_SIDE, index=range(100, 130))
+    turned = table["x"].iloc[::-1]
+    says = r"`a`: its index is not that of `prompts` \(where one has 129, the other has 100\)"
+    with pytest.raises(InputError, match=says):
+        judgeloop.compare(prompts=table["q"], a=turned, b=table["y"], judge=shorter)
+    with pytest.raises(DataError, match=r"give `output.reindex\(prompt.index\)`"):
+        judgeloop.compare({"prompt": table["q"], "output": turned}, "b.jsonl", judge=shorter)
+    fresh = pd.Series(SIDE_BY_SIDE["x"])  # 0 to 29: of no index, so that the place is meant
+    aligned = turned.reindex(table.index)
+    for given in (aligned, turned.to_list(), fresh):
+        lists = {"prompts": table["q"], "a": given, "b": table["y"]}
+        assert judgeloop.compare(**lists, judge=shorter).winner == "B"
+
+
+@pytest.mark.parametrize("ask", [judgeloop.select, judgeloop.estimate])
+def test_prompts_beside_outputs_belong_to_a_comparison(ask):
+    with pytest.raises(
+        InputError, match=r"`prompts`: only `compare` takes it; .* columns: \{'prompt'"
+    ):
+        ask(prompts=["p"], judge=shorter)
 
 
 @pytest.mark.parametrize("data", ["old.jsonl", [{"id": 1}]])

@@ -95,7 +95,7 @@ class Result(RunResult):
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
     - `comparison`: which comparison with the baseline on these items by these judges this is, as far as
-      the ledger knows: 1 for the first. Another candidate, question or seed is another one, as are other ids
+      the ledger knows: 1 for the first. Another candidate, question or seed is another one; other ids are not
     - `risk_before`: the sum of the risks of those before; a run whose risk promises nothing counts as 1
     - `searched`: among how many systems, these two with them, a search on these items came before; 0 for none
     - `groups_cut`: why the tests of groups were cut off, as a name; null if they were not

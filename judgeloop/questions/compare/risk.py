@@ -139,10 +139,11 @@ def plain(result: Result) -> str:
 def _with_earlier(result: Result) -> str:
     """Return how many answers to expect wrong with those of earlier tests; empty without any, or any risk."""
     earlier, wrong = result.comparison - 1, result.wrong_expected
-    if not earlier or wrong is None or result.open or result.whole:
+    passed = result.claim == "not_worse" or result.named not in {None, result.baseline}
+    if not earlier or wrong is None or not passed or result.whole:
         return ""
     tests = f"{count(earlier, 'earlier test')} against {visible(result.baseline)} on these items"
-    return f" With {tests}, expect at most {wrong:.4g} wrong in all."
+    return f" With {tests}, expect at most {wrong:.4g} wrong wins or passes in all."
 
 
 def asked(result: Result) -> list[tuple[int, str]]:
@@ -153,7 +154,7 @@ def asked(result: Result) -> list[tuple[int, str]]:
         found.append(
             (
                 result.answer_code,
-                f"it is shown that {second} is not worse by {points(options.not_worse)} or more",
+                f"{second} must not be worse by {points(options.not_worse)} or more",
             )
         )
     if options.by_group == Groups.REQUIRE:
@@ -165,7 +166,7 @@ def asked(result: Result) -> list[tuple[int, str]]:
 
 def _in_no_group(result: Result) -> str:
     """Return that no group may be worse, and which are or may be."""
-    said = f"{result.setup.systems[1]} is shown to be worse in no group"
+    said = f"{result.setup.systems[1]} must not be worse in any group"
     for claim in ("worse", "open"):
         names = some(one.name for one in result.groups if one.claim == claim)
         said += f"; {claim}: {names}" if names else ""

@@ -217,7 +217,7 @@ def _answer(trend: Trend) -> str:
 
 def page_of(trend: Trend) -> Page:
     """Return the trend as a table, and whether it drifts; `meaning` says what that means."""
-    first, second = _names(trend)
+    first, second = _names(trend.points)
     others = any(one.others for one in trend.points)
     last = ("other outputs",) if others else ()
     columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws", *last)
@@ -238,31 +238,32 @@ def page_of(trend: Trend) -> Page:
     return Page(head, (), (_answer(trend),), (Table("", columns, rows),))
 
 
-def _names(trend: Trend) -> list[str]:
+def _names(points: Sequence[Point]) -> list[str]:
     """Return who is first and who is second: of many systems that a pattern names, the oldest and the latest."""
     found = []
     for place in (0, 1):
-        names = [
-            visible(name) for name in dict.fromkeys(one.systems[place] for one in trend.points)
-        ]
+        names = [visible(name) for name in dict.fromkeys(one.systems[place] for one in points)]
         many = f"{len(names)} systems ({names[0]} to {names[-1]})"
         found.append(" and ".join(names) if len(names) <= FEW else many)
     return found
 
 
-def picture(trend: Trend) -> Scale:
-    """Return the gap of each run with its interval, beside its night or date, the oldest first."""
-    first, second = _names(trend)
-    known = [one for one in trend.points if one.gap is not None]
-    shown = known[-MOST_SHOWN:]
+def picture(trends: Sequence[Trend]) -> Scale:
+    """Return the gap of each run with its interval, beside its night or date, by pair and the oldest first."""
+    known = [[point for point in one.points if point.gap is not None] for one in trends]
+    most_each = max(1, MOST_SHOWN // len(trends))
+    shown = [point for points in known for point in points[-most_each:]]
+    runs = sum(map(len, known))
+    first, second = _names(shown or trends[0].points)
     ends = [abs(end) for one in shown for end in (one.gap or 0.0, *(one.interval or ()))]
     most = math.ceil(10 * max([0.1, *ends])) / 10
-    which = f" The latest {len(shown)} of {len(known)}." if len(shown) < len(known) else ""
+    which = f" The latest {len(shown):,} of {runs:,}." if len(shown) < runs else ""
     pale = (
         " Pale: a run that the test of drift does not count."
         if any(one.left_out for one in shown)
         else ""
     )
+    means = said(trends[0]) if len(trends) == 1 else meaning(trends)
     return Scale(
         f"The gap of {second} by run",
         f"The gap of {second} over {first} in {count(len(shown), 'run')}, the oldest first.",
@@ -271,11 +272,18 @@ def picture(trend: Trend) -> Scale:
         tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
         (
             (0.0, "level"),
-            (-most, f"{shortened(first, LONGEST_AHEAD)} ahead"),
-            (most, f"{shortened(second, LONGEST_AHEAD)} ahead"),
+            (-most, f"{_end(shown, 0)} ahead"),
+            (most, f"{_end(shown, 1)} ahead"),
         ),
-        note=f"{said(trend)}{which}{pale}",
+        note=f"The scale goes from {-most:.1f} to {most:+.1f}. {means}{which}{pale}",
     )
+
+
+def _end(points: Sequence[Point], place: int) -> str:
+    """Return which system is ahead at an end of the scale; of several, by its place."""
+    names = {one.systems[place] for one in points}
+    name = visible(names.pop()) if len(names) == 1 else ("first", "second")[place]
+    return shortened(name, LONGEST_AHEAD)
 
 
 def _row(one: Point, *, many: bool) -> Row:

@@ -82,10 +82,10 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
     done = asked(losing, "--by-group", "require", "--not-worse", "0.1", "-o", str(xml))
     said = unwrapped(done.stdout)
     assert (
-        "What must hold FAILED it is shown that b is not worse by 10 points or more FAILED b is shown to be worse in no group;"
+        "What must hold FAILED b must not be worse by 10 points or more FAILED b must not be worse in any group;"
         in said
     )
-    (gate,) = re.findall(r"in no group; worse: ([a-z, ]*);", said)
+    (gate,) = re.findall(r"in any group; worse: ([a-z, ]*);", said)
     found = json.loads(
         asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout
     )
@@ -137,7 +137,7 @@ def test_all_ties_are_counted_with_those_of_the_groups(asked):
 def test_groups_that_are_open_or_better_pass_the_gate(asked):
     done = asked({**BETTER, "talk": (5, 50, 5)}, "--by-group", "require")
     assert done.exit_code == 0
-    assert "passed b is shown to be worse in no group; open: talk" in unwrapped(done.stdout)
+    assert "passed b must not be worse in any group; open: talk" in unwrapped(done.stdout)
     assert done.stdout.startswith("b is better than a")
 
 

@@ -625,7 +625,7 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
         ({"asked_anew": "python:m:<lambda> has none"}, NoteCode.ASKED_ANEW, {"why": "python:m:<lambda> has none."}),
         ({"tally": Tally(items=12, wins=(1, 8))}, NoteCode.FEW_ITEMS, {"items": 12}),
         ({"tally": Tally(items=49, wins=(1, 8)), "about": Population.ITEMS_LIKE_THESE}, NoteCode.FEW_ITEMS_LIKE_THESE, {"items": 49}),
-        ({"tally": Tally(items=100, wins=(0, 4), ties=9, flips=9, both=10)}, NoteCode.MANY_FLIPS, {"flip_rate": 0.9}),
+        ({"tally": Tally(items=100, wins=(0, 4), ties=9, flips=9, both=10)}, NoteCode.MANY_FLIPS, {"flips": 9, "both": 10}),
         ({"tally": Tally(items=100, ties=10)}, NoteCode.ALL_TIES, {"judged": 10}),
     ],
 )  # fmt: skip
@@ -731,6 +731,6 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
-    said = "is at most 1 in 10. With 2 earlier tests against small on these items, expect at most 0.3 wrong in all."
+    said = "is at most 1 in 10. With 2 earlier tests against small on these items, expect at most 0.3 wrong wins or passes in all."
     assert said in plain(third)
     assert "earlier" not in plain(result)

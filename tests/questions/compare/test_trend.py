@@ -89,14 +89,14 @@ def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     assert "wrong with probability at most 0.1, by itself; the test's risk is for all" in said(
         found
     )
-    assert "large ahead" in draw(picture(found))
+    assert "large ahead" in draw(picture([found]))
 
 
 def test_both_ends_of_the_scale_are_named_however_long_the_names():
     names = ("production-2026-06", "candidate-2026-11-26-of-the-night")
     run = run_of([0.0] * 4)
     run = replace(run, setup=replace(run.setup, systems=names))
-    drawn = draw(picture(trend_of([Run("a", run)])))
+    drawn = draw(picture([trend_of([Run("a", run)])]))
     assert drawn.count(" ahead</text>") == 2
     assert ">level</text>" in drawn
 
