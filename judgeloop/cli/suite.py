@@ -101,7 +101,7 @@ def _suite(
             absent=gone,
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
-            say(f"{pair}: {WARNING} {text}", "warning", pair=pair)
+            say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)
         if quiet_log and found.absent:
             say(f"{WARNING} {found.missed}", "warning", absent=found.absent)
         if quiet_log and found.exit_code:
@@ -306,7 +306,8 @@ def _run(
             first = told.setdefault(line.headline, line.name) if end.error else line.name
             said = line.headline if first == line.name else f"as {first}"
             cost = f" Cost: {show_usd(line.charged_p)}." if line.run else ""
-            say(visible(f"{line.name}: {said}{cost}"), "pair", **line.to_json())
+            when = f"{config.night}, " if quiet else ""  # a log that nights are appended to
+            say(visible(f"{when}{line.name}: {said}{cost}"), "pair", **line.to_json())
 
     def watch(pair: Pair, ready: Prepared[Any]) -> AbstractContextManager[Observe[Any]]:
         if quiet or not logs_json():

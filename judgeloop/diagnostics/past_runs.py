@@ -70,7 +70,7 @@ class PastRun:
         noted = asdict(self.recorded.note)
         del noted["asked"]  # hashes say nothing to who lists runs
         return {
-            "id": self.id,
+            "run": self.id,
             "state": self.state.value,
             **noted,
             "headline": self.headline,

@@ -48,7 +48,7 @@ def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision
     assert paid.splitlines()[0] in first
     runs = json.loads(judgeloop("runs", "--json").stdout)
     assert [run["charged_usd"] > 0 for run in runs] == [False, True]
-    assert runs[0]["id"] in last
+    assert runs[0]["run"] in last
 
 
 def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(two_runs):
@@ -90,7 +90,7 @@ def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
     assert judgeloop("generate", "command:cat", *items, *code).exit_code == 0
     assert judgeloop("doctor", "--system", "command:cat", *code).exit_code == 0
     runs = json.loads(judgeloop("runs", "--json").stdout)
-    assert {run["id"] == "doctor": run["state"] for run in runs} == dict.fromkeys(
+    assert {run["run"] == "doctor": run["state"] for run in runs} == dict.fromkeys(
         (True, False), "unjudged"
     )
     assert "outputs by `generate`, or a check by `doctor`" in judgeloop("runs").stdout
@@ -112,7 +112,7 @@ def test_items_that_turned_between_two_runs_come_first_and_then_what_differs(two
     judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1")
     last, earlier, _ = json.loads(judgeloop("runs", "--json").stdout)
     assert last["exit_code"] is not None
-    found = judgeloop("runs", "diff", earlier["id"], last["id"][:8])
+    found = judgeloop("runs", "diff", earlier["run"], last["run"][:8])
     assert found.exit_code == 0, found.output
     assert re.match(r"\d+ items turned, of \d+ judged in both", found.stdout)
     assert "outputs of b" in found.stdout
@@ -173,7 +173,7 @@ def test_the_trend_of_pairs_of_the_same_nights_is_one_for_each_in_one_picture(tw
 
 
 def test_a_runs_result_is_shown_again_as_it_was_printed_or_short_or_as_json(two_runs):
-    ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
+    ids = [run["run"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     assert judgeloop("runs", "show", ids[0]).stdout == two_runs[1]
     assert judgeloop("runs", "show", ids[1][:6]).stdout == two_runs[0]
     assert judgeloop("runs", ids[1][:6]).stdout == two_runs[0]
@@ -185,7 +185,7 @@ def test_a_runs_result_is_shown_again_as_it_was_printed_or_short_or_as_json(two_
 
 def test_without_an_id_the_latest_run_that_has_a_result_is_shown(two_runs):
     assert judgeloop("runs", "show").stdout == two_runs[1]
-    ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
+    ids = [run["run"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     for run, shown in zip(ids, (two_runs[0], ""), strict=True):
         forget(run)
         assert judgeloop("runs", "show").stdout == shown
@@ -207,7 +207,7 @@ def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     assert "No such command 'shw'" in judgeloop("runs", "shw").stderr
     result = judgeloop("runs", "show", "")
     assert "2 runs begin with it" in result.stderr
-    run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
+    run = json.loads(judgeloop("runs", "--json").stdout)[0]["run"]
     forget(run)
     assert "no result here: it was deleted" in judgeloop("runs", "show", run).stderr
     assert "no result here" in judgeloop("runs").stdout
@@ -218,7 +218,7 @@ def test_each_ledger_shows_the_result_that_the_same_run_had_with_it(two_runs):
     other = LEDGER.with_name("other.sqlite")
     anew = judgeloop(*again, "--ledger", other)
     assert f"ledger: new, at {other}" in anew.stderr
-    run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
+    run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["run"]
     assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
     assert judgeloop("runs", run).stdout == two_runs[1]
 
@@ -235,7 +235,9 @@ def test_without_a_ledger_it_says_so_and_makes_none(command):
 def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     spent = json.loads(judgeloop("ledger", "show", "--json").stdout)
     assert list(spent) == ["day", "systems", "judge", "run", "state"]
-    runs = {run["id"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)}
+    runs = {
+        run["run"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)
+    }
     assert {run: group["usd"] for run, group in spent["run"].items()} == runs
     assert set(spent["judge"]) == {"openai/m", "metric:rouge1"}
     for groups in spent.values():

@@ -13,7 +13,7 @@ from support.outputs import write_good_and_poor
 
 def ids():
     """The ids of the runs, the latest first."""
-    return [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
+    return [run["run"] for run in json.loads(judgeloop("runs", "--json").stdout)]
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     assert not runs[0] & runs[1]
     assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
     shown = json.loads(judgeloop("runs", "list", "--json").stdout)
-    assert {one["id"]: one["night"] for one in shown} == {
+    assert {one["run"]: one["night"] for one in shown} == {
         run: night["night"] for night, its in zip((first, other), runs, strict=True) for run in its
     }
     of_night = judgeloop("runs", "--night", "2026-01-02").stdout.splitlines()
@@ -308,14 +308,14 @@ def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothi
             for n in range(ITEMS)
         ]
         Path(f"new/{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    log = suite("--quiet").stderr.splitlines()
-    assert re.match("judgeloop: all even: No winner yet.* Cost: ", log[0])
-    assert log[1].startswith("judgeloop: all even: Warning: ")
+    log = suite("--quiet", "--night", "2026-01-02").stderr.splitlines()
+    assert re.match("judgeloop: 2026-01-02, all even: No winner yet.* Cost: ", log[0])
+    assert log[1].startswith("judgeloop: 2026-01-02, all even: Warning: ")
     assert "same output for 60 of 60 items" in log[1]
     assert re.match("judgeloop: Night .*: 3 pairs, 1 undecided, 2 decided.", log[2])
     assert len(log) == 3
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
-    assert not suite("--quiet").stderr
+    assert not suite("--quiet", "--night", "2026-01-02").stderr
 
 
 def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
