@@ -444,18 +444,22 @@ class RunResult(Part):
         """Return the result as HTML; notebooks call this to show it."""
         return render_notebook(self.page)
 
-    def plot(self) -> Drawing:
-        """Return the evidence as a picture, which a notebook shows; `str()` is its SVG.
+    def plot(self, number: int = 1) -> Drawing:
+        """Return a picture of the evidence, the first by default, which a notebook shows; `str()` is its SVG.
+
+        They are those of the report, in its order.
 
         Raises:
-            InputError: nothing is judged, so there is nothing to draw.
+            InputError: nothing is judged, so there is nothing to draw; or there are fewer pictures.
         """
         drawn = [picture for card in self.page.board.pictures for picture in card]
         if not drawn:
             raise InputError(
                 "there is no picture of this result: its evidence has no order or bounds"
             )
-        return Drawing(drawn[0])
+        if not 1 <= number <= len(drawn):
+            raise InputError(f"`number`: expected 1 to {len(drawn)}, found {number}")
+        return Drawing(drawn[number - 1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values, with the judged items under `labels`."""
@@ -466,7 +470,7 @@ class RunResult(Part):
         return render_markdown(self.page)
 
     def to_latex(self) -> str:
-        """Return the standings and groups as LaTeX tables, or else the evidence as one."""
+        """Return the standings, or the figures in a row, and the groups as LaTeX tables."""
         return render_latex(self.page)
 
     def to_csv(self) -> str:

@@ -213,6 +213,15 @@ def test_a_notebook_shows_the_evidence_as_a_picture(result):
     assert html.escape(drawn.picture.note) in words
 
 
+def test_a_notebook_shows_every_picture_of_the_report(searched):
+    drawn = [picture for card in searched.page.board.pictures for picture in card]
+    assert len(drawn) > 1
+    assert [searched.plot(n).picture for n in range(1, len(drawn) + 1)] == drawn
+    for number in (0, len(drawn) + 1):
+        with pytest.raises(InputError, match=f"expected 1 to {len(drawn)}, found {number}"):
+            searched.plot(number)
+
+
 def test_a_result_without_evidence_says_that_there_is_no_picture(compared):
     with pytest.raises(InputError, match="no picture of this result"):
         replace(compared, page=replace(compared.page, board=Board())).plot()
