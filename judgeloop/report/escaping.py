@@ -15,6 +15,11 @@ _COMMAND = re.compile(r"\A\s*::|##(?=\[|vso\[)")
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+# Signs that can be an emoji: each may have the selector of its picture, and be joined to the next.
+_EMOJI = "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_OF_EMOJI = re.compile(
+    f"((?<=[#*0-9{_EMOJI}])\ufe0f(?![\ufe00-\ufe0f])|(?<=[\ufe0f{_EMOJI}])\u200d(?=[{_EMOJI}]))"
+)
 
 # What begins a formula, also as a full-width sign, and behind a semicolon.
 _FORMULA = re.compile("(\\A|;\\s*)([-=+@\uff1d\uff0b\uff0d\uff20])")
@@ -34,12 +39,13 @@ _SHOWN = _Shown()
 
 
 def visible(text: str) -> str:
-    r"""Return `text` on a single line, with unseen characters and CI commands escaped.
+    r"""Return `text` on a single line, with unseen characters and CI commands escaped, but for those of an emoji.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    shown = text.translate(_SHOWN)
+    parts = _OF_EMOJI.split(text) if "\ufe0f" in text or "\u200d" in text else [text]
+    shown = "".join(part if at % 2 else part.translate(_SHOWN) for at, part in enumerate(parts))
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0][0]):02x}{match[0][1:]}", shown)
 
 

@@ -160,9 +160,9 @@ def _card(card: Section | Table) -> str:
     return f'<section class="card{wide}" {named}>{_body(card)}</section>'
 
 
-def _body(card: Section | Table) -> str:
+def _body(card: Section | Table, level: str = "h2") -> str:
     """Return columns as a table, named rows as a list, and rows without names as paragraphs."""
-    heading = f"<h2>{escape(card.heading)}</h2>\n" if card.heading else ""
+    heading = f"<{level}>{escape(card.heading)}</{level}>\n" if card.heading else ""
     if isinstance(card, Table):
         return heading + _table(card)
     if not any(name for name, _ in card.rows):
@@ -394,7 +394,10 @@ def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str])
 
 
 def render_notebook(page: Page) -> str:
-    """Return the headline, the summary and the sections as a fragment, without any style of its own."""
+    """Return the headline, the summary and the sections as a fragment, without any style of its own.
+
+    The headings are small ones, below those of the notebook.
+    """
     summary = "".join(f"<p>{_coded(line)}</p>" for line in page.summary)
-    sections = "".join(map(_body, page.sections))
-    return f"<div><p><strong>{_coded(page.headline)}</strong></p>{summary}{sections}</div>"
+    sections = "".join(_body(section, "h5") for section in page.sections)
+    return f"<div><h4>{_coded(page.headline)}</h4>{summary}{sections}</div>"
