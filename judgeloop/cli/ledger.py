@@ -105,24 +105,29 @@ def _show(*, json: bool, **given: Any) -> None:
         print(dumps(values, indent=2))
         return
     names = {run.id: _named(run) for run in runs}
+    by_time = [*(run.id for run in runs if run.id in found["run"]), *found["run"]]
+    found["run"] = {name: found["run"][name] for name in by_time}
     print("\n".join(map(visible, _spent(found, names | ASKED))))
 
 
 def _export(**given: Any) -> None:
     """Print every request as CSV, to check an invoice.
 
-    Columns: time, run, judge, model, request id, item, tokens, dollars.
+    Columns: time, run, judge, model, request id, item, tokens, dollars, night, systems.
     """
-    from judgeloop.core.ledger import Request
+    from judgeloop.core.ledger import Request, RunNote
     from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
     with open_reader(LedgerConfig.of(**given).ledger) as reader:
+        notes = {run.id: run.note for run in reader.runs()}
         rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
-        print(csv_line(Request._fields))
+        print(csv_line((*Request._fields, "night", "systems")))
         for row in chain(first, rows):
-            print(csv_line((*row[:-1], f"{row.usd:f}")))  # dollars without a power of ten
+            note = notes.get(row.run, RunNote())
+            dollars = f"{row.usd:f}"  # without a power of ten
+            print(csv_line((*row[:-1], dollars, note.night, note.names)))
 
 
 def _named(run: RecordedRun) -> str:

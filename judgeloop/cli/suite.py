@@ -216,7 +216,7 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     """Return a table with a line for each pair and one for all, what is warned of, and what is `wrong`."""
     from judgeloop.run.dry_run import OPENING
     from judgeloop.run.plan import usual
-    from judgeloop.suite.summary import Said, grouped
+    from judgeloop.suite.in_common import Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
         return grouped(

@@ -34,7 +34,10 @@ def note_of(row: rows.RunRow) -> RunNote:
 
 
 def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
-    """Keep the result of a run in the place of an earlier one, and note with which exit code it ended."""
+    """Keep the result of a run in the place of an earlier one, and note with which exit code it ended.
+
+    One that says the same as the earlier one is no further result.
+    """
     for digest, text in result.texts.items():
         if rows.one(connection, rows.JudgedRow, "digest", digest) is None:
             rows.insert(
@@ -47,8 +50,10 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
         "document": result.document,
         "digests": json.dumps(list(result.texts)),
     }
-    note(connection, run, replace(noted(connection, run), exit_code=result.exit_code), 1)
     found = rows.one(connection, rows.ResultRow, "run", run)
+    same = found is not None and found.headline == result.headline
+    known = replace(noted(connection, run), exit_code=result.exit_code)
+    note(connection, run, known, kept=int(not same))
     if found is None:
         rows.insert(
             connection,
@@ -57,7 +62,7 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
             ),
         )
         return
-    at = found.created_at if found.headline == result.headline else connection.now()
+    at = found.created_at if same else connection.now()
     rows.change(connection, found, created_at=at, **values)
 
 

@@ -126,9 +126,11 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
     )
     cells = [_cells(row) for row in shown]
     if left := [row for row in rows if row not in shown]:
-        items = sum(row.items for row in left)
         name = left[0].name if len(left) == 1 else f"({count(len(left), 'more group')})"
-        more = (name, f"{items:,}")
+        counts = zip(
+            *((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True
+        )
+        more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
     return (Table(heading, columns, tuple(cells)),)
 

@@ -394,10 +394,7 @@ def render_index(page: Page, links: Mapping[str, str], tones: Mapping[str, str])
 
 
 def render_notebook(page: Page) -> str:
-    """Return the headline, the summary and the sections as a fragment, without any style of its own.
-
-    The headings are small ones, below those of the notebook.
-    """
+    """Return the headline, the summary and the sections as a fragment, with small headings and without any style."""
     summary = "".join(f"<p>{_coded(line)}</p>" for line in page.summary)
     sections = "".join(_body(section, "h5") for section in page.sections)
     return f"<div><h4>{_coded(page.headline)}</h4>{summary}{sections}</div>"

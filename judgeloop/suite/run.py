@@ -81,6 +81,8 @@ class Ended:
             gap=result.figure,
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
+            flips=result.counts.flips,
+            both_orders=result.counts.both_orders,
             warnings=tuple(one.message for one in result.warnings),
             advice=_advice(result),
             goes_on=result.goes_on,

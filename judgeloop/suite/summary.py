@@ -6,7 +6,7 @@ Pure: the ends of the pairs in, values and texts out.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from judgeloop.core.errors import (
     EXIT_ERROR,
@@ -25,7 +25,8 @@ from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import Page, Rows, Section, Table
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import count, sentence
+from judgeloop.report.words import count, per_cent
+from judgeloop.suite.in_common import EACH, FIRST, Said, grouped
 
 # The exit codes of pairs in words, the worst first: it is that of the suite.
 STATES = {
@@ -61,19 +62,9 @@ DATE = 10  # characters of a night's name that are its date
 GAP = "The gap is the share of items that the second system of a pair wins, less the share that it loses."
 KNOWN = "nothing was asked: the same question about the same outputs was last asked in the night {}"
 FURTHER = "asked further: the same question about the same outputs was asked in the night {}, too"
-FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair
 COLUMNS = ("pair", "state", "winner", "gap", "judged", "cost")
 # Of a spreadsheet.
 FIGURES = ("name", "state", "winner", "gap", "judged", "charged_usd", "exit_code")
-
-
-class Said(NamedTuple):
-    """A text about a pair: what pairs may have in common, and its own, with the systems that `FIRST` and `EACH` are."""
-
-    name: str
-    common: str
-    own: str
-    systems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +80,7 @@ class Line:
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
+    - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
     - `warnings`: what to be careful of
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
@@ -115,6 +107,8 @@ class Line:
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
     judged_by: str = ""
+    flips: int = 0
+    both_orders: int = 0
     warnings: tuple[str, ...] = ()
     advice: str = ""
     doubtful: bool = False
@@ -206,6 +200,19 @@ class Summary:
         kinds = (f"{states.count(state)} {state}" for state in KINDS if state in states)
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
+    @property
+    def order(self) -> Rows:
+        """How many verdicts of all pairs changed with the order of presentation; none if none was asked in both."""
+        flips, both = (
+            sum(getattr(one, name) for one in self.lines) for name in ("flips", "both_orders")
+        )
+        said = (
+            f"{flips:,} of {count(both, 'verdict')} asked in both orders changed ({per_cent(flips / both)})"
+            if both
+            else ""
+        )
+        return (("together", f"{said}; each counts as a tie"),) if said else ()
+
     def warned(self, *, passed: bool = True) -> Rows:
         """Return the warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
         said = [
@@ -255,7 +262,7 @@ class Summary:
             Section(
                 "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
             ),
-            Section("Judge", grouped(by, len(self.lines))),
+            Section("Judge", (*grouped(by, len(self.lines)), *self.order)),
         )
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
@@ -269,6 +276,8 @@ class Summary:
                 (*one.cells, one.before or new.get(one.name, ""), one.whose) for one in self.lines
             ]
             note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
+            again = any(one.whose != one.outputs for one in self.lines)
+            note += " “as in”: they are again those of an earlier night." * again
         return Page(
             self.headline,
             grouped(said, len(self.lines)),
@@ -307,55 +316,6 @@ class Summary:
         """Return an HTML page; `links` lead from pairs to their reports, by name."""
         shown = {visible(name): link for name, link in links.items()}
         return render_index(self.page, shown, TONES)
-
-
-def grouped(said: Iterable[Said], pairs: int) -> Rows:
-    """Return a row for each name and text; those with a text in common are one row, the most of them the last.
-
-    `pairs` is the number of all.
-    """
-    groups: dict[str, list[Said]] = {}
-    for one in said:
-        groups.setdefault(one.common, []).append(one)
-    most = max(groups.values(), key=len, default=[])
-    names = [one.name for group in groups.values() for one in group]
-    whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
-    for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
-        text = _of_all(visible(common), [one.systems for one in group if one.systems])
-        if len(group) == 1:
-            rows.append((visible(group[0].name), visible(group[0].own)))
-        elif len(group) == pairs:
-            rows.append((f"all {pairs} pairs", text))
-        elif group is most and whole:
-            rows.append((f"the other {len(group)} pairs", text))
-        else:
-            rows.append(
-                (f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})")
-            )
-    return tuple(rows)
-
-
-def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
-    """Return sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
-
-    >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
-    'It is not shown that any of a, b is worse. Each of a, b is ahead.'
-    >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
-    'Each of a, b is better than the first system of its pair.'
-    """
-    if not pairs:
-        return text
-    firsts = {visible(one[0]) for one in pairs}
-    systems = some(visible(one[-1]) for one in pairs)
-    text = text.replace(
-        visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair"
-    )
-    fails = text.startswith("FAILED")  # which each of them does
-    said = []
-    for one in re.split(r"(?<=\.) ", text):
-        word = "any" if "not shown" in one and not fails else "each"
-        said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
-    return " ".join(said)
 
 
 def state_of(exit_code: int, *, required: bool, doubtful: bool) -> str:

@@ -58,6 +58,7 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
     line, other = judgeloop("runs").stdout.splitlines()
     assert re.search(r"FAILED: b was required.*\(the last of 2 results, \d{4}-[-\d: ]+\)$", line)
     assert "results" not in other
+    assert judgeloop(*again, "--require-winner", "b").stdout.startswith("FAILED: b was required")
     run, _ = json.loads(judgeloop("runs", "--json").stdout)
     assert run["results"] == 2
     assert datetime.fromisoformat(run["began_at"]).astimezone().isoformat(" ")[:16] in line
@@ -247,6 +248,8 @@ def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     text = judgeloop("ledger", "show").stdout
     assert re.search(r"attempts .* judge or system asked\n.*  metric:rouge1\n.*  openai/m\n", text)
     assert all(f"  {run}  a and b\n" in text for run in runs), "a run with its systems"
+    begun = [run["run"] for run in json.loads(judgeloop("runs", "--json").stdout)][::-1]
+    assert re.findall(r"  ([0-9a-f]{16})  a and b\n", text) == begun
     assert set(spent["systems"]) == {"a and b"}
 
 
@@ -257,6 +260,7 @@ def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, chat_serve
     paid = [row for row in rows if row["judge"] == "openai/m"]
     assert len(paid) == len(chat_server.requests)
     assert {row["state"] for row in rows} == {"settled"}
+    assert {(row["systems"], row["night"]) for row in paid} == {("a and b", "")}
     assert all(row["model"] and row["began_at"].endswith("+00:00") for row in paid)
     assert all(int(row["input_tokens"]) > 0 < int(row["output_tokens"]) for row in paid)
     spent = json.loads(judgeloop("ledger", "show", "--json").stdout)["judge"]["openai/m"]["usd"]

@@ -254,6 +254,9 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     at = [*at, "--controls", "off", "--night", "2026-01-02"]
     shown = suite(*at, "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 doubtful pass." in shown
+    assert re.search(
+        r"\n +together +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown
+    )
     assert '<span class="chip tie">doubtful' in Path("night.html").read_text()
     (pair,) = found(*at, "--night", "2026-01-03", JUDGELOOP_JUDGE_API_KEY="key")["pairs"]
     assert (pair["state"], pair["before"], pair["outputs"]) == (

@@ -154,7 +154,7 @@ def asked(result: Result) -> list[tuple[int, str]]:
         found.append(
             (
                 result.answer_code,
-                f"{second} must not be worse by {points(options.not_worse)} or more",
+                f"{second} must not be worse by {points(options.not_worse)} or more, nor be shown to be worse at all",
             )
         )
     if options.by_group == Groups.REQUIRE:

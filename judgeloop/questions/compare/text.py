@@ -155,7 +155,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
     if result.worse_by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
     if result.winner is not None:
-        return f"{second} is worse than {first} {where}; it is not shown that it is worse {by}."
+        return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
     if result.failed or not result.judged:
         return stopped(
             f"No answer yet whether {second} is worse than {first} {where}: {sentences.ended(result)}"

@@ -1,0 +1,73 @@
+"""Texts that pairs of a suite have in common: said once, with the systems of all.
+
+Pure: texts of pairs in, rows of a page out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from judgeloop.core.errors import some
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Rows
+from judgeloop.report.words import sentence
+
+FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of each pair
+
+
+class Said(NamedTuple):
+    """A text about a pair: what pairs may have in common, and its own, with the systems that `FIRST` and `EACH` are."""
+
+    name: str
+    common: str
+    own: str
+    systems: tuple[str, ...] = ()
+
+
+def grouped(said: Iterable[Said], pairs: int) -> Rows:
+    """Return a row for each name and text; those with a text in common are one row, the most of them the last.
+
+    `pairs` is the number of all.
+    """
+    groups: dict[str, list[Said]] = {}
+    for one in said:
+        groups.setdefault(one.common, []).append(one)
+    most = max(groups.values(), key=len, default=[])
+    names = [one.name for group in groups.values() for one in group]
+    whole, rows = len(names) == len(set(names)) == pairs, list[tuple[str, str]]()
+    for common, group in sorted(groups.items(), key=lambda one: one[1] is most and len(most) > 1):
+        text = _of_all(visible(common), [one.systems for one in group if one.systems])
+        if len(group) == 1:
+            rows.append((visible(group[0].name), visible(group[0].own)))
+        elif len(group) == pairs:
+            rows.append((f"all {pairs} pairs", text))
+        elif group is most and whole:
+            rows.append((f"the other {len(group)} pairs", text))
+        else:
+            rows.append(
+                (f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})")
+            )
+    return tuple(rows)
+
+
+def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
+    """Return sentences with all systems in the place of each pair's own: of those of which something is not shown, any.
+
+    >>> _of_all(f"It is not shown that {visible(EACH)} is worse. {visible(EACH)} is ahead.", [("o", "a"), ("o", "b")])
+    'It is not shown that any of a, b is worse. Each of a, b is ahead.'
+    >>> _of_all(f"{visible(EACH)} is better than {visible(FIRST)}.", [("o", "a"), ("p", "b")])
+    'Each of a, b is better than the first system of its pair.'
+    """
+    if not pairs:
+        return text
+    firsts = {visible(one[0]) for one in pairs}
+    systems = some(visible(one[-1]) for one in pairs)
+    text = text.replace(
+        visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair"
+    )
+    fails = text.startswith("FAILED")  # which each of them does
+    said = []
+    for one in re.split(r"(?<=\.) ", text):
+        word = "any" if "not shown" in one and not fails else "each"
+        said.append(sentence(one.replace(visible(EACH), f"{word} of {systems}")))
+    return " ".join(said)
