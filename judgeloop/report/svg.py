@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from judgeloop.report.pictures import Bar, Chart, Line, Picture, Point, Row, Scale
 from judgeloop.report.words import shortened
@@ -234,10 +234,17 @@ def _lines(chart: Chart, placed: Callable[[Point], Point]) -> Iterator[str]:
 
 
 def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float) -> Iterator[str]:
-    """Yield the names of lines beside the chart, none over another, each led to the end of its line."""
+    """Yield the names of lines beside the chart, none over another, each led to the end of its line.
+
+    Of lines that end at about one height the lead is the first, then those that end the farthest to the right.
+    """
     ends = [(line, *placed(line.points[-1])) for line in lines if line.name]
-    named = [one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM]
-    heights = spread([y for _, _, y in named], FEWEST_APART, HEIGHT - BOTTOM)
+    named = sorted(
+        (one for one in ends if TOP <= one[2] <= HEIGHT - BOTTOM),
+        key=lambda one: (round(one[2] / FEWEST_APART), one[0].role != "lead", -one[1]),
+    )
+    tops = accumulate((y for _, _, y in named), max)
+    heights = spread([*tops], FEWEST_APART, HEIGHT - BOTTOM)
     for (line, x, end), y in zip(named, heights, strict=True):
         if line.role != "lead" or abs(y - end) > 1:
             yield f'<path d="{path([(x, end), (right, end), (right + 10, y)])}" class="jl-led jl-{line.role}"/>'
