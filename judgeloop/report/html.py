@@ -146,7 +146,7 @@ def _pictures(cards: Iterable[Iterable[Picture]]) -> Iterable[str]:
 def _figure(picture: Picture) -> str:
     legend = ""
     if isinstance(picture, Bar):
-        named = "".join(f"<li>{escape(name)} {number:,}</li>" for name, number, _ in picture.parts)
+        named = "".join(f"<li>{escape(part)}</li>" for part in picture.legend)
         legend = f'<ul class="legend">{named}</ul>'
     note = f'<figcaption class="note">{escape(picture.note)}</figcaption>' if picture.note else ""
     return f"<h2>{escape(picture.title)}</h2><figure>{draw(picture)}{legend}{note}</figure>"

@@ -55,6 +55,11 @@ class Bar:
     parts: tuple[tuple[str, int, Side], ...]
     note: str = ""
 
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What each part is, in their order."""
+        return tuple(f"{name} {number:,}" for name, number, _ in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -55,7 +55,9 @@ class Drawing:
     def __str__(self) -> str:
         """Return the picture between its title and its note, with its colours and a ground."""
         title = _text(0, TITLE - 9, shortened(self.picture.title, LONGEST_TITLE), "jl-title")
-        note, inner = textwrap.wrap(self.picture.note, LONGEST_NOTE), _height(self.picture)
+        legend = ", ".join(self.picture.legend) if isinstance(self.picture, Bar) else ""
+        texts, inner = (legend, self.picture.note), _height(self.picture)
+        note = [line for text in texts for line in textwrap.wrap(text, LONGEST_NOTE)]
         wide, height = WIDE + 2 * AROUND, TITLE + inner + len(note) * LEADING + AROUND
         below = "\n".join(
             _text(0, TITLE + inner + at * LEADING, line) for at, line in enumerate(note, start=1)

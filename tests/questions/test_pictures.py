@@ -279,7 +279,8 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
     assert table.note in drawn(result)[-1].note
     decided = selected(tmp_path, baseline="chatty")
     assert (
-        "These bounds hold one by one. Those that narrowed hold jointly" in drawn(decided)[-1].note
+        "These bounds hold one by one. Those of the first picture hold all together"
+        in drawn(decided)[-1].note
     )
     assert "one by one" not in decided.page.tables[0].note
 

@@ -22,6 +22,7 @@ from judgeloop.core.choices import Shown
 from judgeloop.core.errors import InputError
 from judgeloop.questions.select.text import page
 from judgeloop.report.page import Board
+from judgeloop.report.pictures import Bar
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"
 
@@ -220,6 +221,13 @@ def test_a_notebook_shows_every_picture_of_the_report(searched):
     for number in (0, len(drawn) + 1):
         with pytest.raises(InputError, match=f"expected 1 to {len(drawn)}, found {number}"):
             searched.plot(number)
+
+
+def test_a_picture_of_verdicts_names_its_parts(compared):
+    drawn = next(one for one in map(compared.plot, (1, 2)) if isinstance(one.picture, Bar))
+    (legend,) = re.findall(r">([^<>]+)</text></svg>", str(drawn))
+    assert legend == ", ".join(f"{name} {number}" for name, number, _ in drawn.picture.parts)
+    assert "ties" in legend
 
 
 def test_a_result_without_evidence_says_that_there_is_no_picture(compared):

@@ -137,10 +137,13 @@ def plain(result: Result) -> str:
 
 
 def _with_earlier(result: Result) -> str:
-    """Return how many answers to expect wrong with those of earlier tests; empty without any, or any risk."""
+    """Return how many answers to expect wrong with those of earlier tests; empty without any, or any risk.
+
+    Where a search came before, the risk has a condition already.
+    """
     earlier, wrong = result.comparison - 1, result.wrong_expected
     passed = result.claim == "not_worse" or result.named not in {None, result.baseline}
-    if not earlier or wrong is None or not passed or result.whole:
+    if not earlier or wrong is None or not passed or result.whole or result.searched:
         return ""
     tests = f"{count(earlier, 'earlier test')} against {visible(result.baseline)} on these items"
     return f" With {tests}, expect at most {wrong:.4g} wrong wins or passes in all."

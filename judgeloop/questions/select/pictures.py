@@ -293,7 +293,7 @@ def _apart(result: Selected) -> str:
     """Return why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "These bounds hold one by one. Those that narrowed hold jointly, so they are wider."
+    return "These bounds hold one by one. Those of the first picture hold all together, so they are wider."
 
 
 def _odd(result: Selected) -> Iterator[str]:
