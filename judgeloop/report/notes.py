@@ -115,7 +115,7 @@ TEXTS: dict[NoteCode, str] = {
     "of items makes it four in five. That is a second test.",
     NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
-    NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
+    NoteCode.OUT_OF_REACH: "At the rates so far, judging all {items:item} would probably not decide.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
     NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: about {judgments:more judgment}{usd:about} would "
@@ -137,8 +137,8 @@ TEXTS: dict[NoteCode, str] = {
     "which is one.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
     "maximum cost.",
-    NoteCode.RAISE_NIGHT: "Raise the budget that the pairs of the night {night} share, in the file of the suite or by "
-    "`judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
+    NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
+    "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
     "{judgments:more judgment} at the maximum cost.",
 }
 

@@ -21,6 +21,11 @@ from judgeloop.report.words import count
 from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 
 COLUMNS = ("items that turned", "judged in both", "other outputs")
+NEITHER = (
+    "Where no item turned and no output is another one, it is another draw of the items, or a limit, that ended a "
+    "pair otherwise. "
+)
+DIFF = "`judgeloop runs diff` of two runs lists their items."
 Systems = tuple[str, ...]
 
 
@@ -56,14 +61,12 @@ def changes(ledger: Address, x: str, y: str) -> Page:
     """
     before, after = (_of_night(ledger, night) for night in (x, y))
     rows = [_row(systems, before, after) for systems in sorted({**before, **after})]
-    changed = tuple(row for row in rows if row[1] != row[2] or row[-1] or row[3] not in {"", "0"})
+    still = {"", "0"}  # of the items that turned
+    changed = tuple(row for row in rows if row[1] != row[2] or row[-1] or row[3] not in still)
     head = f"{count(len(changed), 'pair')} of {len(rows):,} changed between {visible(x)} and {visible(y)}"
     if not changed:
         return Page(f"{head}.", ())
-    note = (
-        "Where no item turned and no output is another one, it is another draw of the items, or a limit, that "
-        "ended a pair otherwise. `judgeloop runs diff` of two runs lists their items."
-    )
+    note = NEITHER * any(not row[-1] and row[3] in still for row in changed) + DIFF
     return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
 
 
@@ -172,4 +175,6 @@ def _row(
     if old.result is None or new.result is None or old.result.job != new.result.job:
         return named, *words, "", "", others
     found = differences(old.result, new.result)
+    further = old.result.setup.seed == new.result.setup.seed and found.only[1] > found.only[0] == 0
+    others = others or "none: it went on" * further
     return named, *words, f"{len(found.turned):,}", f"{found.both:,}", others

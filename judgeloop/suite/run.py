@@ -35,6 +35,7 @@ from judgeloop.suite.summary import DATE, Line, is_doubtful
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
+NEXT_NIGHT = "The next night goes on within its own budget, if the outputs are the same."
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
 
@@ -93,8 +94,10 @@ class Ended:
 
 def _advice(result: RunResult) -> str:
     """Return what would answer a question that is undecided; "" where the same command asks more."""
-    undecided = result.exit_code == EXIT_UNDECIDED and not result.goes_on
-    return " ".join(one.message for one in result.advice) if undecided else ""
+    if result.exit_code != EXIT_UNDECIDED or result.goes_on:
+        return ""
+    paid_out = result.last_stop[0] is StopKind.BUDGET
+    return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
 
 
 def _judged_by(result: RunResult) -> str:

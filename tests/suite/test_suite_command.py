@@ -75,12 +75,12 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
     run = rich["pairs"][1]["run"]
     shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
-    assert "judging all 60 items would not decide" in shown
+    assert "judging all 60 items would probably not decide" in shown
     assert "Raise the budget" not in shown, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     little = found("--night", "2026-01-05", "--budget", "0.09", *at)
     shown = unwrapped(judgeloop("runs", "show", little["pairs"][0]["run"], *at).stdout)
-    assert "that the pairs of the night 2026-01-05-night share" in shown
+    assert "To go on in the night 2026-01-05-night, raise the budget that its pairs share" in shown
     assert not re.search(r"--budget [0-9]", shown)
 
 
@@ -135,6 +135,10 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     assert "The same as before" in page
     assert f"all better nothing was asked: {same} last asked in the night {before}" in page
     assert f"all even asked further: {same} asked in the night {before}, too" in page
+    assert "all even The next night goes on within its own budget, if the outputs are the" in page
+    changed = judgeloop("runs", "diff", before, "2026-01-02").stdout
+    assert re.search(r"old and even +undecided +undecided +0 +\d+ +none: it went on\n", changed)
+    assert "another draw of the items" not in changed
     third = found("--night", "2026-01-03")["pairs"]
     assert [(one["same_as"], one["further"]) for one in third] == [
         (before, False),
