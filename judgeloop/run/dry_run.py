@@ -85,7 +85,8 @@ class DryRun:
         """Return the text for a terminal of `width` columns."""
         plan, result = self.plan, self.result
         if self.decided:
-            return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
+            parts = [wrapped(_decided(plan), width), *_equal(plan, width)]
+            return "\n\n".join([*parts, render(result.page, width=width)])
         paragraphs = [
             self.basis,
             *self._all(),

@@ -153,7 +153,7 @@ def _gap(result: Result) -> tuple[Scale, ...]:
     said = f"Gap for {name}: {result.gap:.2f}, between {low:.2f} and {high:.2f}"
     note = (
         f"The gap: the share of items that {name} wins less the share that it loses. "
-        "A run that stops at a lead shows a gap that is a little too large."
+        "A run that stops at a lead shows a gap that is too large, on average."
     )
     shown = ends(
         (low, high),

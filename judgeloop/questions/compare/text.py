@@ -196,12 +196,14 @@ def _leads(result: Result) -> str:
 
 
 def _how_far(result: Result) -> str:
-    """Return the bounds of the winner's gap; empty without one, and for recorded scores."""
+    """Return the bounds of the gap of a winner, or who is not worse; empty without, and for recorded scores."""
     drawn = _bounded(result) and not result.gap_weighted and result.recorded is None
-    if result.winner is None or result.gap is None or not drawn:
+    passed = result.claim == "not_worse"
+    if not (result.winner or passed) or result.gap is None or not drawn:
         return ""
     shown = "" if _widened(result) else f", {result.gap:.2f} on these verdicts"
-    whose = f" for {visible(result.winner)}" if result.refused else ""
+    name = visible(result.leader or result.setup.systems[0])
+    whose = f" for {name}" if result.refused or passed else ""
     return f"Gap{whose}: {_between(result)}{shown}."
 
 

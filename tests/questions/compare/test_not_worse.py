@@ -137,6 +137,12 @@ def test_a_dry_run_says_exactly_what_becomes_of_an_equal_system(old, new):
         assert one["passes"] + one["fails"] + one["none"] == pytest.approx(1)
         assert one["fails"] <= 0.1
         assert one["judgments"] <= 60
+    asked(old, new, "--max-judgments", "60")
+    known = asked(old, new, "--max-judgments", "60", "--dry-run").stdout
+    assert known.startswith(
+        "No calls are needed: known verdicts or identical outputs already decide."
+    )
+    assert "How often an equal system would pass:" in known
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
