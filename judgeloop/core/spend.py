@@ -32,12 +32,13 @@ class Spend(Part):
     - `next_p`: the worst case of the next query, if the budget did not cover it
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are
+    - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
-    HIDDEN |= {"answers", "answers_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -66,6 +67,8 @@ class Spend(Part):
     outputs_p: int = 0
     answers_p: int = 0
     answers: int = 0
+    controls_p: int = 0
+    controls: int = 0
 
     def after(self, earlier: Self) -> Self:
         """Return the spend of a command of which `earlier` parts have ended, and this is the last."""

@@ -159,6 +159,7 @@ async def shown(
     """
     told: list[list[Answer]] = [[] for _ in controls]
     tallies = [NO_CONTROLS for _ in controls]
+    terms, before = oracle.state.terms, set(oracle.state.terms.seen)
     while not oracle.state.is_over():
         asked = [
             query
@@ -173,6 +174,7 @@ async def shown(
         tallies = [
             counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)
         ]
+    terms.tested.update(terms.seen - before)
     failures = [
         _failure(judge.identity.name, tally, own)
         for judge, tally, own in zip(oracle.judges, tallies, told, strict=False)

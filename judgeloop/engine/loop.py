@@ -67,6 +67,7 @@ async def drive(
     if outcome.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
     spend = await ledger.spend(terms.run_id, terms.budget_p, terms.seen)
+    tested = await ledger.spend(terms.run_id, terms.budget_p, terms.tested)
     return Finished(
         outcome,
         replace(
@@ -80,6 +81,8 @@ async def drive(
             cached_p=state.cached_p,
             outputs_p=state.outputs_p,
             tokens=state.tokens,
+            controls=tested.answers,
+            controls_p=tested.answers_p,
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         controls,

@@ -36,7 +36,8 @@ class Terms:
     `max_failed` is the highest accepted share of items on which it fails. `outputs_since` says of which day
     on (ISO 8601, UTC) remembered outputs count, by system. `silent` has the calls to which an earlier command of the
     run got a reply without a verdict, by key: they are not made again. `seen` gets the keys of the calls that are
-    made, and of those that the ledger answers, so that each counts once.
+    made, and of those that the ledger answers, so that each counts once. `tested` gets those of them that were
+    made for controls.
     """
 
     run_id: str
@@ -59,3 +60,4 @@ class Terms:
     outputs_since: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, Abstention] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    tested: set[str] = field(default_factory=set)

@@ -65,13 +65,11 @@ def costs(result: RunResult) -> Section:
 
 
 def _for_controls(result: RunResult) -> str:
-    """Return how many controls the calls include, where this command asked them."""
+    """Return how many controls the calls include, and what they cost, where this command asked them."""
     asked = sum(one.asked for one in result.counts.controls if one is not None)
-    return (
-        f"; the calls for {count(asked, 'control')} are among them"
-        if result.setup.controlled and asked
-        else ""
-    )
+    cost = f", for {show_usd(result.spend.controls_p)}" if result.spend.controls_p else ""
+    said = f"; the calls for {count(asked, 'control')} are among them{cost}"
+    return said if result.setup.controlled and asked else ""
 
 
 def _parts(result: RunResult) -> list[tuple[str, str]]:

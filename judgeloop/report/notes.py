@@ -108,22 +108,22 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
     "probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
-    NoteCode.ITEMS_WANTED: "About {items:more item} like these would probably be enough.",
+    NoteCode.ITEMS_WANTED: "If it goes on like this, about {items:more item} like these would be enough.",
     NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
     "four in five. That is a second test.",
     NoteCode.MANY_MORE_ITEMS: "With about {even:more item} the chance of a decision is even. No number "
     "of items makes it four in five. That is a second test.",
     NoteCode.NO_MORE_ITEMS: "No number of items promises a decision.",
     NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
-    NoteCode.OUT_OF_REACH: "At the rates so far, judging all {items:item} would probably not decide.",
+    NoteCode.OUT_OF_REACH: "If it goes on like this, judging all {items:item} would not decide. It may go otherwise.",
     NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
-    NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
-    NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: about {judgments:more judgment}{usd:about} would "
-    "probably be enough.",
+    NoteCode.MORE_JUDGMENTS: "If it goes on like this, about {judgments:more judgment}{usd:about} would be enough.",
+    NoteCode.MORE_JUDGMENTS_EARLY: "Few verdicts are known, so this is rough: if it goes on like this, about "
+    "{judgments:more judgment}{usd:about} would be enough.",
     NoteCode.SAME_TEST: "To go on is no second test.",
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
-    NoteCode.MORE_FOR_BETTER: "To show that {system} is better would probably take about "
-    "{judgments:more judgment}{usd:about}: ask without `min_gap`, which is a second test.",
+    NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
+    "{judgments:more judgment}{usd:about}, if it goes on like this: ask without `min_gap`, which is a second test.",
     NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
     NoteCode.BETWEEN: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}, and this run "

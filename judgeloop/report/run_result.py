@@ -200,7 +200,8 @@ class RunResult(Part):
         known = len(self.verdicts)
         if self.judging_usd is None or self.spend.remembered or not known:
             return None
-        return self.judging_usd / known * self.queries_in_all
+        judging = self.judging_usd - float(to_usd(self.spend.controls_p))
+        return judging / known * self.queries_in_all
 
     def favoured(self, label: LabelRow) -> str:
         """Return the system from whose side a verdict is a win or a loss."""
@@ -218,6 +219,8 @@ class RunResult(Part):
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
         paid, replies_p = spend.answers, spend.answers_p
+        if paid > spend.controls:  # whose texts are others
+            paid, replies_p = paid - spend.controls, replies_p - spend.controls_p
         if self.counts.generated:  # remembered outputs are not among the answers
             paid, replies_p = spend.paid_attempts, spend.charged_p - spend.unconfirmed_p
         if not paid or not spend.known:

@@ -131,7 +131,8 @@ async def drive_session(
                     if isinstance(judge, Metered):
                         judge.learn_lengths(reader.reply_lengths(judge.identity))
             command = prepared.command
-            terms = replace(terms, silent=silent_of(prepared), seen=command.seen)
+            silent, seen, tested = silent_of(prepared), command.seen, command.tested
+            terms = replace(terms, silent=silent, seen=seen, tested=tested)
             finished = await drive(
                 session,
                 prepared.pool,

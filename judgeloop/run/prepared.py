@@ -43,11 +43,12 @@ class Command:
     """What the parts of a command have done: an estimate may ask a proxy first, and a suite lets a pair go on.
 
     - `spend`: of all parts so far
-    - `seen`: the keys of the calls that they made, or that the ledger answered
+    - `seen`: the keys of the calls that they made, or that the ledger answered; `tested`: those of them for controls
     """
 
     spend: Spend = field(default_factory=Spend)
     seen: set[str] = field(default_factory=set)
+    tested: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

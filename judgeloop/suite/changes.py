@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, some
 from judgeloop.core.ledger import RunNote
 from judgeloop.diagnostics.differences import differences, other_outputs
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
@@ -25,6 +25,7 @@ NEITHER = (
     "Where no item turned and no output is another one, it is another draw of the items, or a limit, that ended a "
     "pair otherwise. "
 )
+OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 DIFF = "`judgeloop runs diff` of two runs lists their items."
 Systems = tuple[str, ...]
 
@@ -99,7 +100,7 @@ def compared(
     beside = (
         line if old is None else _beside(line, runs, _ended(ledger, old)) for line, old in then
     )
-    found = (_unchanged(line, runs, asked) for line in beside)
+    found = (_warned(_unchanged(line, runs, asked), runs) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
 
 
@@ -124,6 +125,19 @@ def _beside(line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
     if new is None or not (_known(old) and _known(new)):
         return replace(line, before=word)
     return replace(line, before=word, outputs="new" if other_outputs(old, new) else "same")
+
+
+def _warned(line: Line, runs: Mapping[str, PastRun]) -> Line:
+    """Return a line with a warning, if its pair was asked in the same night about other outputs."""
+    if line.run not in runs:
+        return line
+    own = runs[line.run].recorded
+    for one in (run.recorded for run in runs.values()):
+        alike = (one.note.night, one.note.systems) == (own.note.night, own.note.systems)
+        if alike and one.began_at < own.began_at and (names := other_outputs(one.note, own.note)):
+            said = OTHERS.format(visible(some(names)), one.id)
+            return replace(line, warnings=(*line.warnings, said))
+    return line
 
 
 def _unchanged(line: Line, runs: Mapping[str, PastRun], asked: Container[str]) -> Line:

@@ -143,7 +143,7 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
         "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"about \d+ more judgments \(about \$0\.\d+\) would probably be enough\.",
+        r"about \d+ more judgments \(about \$0\.\d+\) would be enough\.",
         unwrapped(result.stdout),
     )
     assert "The limit of 6 judgments is reached." in result.stdout

@@ -75,7 +75,7 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     rich = found("--night", "2026-01-06", "--budget", "0.45", "--ledger", "rich.sqlite")
     run = rich["pairs"][1]["run"]
     shown = unwrapped(judgeloop("runs", "show", run, "--ledger", "rich.sqlite").stdout)
-    assert "judging all 60 items would probably not decide" in shown
+    assert "judging all 60 items would not decide. It may go otherwise." in shown
     assert "Raise the budget" not in shown, "more money would not help"
     at = ["--ledger", "little.sqlite"]
     little = found("--night", "2026-01-05", "--budget", "0.09", *at)
@@ -300,6 +300,20 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     assert done.exit_code == 5
     gates = [one["gate"] for one in json.loads(texts["json"])["pairs"]]
     assert gates == [{"not-worse = 0.3": "the caller"}] * 3
+
+
+def test_a_night_that_is_asked_again_about_other_outputs_says_so():
+    first = found("--night", "2026-01-02")
+    assert not any("other outputs" in said for one in first["pairs"] for said in one["warnings"])
+    changed = Path("new/worse.jsonl")
+    changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
+    pairs = {one["name"]: one for one in found("--night", "2026-01-02")["pairs"]}
+    run = first["pairs"][-1]["run"]
+    said = f"In this night other outputs of worse were judged before, in run {run}, which may have ended otherwise."
+    assert said in pairs["all worse"]["warnings"]
+    assert not any("other outputs" in one for one in pairs["all better"]["warnings"])
+    next_night = found("--night", "2026-01-03")["pairs"]
+    assert not any("other outputs" in said for one in next_night for said in one["warnings"])
 
 
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():

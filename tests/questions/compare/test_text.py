@@ -283,7 +283,7 @@ def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, 
         (
             (5, 4),
             30,
-            "About 30 more items like these would probably be enough. That is a second test",
+            "If it goes on like this, about 30 more items like these would be enough. That is a second test",
         ),
         ((5, 4), None, "No number of items promises a decision."),
         ((5, 5), None, "No number of items promises a decision."),

@@ -1,0 +1,74 @@
+"""How often it is true that about so many more judgments would be enough, or that all would not decide.
+
+    python benchmarks/outlook.py [--runs 20] [--items 300]
+
+Comparisons about items like these are simulated, of systems that are level or nearly so. One that is still open after
+60, 120 or 180 judgments is told what would decide it, and then goes on to its end. The forecast takes the rates so far
+as they are, and by chance a run may end sooner or later.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+import numpy as np
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.engine.session import Limits
+from judgeloop.methods.stopping.by_table import NotWorse
+from judgeloop.methods.stopping.rule import Rule
+from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.questions.compare.plan import more_to_decide
+
+RISK, MARGIN = 0.1, 0.1
+GAPS, TIES, LOOKS = (-0.1, -0.05, 0.0, 0.05, 0.1), (0.3, 0.6), (60, 120, 180)
+
+
+def tally_of(verdicts: list[int], items: int) -> Tally:
+    """Return the counts of verdicts: 1 for the first system, -1 for the second, 0 for a tie."""
+    wins = verdicts.count(1), verdicts.count(-1)
+    return Tally(items, wins, verdicts.count(0), preferences=tuple(verdicts))
+
+
+def told(rule: Rule, verdicts: list[int], seen: Counter[str]) -> None:
+    """Count what is said of a run at each look where it is open, and whether it is so."""
+    items, limits = len(verdicts), Limits(max_judgments=len(verdicts))
+    looks = range(1, items + 1)
+    met = (n for n in looks if rule.reason_to_stop(tally_of(verdicts[:n], items)) is not None)
+    end = next(met, items + 1)
+    for look in (one for one in LOOKS if one < end):
+        known = tally_of(verdicts[:look], items)
+        more = more_to_decide(rule, known, limits, items - look, sampled=True)
+        decided = end <= (items if more is None else look + more)
+        seen[f"{'so many' if more else 'never'}, {'decided' if decided else 'open'}"] += 1
+
+
+def main() -> None:
+    """Print for each rule how often it decides within the judgments foretold, and where none were."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--items", type=int, default=200)
+    arguments = parser.parse_args()
+    rng, items = np.random.default_rng(0), arguments.items
+    rules: tuple[Rule, ...] = (
+        Sequential(RISK, UNLIMITED, items),
+        NotWorse(RISK, UNLIMITED, items, MARGIN),
+    )
+    for rule in rules:
+        seen = Counter[str]()
+        for gap in GAPS:
+            for ties in TIES:
+                shares = ((1 - ties - gap) / 2, (1 - ties + gap) / 2, ties)
+                for verdicts in rng.choice([1, -1, 0], size=(arguments.runs, items), p=shares):
+                    told(rule, verdicts.tolist(), seen)
+        for said in ("so many", "never"):
+            decided, still = seen[f"{said}, decided"], seen[f"{said}, open"]
+            print(f"{rule.name:<12}{said:<9}{decided + still:>6} times, decided in {decided:>5}")
+
+
+if __name__ == "__main__":
+    main()
