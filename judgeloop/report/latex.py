@@ -22,11 +22,12 @@ ESCAPED = {
 
 
 def render_latex(page: Page) -> str:
-    """Return a `table` for each; the first caption has decision, judge, risk, cost and warnings."""
+    """Return a `table` for each; the first caption has decision, judge, risk and warnings, the evidence the cost."""
     first, *others = page.tables or ([page.board.row] if page.board.row else [Table("", (), ())])
     warnings = [line for line in page.summary[1:] if line.startswith(WARNING)]
     title = f"{first.heading}." if first.heading else ""
-    caption = " ".join([page.headline, *page.summary[:1], *warnings, title, first.note])
+    standing = [line.rpartition(" Cost: ")[0] or line for line in page.summary[:1]]
+    caption = " ".join([page.headline, *standing, *warnings, title, first.note])
     more = (one for one in (*others, *page.notes) if isinstance(one, Table))
     named = [(first, caption), *((one, f"{one.heading}. {one.note}") for one in more)]
     evidence = (f"% {name}: {text}" for name, text in page.details)

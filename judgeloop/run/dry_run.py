@@ -207,9 +207,10 @@ def _decided(plan: Plan) -> str:
     calls, cost = count(plan.calls.worst, "call"), show_usd(plan.cost_p.worst)
     left = ["controls"] if plan.calls.low else []
     left += ["open groups"] if plan.judgments.worst else []
+    untested = " Until the controls are asked, no gate is passed." if plan.calls.low else ""
     return (
-        "Known verdicts or identical outputs already decide. "
-        f"The {' and '.join(left)} still need {calls} at most, for {cost} at most."
+        f"{OPENING} Known verdicts or identical outputs already decide. "
+        f"The {' and '.join(left)} still need {calls} at most, for {cost} at most.{untested}"
     )
 
 

@@ -34,6 +34,8 @@ def test_a_comparison_is_a_row_of_figures_and_its_evidence_is_a_comment():
     assert r"system & against & judged & won & ties & lost & gap & bounds \\" in table
     assert r"large & small & 10 & 8 & 1 & 1 & +0.70 & +0.09 to +0.95 \\" in table
     assert r"\begin{tabular}{llrrrrrr}" in table
+    assert "Cost: " not in table
+    assert "% cost: " in evidence
 
 
 def test_evidence_gives_no_command_to_latex():
