@@ -13,6 +13,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import (
     EXIT_ERROR,
+    EXIT_OTHER_WON,
     EXIT_UNDECIDED,
     EXIT_USAGE,
     InputError,
@@ -82,6 +83,7 @@ class Ended:
             gap=result.figure,
             judged=result.judged + result.counts.further,
             judged_by=_judged_by(result),
+            risk=_risk(result),
             flips=result.counts.flips,
             both_orders=result.counts.both_orders,
             warnings=tuple(one.message for one in result.warnings),
@@ -98,6 +100,12 @@ def _advice(result: RunResult) -> str:
         return ""
     paid_out = result.last_stop[0] is StopKind.BUDGET
     return " ".join([NEXT_NIGHT] * paid_out + [one.message for one in result.advice])
+
+
+def _risk(result: RunResult) -> float:
+    """Return the proved risk of an answer; 0 without one, or if nothing is left to chance."""
+    answered = result.answer_code in {0, EXIT_OTHER_WON} and result.risk != 0.0
+    return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
 
 
 def _judged_by(result: RunResult) -> str:

@@ -3,6 +3,7 @@
 Pure: the ends of the pairs in, values and texts out.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -80,6 +81,7 @@ class Line:
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
+    - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer
     - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
     - `warnings`: what to be careful of
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
@@ -107,6 +109,7 @@ class Line:
     run: str = ""
     gate: tuple[tuple[str, str], ...] = ()
     judged_by: str = ""
+    risk: float = 0.0
     flips: int = 0
     both_orders: int = 0
     warnings: tuple[str, ...] = ()
@@ -201,6 +204,13 @@ class Summary:
         return visible(f"Night {self.night}: {count(len(self.lines), 'pair')}, {', '.join(kinds)}.")
 
     @property
+    def wrong(self) -> Rows:
+        """How many of the answers to expect wrong, as the expectation of a sum is the sum; none for less than two."""
+        risks = [one.risk for one in self.lines if one.risk]
+        said = f"of {len(risks):,} answers, expect at most {math.fsum(risks):.4g} wrong"
+        return (("risk", said),) if len(risks) > 1 else ()
+
+    @property
     def order(self) -> Rows:
         """How many verdicts of all pairs changed with the order of presentation; none if none was asked in both."""
         flips, both = (
@@ -211,7 +221,7 @@ class Summary:
             if both
             else ""
         )
-        return (("together", f"{said}; each counts as a tie"),) if said else ()
+        return (("order", f"{said}; each counts as a tie"),) if said else ()
 
     def warned(self, *, passed: bool = True) -> Rows:
         """Return the warnings of the pairs; without those of pairs that `passed` and are not doubtful."""
@@ -262,7 +272,7 @@ class Summary:
             Section(
                 "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
             ),
-            Section("Judge", (*grouped(by, len(self.lines)), *self.order)),
+            Section("Judge", (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
         )
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]

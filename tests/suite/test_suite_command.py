@@ -259,7 +259,7 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     shown = suite(*at, "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 doubtful pass." in shown
     assert re.search(
-        r"\n +together +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown
+        r"\n +order +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown
     )
     assert '<span class="chip tie">doubtful' in Path("night.html").read_text()
     (pair,) = found(*at, "--night", "2026-01-03", JUDGELOOP_JUDGE_API_KEY="key")["pairs"]
@@ -314,6 +314,13 @@ def test_a_night_that_is_asked_again_about_other_outputs_says_so():
     assert not any("other outputs" in one for one in pairs["all better"]["warnings"])
     next_night = found("--night", "2026-01-03")["pairs"]
     assert not any("other outputs" in said for one in next_night for said in one["warnings"])
+
+
+def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
+    shown = suite("--not-worse", "0.3", "--budget", "$2").stdout
+    assert "  risk         of 3 answers, expect at most 0.3 wrong\n" in shown
+    pairs = found("--not-worse", "0.3", "--budget", "$2")["pairs"]
+    assert [one["risk"] for one in pairs] == [0.1] * 3
 
 
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
