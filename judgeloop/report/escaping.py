@@ -15,10 +15,10 @@ _COMMAND = re.compile(r"\A\s*::|##(?=\[|vso\[)")
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-# Signs that can be an emoji: each may have the selector of its picture, and be joined to the next.
-_EMOJI = "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+# The selector of the picture of an emoji, behind a sign that can be one. It shows, and is no place to hide a text.
 _OF_EMOJI = re.compile(
-    f"((?<=[#*0-9{_EMOJI}])\ufe0f(?![\ufe00-\ufe0f])|(?<=[\ufe0f{_EMOJI}])\u200d(?=[{_EMOJI}]))"
+    "((?<=[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff])\ufe0f(?![\ufe00-\ufe0f]))"
 )
 
 # What begins a formula, also as a full-width sign, and behind a semicolon.
@@ -39,12 +39,12 @@ _SHOWN = _Shown()
 
 
 def visible(text: str) -> str:
-    r"""Return `text` on a single line, with unseen characters and CI commands escaped, but for those of an emoji.
+    r"""Return `text` on a single line, with unseen characters and CI commands escaped, but for an emoji's own.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    parts = _OF_EMOJI.split(text) if "\ufe0f" in text or "\u200d" in text else [text]
+    parts = _OF_EMOJI.split(text) if "\ufe0f" in text else [text]
     shown = "".join(part if at % 2 else part.translate(_SHOWN) for at, part in enumerate(parts))
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0][0]):02x}{match[0][1:]}", shown)
 

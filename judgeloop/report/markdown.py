@@ -13,7 +13,6 @@ from judgeloop.report.page import Page, Section, Table
 _LINKING = re.compile(r"(@|\\#|https?:|www|\bGH-(?=\d))", re.IGNORECASE)
 # What begins a list, or underlines a heading, at the start of a line: "-", "+", "=", "1.", "1)".
 _LEADING = re.compile(r"^(\s*\d*)([-+=.)])")
-_CODE = re.compile(r"`([^`|]+)`")  # a bar would end a cell, even in code
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
@@ -46,10 +45,5 @@ def _paragraph(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` with Markdown and HTML markup, mentions and links escaped; what is between backticks is code."""
-    parts = enumerate(_CODE.split(text))
-    return "".join(f"`{part}`" if at % 2 else _escaped(part) for at, part in parts)
-
-
-def _escaped(text: str) -> str:
+    """Return `text` with Markdown and HTML markup, mentions and links escaped."""
     return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))

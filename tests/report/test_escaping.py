@@ -43,8 +43,7 @@ def test_what_steers_or_cannot_be_seen_is_shown_as_its_escape(text, shown):
     "text",
     [
         *["", "GPT-4.1 (mini)", "na\xefve caf\xe9", "\u65e5\u672c\u8a9e", "\U0001f600", "a\\nb"],
-        *["\U0001f5a5\ufe0f By day", "1\ufe0f\u20e3", "\U0001f468\u200d\U0001f469\u200d\U0001f467"],
-        "\U0001f3f3\ufe0f\u200d\U0001f308",
+        "\U0001f5a5\ufe0f By day",
     ],
 )
 def test_what_can_be_seen_stays_as_it_is(text):

@@ -79,8 +79,7 @@ def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     assert len(rows) == 2 + 6
     for row in rows[2:]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
-    plain = re.sub(r"`[^`|]+`", "", evil.replace(APART, ""))  # in code all is as it stands
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", plain)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil.replace(APART, ""))
     assert not re.search(r"@\w|https?://|www\.", evil)
     assert "\x1b" not in evil
 
