@@ -67,8 +67,9 @@ def costs(result: RunResult) -> Section:
 def _for_controls(result: RunResult) -> str:
     """Return how many controls the calls include, and what they cost, where this command asked them."""
     asked = sum(one.asked for one in result.counts.controls if one is not None)
-    cost = f", for {show_usd(result.spend.controls_p)}" if result.spend.controls_p else ""
-    said = f"; the calls for {count(asked, 'control')} are among them{cost}"
+    spend = result.spend
+    cost = f" ({show_usd(spend.controls_p)}, paid now or before)" if spend.controls_p else ""
+    said = f"; among all these are the calls for {count(asked, 'control')}{cost}"
     return said if result.setup.controlled and asked else ""
 
 

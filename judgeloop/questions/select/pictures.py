@@ -201,11 +201,14 @@ def _reading(leader: str, baseline: str, gap: float | None, *, named: bool) -> s
         if gap
         else "Below blue, a system is not the best"
     )
-    ends = (
-        "A line ends where its system was ruled out; where the items that both were judged on did it, it drops to blue."
-        if named
-        else "Above it, the items that both were judged on may show the same. A line ends where its system was ruled out."
-    )
+    ends = "Above it, the items that both were judged on may show the same. A line ends where its system was ruled out."
+    if named and leader == baseline:
+        ends = "A line ends where its system was ruled out; where the items that both were judged on did it, it drops to blue."
+    elif named:
+        ends = (
+            "A line ends where its system was ruled out; where it ends in blue, the items that both were judged on did it, "
+            "which these bounds do not show."
+        )
     return (
         f"Blue: {blue}. Other lines: the highest win rate that another system may have. {below}. {ends} "
         "These bounds hold together, so they are wider than those of the standings, which hold one by one."
