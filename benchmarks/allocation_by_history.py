@@ -59,15 +59,7 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=200, help="number of random histories")
     parser.add_argument("--draws", type=int, default=8, help="number of draws for each history")
     given = parser.parse_args()
-    columns = (
-        "recorded scores",
-        "history",
-        "judged",
-        "even share",
-        "error",
-        "half-width",
-        "covered %",
-    )
+    columns = ("recorded scores", "history", "judged", "even share", "error", "half-width", "covered %")
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for name, (file, shares) in TABLES.items():
         scores = score_table(given.data / file).scores
@@ -92,9 +84,7 @@ def lines(scores: Floats, systems: int, share: float, histories: int, draws: int
         spread, judged = expected_spread(earlier), round(share * len(truth))
         for way in ways:
             strata, allocation = _strata(spread, judged, way)
-            found[way].append(
-                [_estimated(strata, allocation, truth, forecast, rng) for _ in range(draws)]
-            )
+            found[way].append([_estimated(strata, allocation, truth, forecast, rng) for _ in range(draws)])
     base = _per_history(found[None])
     return [_line(way, _per_history(runs), base) for way, runs in found.items()]
 
@@ -152,8 +142,7 @@ def _estimated(
     strata: Strata, allocation: Counts, truth: Floats, forecast: Forecast, rng: np.random.Generator
 ) -> Found:
     drawn = [
-        rng.permutation(np.flatnonzero(strata.labels == stratum))[:judged]
-        for stratum, judged in enumerate(allocation)
+        rng.permutation(np.flatnonzero(strata.labels == stratum))[:judged] for stratum, judged in enumerate(allocation)
     ]
     positions = np.concatenate(drawn)
     moments = with_forecast(strata, positions, truth[positions], forecast)
@@ -163,9 +152,7 @@ def _estimated(
 
 def _per_history(runs: list[list[Found]]) -> Floats:
     """Return squared error, half-width and coverage as means over draws, shape (histories, 3)."""
-    values = np.array(
-        [[(run.error**2, run.half_width, run.covers) for run in history] for history in runs]
-    )
+    values = np.array([[(run.error**2, run.half_width, run.covers) for run in history] for history in runs])
     return values.mean(axis=1)
 
 

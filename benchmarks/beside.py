@@ -267,9 +267,7 @@ def served(tool: str, python: str, provider: Provider, folder: Path) -> Iterator
     try:
         while socket.socket().connect_ex(("127.0.0.1", port)):
             if process.poll() is not None:
-                raise ChildProcessError(
-                    "the proxy did not start; with SAY=1 in the environment it says why"
-                )
+                raise ChildProcessError("the proxy did not start; with SAY=1 in the environment it says why")
             time.sleep(0.5)
         yield f"http://127.0.0.1:{port}/v1", key
     finally:
@@ -308,9 +306,7 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "beside")
     given = parser.parse_args()
     tools = given.only.split(",")
-    print(
-        f"| calls | {' | '.join(TOOLS[tool][0] for tool in tools)} |\n|{'---|' * (len(tools) + 1)}"
-    )
+    print(f"| calls | {' | '.join(TOOLS[tool][0] for tool in tools)} |\n|{'---|' * (len(tools) + 1)}")
     for condition in (each for each in CONDITIONS if given.conditions in str(each)):
         said = [cell(tool, condition, given.environments) for tool in tools]
         print(f"| {condition} | {' | '.join(said)} |", flush=True)

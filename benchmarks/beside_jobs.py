@@ -54,9 +54,7 @@ def kept(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-async def script(
-    job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, Any] | None]]
-) -> None:
+async def script(job: Job, ask: Callable[[dict[str, str]], Awaitable[dict[str, Any] | None]]) -> None:
     """Ask about all items that have no result yet, so many at a time; append each result to a file.
 
     `ask` returns an item's result, or None if there is no money for it.
@@ -91,9 +89,7 @@ def asking(job: Job) -> Callable[[dict[str, str]], Awaitable[Any]]:
         retry=tenacity.retry_if_exception_type() & money_is_left, reraise=True,
     )  # fmt: skip
     async def ask(item: dict[str, str]) -> Any:
-        return await client.chat.completions.create(
-            model="judge", messages=messages(item), max_tokens=MAX_TOKENS
-        )
+        return await client.chat.completions.create(model="judge", messages=messages(item), max_tokens=MAX_TOKENS)
 
     return ask
 
@@ -230,15 +226,7 @@ def found(tool: str) -> list[str]:
     if tool == "inspect_ai":
         return [item for path in sorted(Path().glob("logs-*")) for item, _ in samples_of(str(path))]
     if tool == "judgeloop":
-        command = [
-            sys.executable,
-            "-m",
-            "judgeloop",
-            "ledger",
-            "export",
-            "--ledger",
-            "ledger.sqlite",
-        ]
+        command = [sys.executable, "-m", "judgeloop", "ledger", "export", "--ledger", "ledger.sqlite"]
         rows = csv.DictReader(io.StringIO(subprocess.check_output(command, text=True)))
         return [row["item_id"] for row in rows if row["state"] == "settled"]
     return [row["id"] for path in Path().glob("results-*.jsonl") for row in kept(path)]

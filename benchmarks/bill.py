@@ -76,9 +76,7 @@ def main() -> None:
     prices = {tier: price_of(arguments.judge, *texts, tier) for tier in ("standard", "flex")}
     rows = list(recorded(folder / "verdicts-gpt4.csv.gz", 0.0, arguments.runs))
     print(f"{arguments.judge}, {len(rows)} pairs, at most {LIMIT} judgments, risk 0.1\n")
-    print(
-        "| | calls | dollars | of the baseline's | wrong | undecided |\n|---|---|---|---|---|---|"
-    )
+    print("| | calls | dollars | of the baseline's | wrong | undecided |\n|---|---|---|---|---|---|")
     baseline = 0.0
     for name, way, tier in WAYS:
         ends = [end(way, row, prices[tier]) for row in rows]
@@ -88,9 +86,7 @@ def main() -> None:
               f"{wrong:.1%} | {undecided:.0%} |")  # fmt: skip
 
 
-def end(
-    way: str, row: tuple[str, str, list[str], Signs], price: Price
-) -> tuple[int, float, bool, bool]:
+def end(way: str, row: tuple[str, str, list[str], Signs], price: Price) -> tuple[int, float, bool, bool]:
     """Run a comparison; return its calls, dollars, whether it is wrong and whether undecided."""
     one, other, ids, signs = row
     verdicts = np.stack([signs, signs], axis=1)

@@ -38,9 +38,7 @@ def groups_of(
     """Return groups: independent draws (`sampled`), or with exactly these shares in random order."""
     won, lost = shares
     if sampled:
-        return rng.choice(
-            np.array([1, -1, 0], np.int8), size=(groups, items), p=[won, lost, 1 - won - lost]
-        )
+        return rng.choice(np.array([1, -1, 0], np.int8), size=(groups, items), p=[won, lost, 1 - won - lost])
     wins, losses = round(won * items), round(lost * items)
     pool = np.repeat(np.array([1, -1, 0], np.int8), [wins, losses, items - wins - losses])
     return rng.permuted(np.tile(pool, (groups, 1)), axis=1)
@@ -49,9 +47,7 @@ def groups_of(
 def p_values(groups: Preferences, *, sampled: bool) -> NDArray[np.float64]:
     """Return the p-values of both sides after the last item, shape (groups, 2)."""
     if not sampled:
-        return np.array(
-            [[risk_by_bets(side * one, len(one)) for side in (1, -1)] for one in groups]
-        )
+        return np.array([[risk_by_bets(side * one, len(one)) for side in (1, -1)] for one in groups])
     parts = np.array_split(groups, max(1, len(groups) // CHUNK))
     return np.concatenate([_by_boundaries(part) for part in parts])
 
@@ -123,9 +119,7 @@ def main() -> None:
         wrong = level(asked.runs, rng, sampled=sampled)
         least = beta.ppf(0.05, wrong, asked.runs - wrong + 1)
         about = "items like these" if sampled else "these items"
-        print(
-            f"level, {about}: a name in {wrong} of {asked.runs}, at least {least:.4f}", flush=True
-        )
+        print(f"level, {about}: a name in {wrong} of {asked.runs}, at least {least:.4f}", flush=True)
     for sampled, exact, items in (
         (False, True, 200), (True, True, 200), (True, False, 200), (True, False, 300),
         (True, False, 350), (True, False, 400),

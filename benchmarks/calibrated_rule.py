@@ -84,9 +84,7 @@ def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> 
     return Data(title, systems, scores, tie_margin, past, Limits(max_judgments=most))
 
 
-def fresh_run(
-    data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibrated, seed: int
-) -> Run | None:
+def fresh_run(data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibrated, seed: int) -> Run | None:
     """Run a session on the items that both systems have; None for level systems."""
     known = np.flatnonzero(~np.isnan(data.scores[list(pair)]).any(axis=0))
     preferences = signs(data.scores[pair[0], known], data.scores[pair[1], known], data.tie_margin)
@@ -98,9 +96,7 @@ def fresh_run(
         selector=decisive(foreseen and foreseen.at(known)),
         estimator=Preferences(),
         rule=rule,
-        check=None
-        if data.give_up is None
-        else GivingUp(rule, data.give_up, data.limits.max_judgments),
+        check=None if data.give_up is None else GivingUp(rule, data.give_up, data.limits.max_judgments),
         limits=data.limits,
         rng=np.random.default_rng(seed),
     )
@@ -121,9 +117,7 @@ def pairs_of(kind: str, order: list[int], past: int, most: int) -> Iterator[tupl
         yield from zip(new[::2][:most], new[1::2], strict=False)
 
 
-def one_history(
-    data: Data, setting: Setting, seed: int, most: int
-) -> tuple[list[Run], float] | TooLittle:
+def one_history(data: Data, setting: Setting, seed: int, most: int) -> tuple[list[Run], float] | TooLittle:
     """Calibrate on a random past, and run its fresh pairs.
 
     Returns the runs, and the value of the statistic under which the stated risk is low enough: NaN
@@ -132,9 +126,7 @@ def one_history(
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.systems)).tolist()
     old = order[: data.past]
-    past = past_of_scores(
-        [data.systems[system] for system in old], data.scores[old], data.tie_margin
-    )
+    past = past_of_scores([data.systems[system] for system in old], data.scores[old], data.tie_margin)
     fresh = list(pairs_of(setting.kind, order, data.past, most))
     pair = (data.systems[fresh[0][0]], data.systems[fresh[0][1]])
     weighted = setting.selector == "decisive"
@@ -153,9 +145,7 @@ def row(data: Data, setting: Setting, histories: int, most: int) -> str:
     """Return a line of the table."""
     found = [one_history(data, setting, seed, most) for seed in range(histories)]
     enough = [runs for runs in found if not isinstance(runs, TooLittle)]
-    head = (
-        f"| {data.title} | {data.past} | {setting.kind} | {setting.risk:g} | {setting.selector} |"
-    )
+    head = f"| {data.title} | {data.past} | {setting.kind} | {setting.risk:g} | {setting.selector} |"
     short = f"{1 - len(enough) / histories:.0%} |"
     if not enough:
         return f"{head} - | - | - | {short} - |"
@@ -176,42 +166,23 @@ def shown(histories: list[tuple[list[Run], float]], pick: Callable[[Run], float]
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--histories", type=int, default=60, help="number of random pasts")
-    parser.add_argument(
-        "--pairs", type=int, default=12, help="maximum number of fresh pairs for each past"
-    )
+    parser.add_argument("--pairs", type=int, default=12, help="maximum number of fresh pairs for each past")
     parser.add_argument("--past", type=int, help="maximum number of systems in the past")
     parser.add_argument(
-        "--give-up",
-        type=float,
-        help="end a run undecided once the chance of a decision is under this, between 0 and 1",
+        "--give-up", type=float, help="end a run undecided once the chance of a decision is under this, between 0 and 1"
     )
     arguments = parser.parse_args()
     alpaca, realsumm = arguments.data / "alpacaeval", arguments.data / "realsumm"
     tables = [
         read(alpaca / "verdicts-gpt4.csv.gz", "GPT-4", tie_margin=0, past=28, most=200),
-        read(
-            alpaca / "verdicts-gpt4turbo.csv.gz",
-            "GPT-4-turbo, margin 0.05",
-            tie_margin=0.05,
-            past=24,
-            most=200,
-        ),
-        read(
-            realsumm / "verdicts-human-pyramid.csv.gz",
-            "REALSumm pyramid",
-            tie_margin=0,
-            past=16,
-            most=80,
-        ),
+        read(alpaca / "verdicts-gpt4turbo.csv.gz", "GPT-4-turbo, margin 0.05", tie_margin=0.05, past=24, most=200),
+        read(realsumm / "verdicts-human-pyramid.csv.gz", "REALSumm pyramid", tie_margin=0, past=16, most=80),
     ]
     tables = [
-        replace(data, past=min(data.past, arguments.past or data.past), give_up=arguments.give_up)
-        for data in tables
+        replace(data, past=min(data.past, arguments.past or data.past), give_up=arguments.give_up) for data in tables
     ]
     columns = ["data", "past systems", "fresh pair", "risk", "selector", "judgments", "error %", "undecided %", "too little",
                "statistic under"]  # fmt: skip

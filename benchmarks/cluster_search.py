@@ -43,9 +43,7 @@ def hidden_states(file: str) -> dict[str, np.ndarray]:
     with np.load(file) as arrays:
         vectors = {name: arrays[name] for name in arrays.files if arrays[name].ndim == 2}
     return {
-        name: PCA(min(DIMENSIONS, *states.shape), random_state=0).fit_transform(
-            states.astype(np.float32)
-        )
+        name: PCA(min(DIMENSIONS, *states.shape), random_state=0).fit_transform(states.astype(np.float32))
         for name, states in vectors.items()
     }
 
@@ -74,9 +72,7 @@ def measure(name: str, vectors: np.ndarray) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true", help="add 100,000 items, which takes long")
     parser.add_argument("--hidden", help="file of hidden states, in NumPy's format")
     arguments = parser.parse_args()

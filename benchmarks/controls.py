@@ -101,8 +101,7 @@ def of_texts(data: Path, judges: int) -> None:
         rows = [(item, outputs.get(item.prompt, "")) for item in items]
         answered = [row for row in rows if not is_short(row[1])]
         drawn = [
-            control_queries(model, answered, JudgeIdentity("some", str(number)), 0, 10**6)
-            for number in range(judges)
+            control_queries(model, answered, JudgeIdentity("some", str(number)), 0, 10**6) for number in range(judges)
         ]
         for name, judge in broken([item.prompt for item in items]).items():
             found = [results(queries, judge) for queries in drawn]

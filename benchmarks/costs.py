@@ -105,9 +105,7 @@ def helps(repeats: int) -> Iterable[tuple[str, float]]:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--judgments", type=int, default=5000)
     arguments = parser.parse_args()
@@ -122,9 +120,7 @@ def main() -> None:
         asyncio.run(judged(make_pool(arguments.judgments), folder))
         each = (time.perf_counter() - began) / arguments.judgments
         computed = (time.process_time() - processor) / arguments.judgments
-    print(
-        f"a verdict, {IN_FLIGHT} in flight: {1000 * each:.2f} ms, {1000 * computed:.2f} of the processor"
-    )
+    print(f"a verdict, {IN_FLIGHT} in flight: {1000 * each:.2f} ms, {1000 * computed:.2f} of the processor")
     print(f"to keep 4 kB on this disk: {synced:.2f} ms")
 
 

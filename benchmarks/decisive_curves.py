@@ -49,9 +49,7 @@ class Predictive(Rule):
             return 1.0
         return _chance(max(tally.wins), min(tally.wins), tally.judged, tally.items)
 
-    def met_along_each(
-        self, preferences: NDArray[np.int8], items: int, thresholds: Floats
-    ) -> NDArray[np.bool_]:
+    def met_along_each(self, preferences: NDArray[np.int8], items: int, thresholds: Floats) -> NDArray[np.bool_]:
         """As `Rule.met_along_each`; the statistic is computed once for all thresholds."""
         wins, losses = (np.cumsum(preferences == side, axis=-1) for side in (1, -1))
         looks = np.broadcast_to(np.arange(1, preferences.shape[-1] + 1), preferences.shape)
@@ -127,13 +125,7 @@ def _ended(seen: Walks, stops: Flags, over: Flags | None) -> tuple[Counts, Flags
     return np.where(ended, look + 1, seen.ends), stops[at] & seen.wrong[at], undecided
 
 
-def given_up(
-    drawn: Drawn,
-    stops: Flags,
-    rules: Iterable[tuple[Rule, Counts]],
-    chance: float,
-    limits: Limits,
-) -> Flags:
+def given_up(drawn: Drawn, stops: Flags, rules: Iterable[tuple[Rule, Counts]], chance: float, limits: Limits) -> Flags:
     """Return where runs that have not stopped give up, shape (walks, looks).
 
     `rules` are the rules that end the runs. A run gives up where its rule decides within the limit
@@ -172,9 +164,7 @@ class Curve:
     def at(self, error: float, values: Floats) -> Floats:
         """Interpolate `values` at a share `error` of wrong runs, shape (1 + resamples,)."""
         errors = np.maximum.accumulate(self.errors, axis=1)
-        return np.array(
-            [np.interp(error, row, value) for row, value in zip(errors, values, strict=True)]
-        )
+        return np.array([np.interp(error, row, value) for row, value in zip(errors, values, strict=True)])
 
     @property
     def needed(self) -> Floats:

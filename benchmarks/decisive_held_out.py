@@ -41,33 +41,23 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=16_800, help="number of runs of each exponent")
     parser.add_argument("--splits", type=int, default=200, help="number of random halves")
     parser.add_argument(
-        "--power",
-        type=float,
-        nargs="+",
-        help="exponents of the weights, in place of the exponent of `decisive`",
+        "--power", type=float, nargs="+", help="exponents of the weights, in place of the exponent of `decisive`"
     )
     given = parser.parse_args()
     recordings = read(given.data / "alpacaeval" / "verdicts-gpt4.csv.gz", 0.0)
     powers = given.power or [exponent(HISTORY)]
-    drawn = run(
-        Setting("GPT-4", recordings, HISTORY, {f"{power:g}": built(power) for power in powers}),
-        given.runs,
-    )
+    drawn = run(Setting("GPT-4", recordings, HISTORY, {f"{power:g}": built(power) for power in powers}), given.runs)
     ends = {name: ends_of(runs) for name, runs in drawn.items()}
     if len(ends) > 1:
         ends["chosen too"] = np.concatenate(list(ends.values()))
     pairs = np.array([(head["first"], head["second"]) for head in next(iter(drawn.values())).heads])
-    print(
-        "| exponent | held out | splits | judgments | wrong % | undecided % |\n" + "|---" * 6 + "|"
-    )
+    print("| exponent | held out | splits | judgments | wrong % | undecided % |\n" + "|---" * 6 + "|")
     for held_out, splits in cuts(pairs, len(recordings.systems), given.splits).items():
         for name, ways in ends.items():
             print(f"| {name} " + line(held_out, ways, splits), flush=True)
 
 
-def cuts(
-    pairs: NDArray[np.int64], systems: int, splits: int
-) -> dict[str, list[tuple[Chosen, Chosen]]]:
+def cuts(pairs: NDArray[np.int64], systems: int, splits: int) -> dict[str, list[tuple[Chosen, Chosen]]]:
     """Split the runs into those to choose on and those to test on, in three ways.
 
     `pairs`, shape (runs, 2), are the two systems of each run. Held out are no runs, half of the
@@ -107,13 +97,8 @@ def line(name: str, ends: Floats, splits: list[tuple[Chosen, Chosen]]) -> str:
         good = np.flatnonzero((means[:, 1:] <= MOST).all(axis=1))
         if len(good):
             found.append(ends[good[np.argmin(means[good, 0])]][:, tried_on].mean(axis=1))
-    means, deviations = (
-        np.mean(found, axis=0) * (1, 100, 100),
-        np.std(found, axis=0) * (1, 100, 100),
-    )
-    cells = [
-        f"{mean:.1f} (± {deviation:.1f})" for mean, deviation in zip(means, deviations, strict=True)
-    ]
+    means, deviations = (np.mean(found, axis=0) * (1, 100, 100), np.std(found, axis=0) * (1, 100, 100))
+    cells = [f"{mean:.1f} (± {deviation:.1f})" for mean, deviation in zip(means, deviations, strict=True)]
     return f"| {name} | {len(found)} of {len(splits)} | " + " | ".join(cells) + " |"
 
 

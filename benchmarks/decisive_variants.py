@@ -79,13 +79,7 @@ class Earlier:
     tie_margin: float = 0.0
     always: tuple[str, ...] = ()
 
-    def past(
-        self,
-        count: int,
-        but: Collection[str],
-        positions: np.ndarray,
-        rng: np.random.Generator,
-    ) -> Past:
+    def past(self, count: int, but: Collection[str], positions: np.ndarray, rng: np.random.Generator) -> Past:
         """Return every comparison among `count` systems drawn at random, on items at `positions`.
 
         Systems in `but` are not drawn. With the same seed, the systems for a larger `count` contain
@@ -181,9 +175,7 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
 def rows_of(runs: Runs, name: str) -> list[dict[str, Any]]:
     """Return the rows that `judgeloop replay` makes for the rule `tie-aware`."""
     rows = []
-    for risk, (asked, wrong, undecided) in zip(
-        RISKS, runs.ended(TIE_AWARE, np.array(RISKS)), strict=True
-    ):
+    for risk, (asked, wrong, undecided) in zip(RISKS, runs.ended(TIE_AWARE, np.array(RISKS)), strict=True):
         named = np.where(undecided, 0, np.where(wrong, -1, 1))
         rows += [
             head | {"selector": name, "rule": "tie-aware", "risk": risk, "asked": int(judged), "named": int(who)}
@@ -201,14 +193,10 @@ def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
         seeds=seeds, subset=1.0, iterative=True, rules=("tie-aware",), risk=RISKS,
         min_judgments=LEAST, max_judgments=setting.most, history_systems=setting.history,
     )  # fmt: skip
-    replayed = [
-        row for pair in pairs[:CHECKED_PAIRS] for row in run_pair(setting.recordings, pair, config)
-    ]
+    replayed = [row for pair in pairs[:CHECKED_PAIRS] for row in run_pair(setting.recordings, pair, config)]
     names = ("first", "second", "seed", "selector", "risk", "asked", "named")
     own = {
-        tuple(row[name] for name in names)
-        for selector, drawn_by in runs.items()
-        for row in rows_of(drawn_by, selector)
+        tuple(row[name] for name in names) for selector, drawn_by in runs.items() for row in rows_of(drawn_by, selector)
     }
     missing = [row for row in replayed if tuple(row[name] for name in names) not in own]
     assert not missing, f"judgeloop replay differs: {missing[0]}"
@@ -229,9 +217,7 @@ def lines(setting: Setting, count: int) -> list[str]:
         ]
         for rule, needed in base:
             path = curve(walked, rule)
-            judged, undecided = (
-                path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
-            )
+            judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
             cells.append(f"{_pm(judged)}; {_pm(100 * undecided)}")
             cells.append("" if name == "random" else _pm(path.needed / needed, 2))
         cells.append("" if name == "random" else _pm(beside(walked, runs["random"]), 2))
@@ -248,16 +234,9 @@ def given_up(setting: Setting, count: int) -> list[str]:
             base = None
             for give_up in GIVE_UP:
                 path = curve(walked, rule, NEAR_THE_GOAL, give_up)
-                judged, undecided = (
-                    path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
-                )
+                judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
                 base = path.needed if base is None else base
-                cells = [
-                    setting.label,
-                    "" if name == "random" else str(setting.history),
-                    name,
-                    rule.name,
-                ]
+                cells = [setting.label, "" if name == "random" else str(setting.history), name, rule.name]
                 cells += [f"{give_up:g}" if give_up else "never", _pm(judged), _pm(100 * undecided), _pm(path.needed / base, 2)]  # fmt: skip
                 found.append("| " + " | ".join(cells) + " |")
                 print(found[-1], flush=True)
@@ -297,14 +276,10 @@ def meanings(folder: Path, recordings: Recordings) -> Meanings:
     }
     vectors = embed_lexical([prompts[item] for item in items], 0)
     clusters = KMeans(CLUSTERS, n_init=3, random_state=0).fit(vectors).labels_
-    return Meanings(
-        [[words.get((system, item)) for item in items] for system in recordings.systems], clusters
-    )
+    return Meanings([[words.get((system, item)) for item in items] for system in recordings.systems], clusters)
 
 
-def with_history(
-    recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()
-) -> Recordings:
+def with_history(recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()) -> Recordings:
     """Return `recordings` with histories drawn from `others`; `always` are in every history."""
     own = {field.name: getattr(recordings, field.name) for field in fields(recordings)}
     earlier = Earlier(others.systems, others.scores, others.tie_margin, always)
@@ -318,9 +293,7 @@ def tables(data: Path) -> dict[str, list[Setting]]:
     gpt4 = read(alpaca / "verdicts-gpt4.csv.gz", 0.0)
     turbo, every = read(by_turbo, 0.05, but=ADVERSARIES), read(by_turbo, 0.05)
     untied = replace(turbo, tie_margin=0.0)
-    rouge, pyramid = (
-        read(summaries / f"verdicts-{name}.csv.gz", 0.0) for name in ("rouge2", "human-pyramid")
-    )
+    rouge, pyramid = (read(summaries / f"verdicts-{name}.csv.gz", 0.0) for name in ("rouge2", "human-pyramid"))
     even: dict[str, Make | str] = {"random": evenly}
     issue = even | {"h²": by(laplace(2)), "h⁴": by(laplace(4)), "largest h first": "largest first"}
     ours = even | {"decisive": built()}
@@ -342,10 +315,7 @@ def tables(data: Path) -> dict[str, list[Setting]]:
         "words alone": alone(Parts("words")),
         "clusters alone": alone(Parts(None, clusters=True)),
     }
-    foreign = ours | {
-        "half the exponent": built(exponent(16) / 2),
-        "a quarter of it": built(exponent(16) / 4),
-    }
+    foreign = ours | {"half the exponent": built(exponent(16) / 2), "a quarter of it": built(exponent(16) / 4)}
     either = ours | {
         "with today's counted whole": with_todays(counted=True),
         "not counted": with_todays(counted=False),
@@ -383,12 +353,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("-o", "--output", type=Path, help="folder for the tables")
-    parser.add_argument(
-        "--only", default="", help="make only the tables whose names begin with this"
-    )
-    parser.add_argument(
-        "--runs", type=int, default=RUNS, help="number of runs of each kind of draws"
-    )
+    parser.add_argument("--only", default="", help="make only the tables whose names begin with this")
+    parser.add_argument("--runs", type=int, default=RUNS, help="number of runs of each kind of draws")
     arguments = parser.parse_args()
     for name, settings in tables(arguments.data).items():
         if not name.startswith(arguments.only):

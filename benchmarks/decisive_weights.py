@@ -53,9 +53,7 @@ class Meanings:
         This is the share of their words that only one of the outputs has; NaN where an output is
         missing.
         """
-        first, second = (
-            [self.words[system][at] for at in contest.positions] for system in contest.pair
-        )
+        first, second = ([self.words[system][at] for at in contest.positions] for system in contest.pair)
         return np.array([_distance(*both) for both in zip(first, second, strict=True)])
 
     def patterns(self, contest: Contest) -> Floats:
@@ -126,15 +124,10 @@ class Parts:
         if self.clusters:
             patterns.append(_meanings(world).patterns(world.contest))
         known = known._replace(
-            distances=self._distances(world),
-            patterns=np.concatenate(patterns) if patterns else None,
+            distances=self._distances(world), patterns=np.concatenate(patterns) if patterns else None
         )
         selector = decisive(known)
-        return (
-            Decisive(selector.weights)
-            if isinstance(selector, Decisive) and not self.learning
-            else selector
-        )
+        return Decisive(selector.weights) if isinstance(selector, Decisive) and not self.learning else selector
 
     def _distances(self, world: World) -> Floats | None:
         if self.distances == "words":

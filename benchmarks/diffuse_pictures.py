@@ -80,9 +80,7 @@ def anatomy(vectors: NDArray[np.floating], clusters: int, picked: NDArray[np.int
     return Anatomy(clusters_at.shares, clusters_at.mean_norms, norms=norms, picked=norms[picked])
 
 
-def clusters_by_number(
-    vectors: NDArray[np.floating], numbers: Sequence[int]
-) -> dict[int, Clusters]:
+def clusters_by_number(vectors: NDArray[np.floating], numbers: Sequence[int]) -> dict[int, Clusters]:
     """Cut Ward's dendrogram of `vectors` into each of several `numbers` of clusters (figure 15)."""
     norms, tree = relative_norms(vectors), ward_by_size(vectors)
     return {number: _clusters_of(tree, norms, number) for number in numbers}
@@ -157,18 +155,12 @@ def analyse(found: Picks, numbers: Sequence[int], bins: int, pair: tuple[int, in
     body = anatomy(found.vectors, numbers[0], found.picked)
     draws = min(numbers[0], len(found.preferences) // bins)
     rng = np.random.default_rng([*pair, 0, 2])
-    named = (
-        named_by_norm_bin(body.norms, found.preferences, bins, draws, rng)
-        if draws >= LEAST_A_BIN
-        else np.empty(0)
-    )
+    named = named_by_norm_bin(body.norms, found.preferences, bins, draws, rng) if draws >= LEAST_A_BIN else np.empty(0)
     clusters = clusters_by_number(found.vectors, numbers) if len(numbers) > 1 else {}
     return PairAnalysis(body, clusters, named)
 
 
-def picks_of(
-    recordings: Recordings, pair: tuple[int, int], config: ReplayConfig, size: int
-) -> Picks | None:
+def picks_of(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig, size: int) -> Picks | None:
     """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, config.subset, np.random.default_rng([*pair, 0]))
     if contest.gap == 0:
@@ -191,13 +183,7 @@ def gaps_scatter(rows: Sequence[Row], size: int) -> str:
         runs = [row for row in at_size if row["selector"] == selector]
         gaps = [row["gap"] for row in runs]
         axes.plot(
-            gaps,
-            [row["estimate"] for row in runs],
-            ".",
-            markersize=2,
-            alpha=0.4,
-            label=selector,
-            rasterized=True,
+            gaps, [row["estimate"] for row in runs], ".", markersize=2, alpha=0.4, label=selector, rasterized=True
         )
     axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
     axes.set_xlabel("gap among all items")
@@ -213,19 +199,9 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
     """
     figure, axes = panel()
     for body in bodies:
-        axes.plot(
-            100 * body.shares,
-            body.mean_norms,
-            ".",
-            markersize=2,
-            alpha=0.4,
-            color="C0",
-            rasterized=True,
-        )
+        axes.plot(100 * body.shares, body.mean_norms, ".", markersize=2, alpha=0.4, color="C0", rasterized=True)
     axes.set_xscale("log")
-    axes.set_xticks(
-        [1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False
-    )
+    axes.set_xticks([1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False)
     axes.minorticks_off()
     axes.set_xlabel("size of the cluster, % of the items")
     axes.set_ylabel("mean norm in it, in units of the mean over all")
@@ -257,16 +233,8 @@ def norm_bins_picture(named: NDArray[np.float64]) -> str:
     figure, axes = panel()
     shares = named.mean(axis=0)
     errors = Z * np.sqrt(shares * (1 - shares) / len(named))
-    axes.bar(
-        np.arange(1, len(shares) + 1),
-        shares,
-        yerr=errors,
-        width=0.7,
-        capsize=CAP_OF_BARS / len(shares),
-    )
-    axes.set_xlabel(
-        f"items by norm of the difference vector: {len(shares)} bins, the shortest first"
-    )
+    axes.bar(np.arange(1, len(shares) + 1), shares, yerr=errors, width=0.7, capsize=CAP_OF_BARS / len(shares))
+    axes.set_xlabel(f"items by norm of the difference vector: {len(shares)} bins, the shortest first")
     axes.set_ylabel("share of pairs whose better system is named")
     return svg(figure)
 
@@ -281,14 +249,7 @@ def projection_picture(plane: Floats, picks: Picks) -> str:
         inside = picks.preferences == value
         if inside.any():
             axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
-    axes.plot(
-        *plane[picks.picked].T,
-        "o",
-        markersize=8,
-        markerfacecolor="none",
-        color="black",
-        label="picked",
-    )
+    axes.plot(*plane[picks.picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -344,10 +305,7 @@ def _success(rows: Sequence[Row]) -> tuple[list[int], list[float], list[float]]:
     sizes = sorted({row["judgments"] for row in rows})
     right = [[row["estimate"] > 0 for row in rows if row["judgments"] == size] for size in sizes]
     shares = [float(np.mean(named)) for named in right]
-    errors = [
-        math.sqrt(share * (1 - share) / len(named))
-        for share, named in zip(shares, right, strict=True)
-    ]
+    errors = [math.sqrt(share * (1 - share) / len(named)) for share, named in zip(shares, right, strict=True)]
     return sizes, shares, errors
 
 
@@ -409,11 +367,7 @@ def drawn(folder: Path, numbers: Sequence[int], bins: int) -> dict[str, str]:
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     looks = [picks_of(recordings, pair, config, numbers[0]) for pair in pairs]
     known = [look for look in looks if look is not None]
-    found = [
-        analyse(look, numbers, bins, pair)
-        for pair, look in zip(pairs, looks, strict=True)
-        if look is not None
-    ]
+    found = [analyse(look, numbers, bins, pair) for pair, look in zip(pairs, looks, strict=True) if look is not None]
     gaps = [recordings.contest(pair, 1.0, np.random.default_rng(0)).gap for pair in pairs]
     bodies = [pair.anatomy for pair in found]
     norms = np.concatenate([body.norms for body in bodies])
@@ -437,9 +391,7 @@ def drawn(folder: Path, numbers: Sequence[int], bins: int) -> dict[str, str]:
 
 def main() -> None:
     """Read the arguments, and write the pictures into the folder."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--numbers", default="20", help="numbers of judged items, and of clusters")
     parser.add_argument("--bins", type=int, default=5, help="bins of norms; the paper has 50")

@@ -41,18 +41,14 @@ def loaded(model: str, threads: int) -> SentenceTransformer:
 
 def embedded(texts: list[str], model: str, threads: int) -> npt.NDArray[np.floating]:
     """Return the vectors of texts."""
-    return np.asarray(
-        loaded(model, threads).encode(texts, batch_size=BATCH, normalize_embeddings=True)
-    )
+    return np.asarray(loaded(model, threads).encode(texts, batch_size=BATCH, normalize_embeddings=True))
 
 
 def main() -> None:
     """Print the seconds of each way."""
     from dask.distributed import Client, LocalCluster
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--texts", type=int, default=2000)
@@ -64,10 +60,7 @@ def main() -> None:
     each = partial(embedded, model=find_model(None), threads=max(1, cores // arguments.workers))
     alone = partial(embedded, model=find_model(None), threads=cores)
     batches = [texts[i : i + 4 * BATCH] for i in range(0, len(texts), 4 * BATCH)]
-    with (
-        LocalCluster(n_workers=arguments.workers, threads_per_worker=1) as cluster,
-        Client(cluster) as client,
-    ):
+    with LocalCluster(n_workers=arguments.workers, threads_per_worker=1) as cluster, Client(cluster) as client:
         client.run(each, texts[:1])
         alone(texts[:1])
         took: dict[str, list[float]] = {"one process": [], f"{arguments.workers} workers": []}

@@ -94,9 +94,7 @@ def pool_of(seed: int, queries: int) -> NDArray[np.int64]:
     return np.random.default_rng([2, seed]).permutation(queries)[:POOL]
 
 
-def together(
-    opinions: information.Opinions, outcomes: information.Opinions, pools: int, queries: int
-) -> None:
+def together(opinions: information.Opinions, outcomes: information.Opinions, pools: int, queries: int) -> None:
     """Print the lines of several pairs together, and where the belief of the search's pair goes."""
     every = np.stack([information.log_factors(pair) for pair in GRID], axis=1)
     searched = information.log_factors(SEARCHED)[:, None]
@@ -139,9 +137,7 @@ def named(
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--pools", type=int, default=100)
     parser.add_argument("--queries", type=int, default=80)

@@ -43,9 +43,7 @@ def once(preferences: Preferences, risk: float = RISK) -> tuple[float, float]:
 
 def ends(drawn: Preferences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return after how many judgments each run ends, and which side it names: 1, -1, or 0 for none."""
-    met = Sequential(RISK, UNLIMITED, drawn.shape[1]).met_along_each(
-        drawn, UNLIMITED, np.array([RISK])
-    )[0]
+    met = Sequential(RISK, UNLIMITED, drawn.shape[1]).met_along_each(drawn, UNLIMITED, np.array([RISK]))[0]
     first = np.where(met.any(axis=1), met.argmax(axis=1), drawn.shape[1] - 1)
     leads = np.cumsum(drawn, axis=1, dtype=np.int64)[np.arange(len(drawn)), first]
     return first + 1, np.sign(leads) * met.any(axis=1)
@@ -53,28 +51,19 @@ def ends(drawn: Preferences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def missed(preferences: Preferences, gap: float) -> bool:
     """Return whether a bound is wrong: bets against the true gap have reached 1/risk."""
-    return any(
-        risk_by_bets(side * preferences, UNLIMITED, side * gap + 1e-9) <= RISK for side in (1, -1)
-    )
+    return any(risk_by_bets(side * preferences, UNLIMITED, side * gap + 1e-9) <= RISK for side in (1, -1))
 
 
 def show_ends(name: str, drawn: Preferences, gaps: NDArray[np.float64]) -> None:
     """Print a line of the first table."""
     judged, sides = ends(drawn)
     runs = [one[:number] for one, number in zip(drawn, judged, strict=True)]
-    zero = [
-        risk_by_bets(np.sign(side) * one, UNLIMITED) > RISK
-        for one, side in zip(runs, sides, strict=True)
-        if side
-    ]
+    zero = [risk_by_bets(np.sign(side) * one, UNLIMITED) > RISK for one, side in zip(runs, sides, strict=True) if side]
     wrong = [missed(one, gap) for one, gap in zip(runs, gaps, strict=True)]
     looks = [once(one) for one in runs]
     plain = [not low <= gap <= high for (low, high), gap in zip(looks, gaps, strict=True)]
     shares = [np.mean(sides != 0), np.mean(zero), np.mean(wrong), np.mean(plain)]
-    print(
-        f"| {name} | {judged.mean():.0f} | {' | '.join(f'{one:.1%}' for one in shares)} |",
-        flush=True,
-    )
+    print(f"| {name} | {judged.mean():.0f} | {' | '.join(f'{one:.1%}' for one in shares)} |", flush=True)
 
 
 def show_widths(name: str, drawn: Preferences, risk: float = RISK) -> None:
@@ -90,9 +79,7 @@ def show_widths(name: str, drawn: Preferences, risk: float = RISK) -> None:
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--pairs", type=int, default=200)
@@ -103,11 +90,7 @@ def main() -> None:
         rng, most = np.random.default_rng(13), 100 if name.startswith("REAL") else max(NUMBERS)
         drawn = np.array([rng.choice(pair, most) for pair in found])
         sets[name] = drawn, np.array([pair.mean() for pair in found])
-    print(
-        "| verdicts | judgments | winner | 0 within | bounds miss | one look misses |\n"
-        + "|---" * 6
-        + "|"
-    )
+    print("| verdicts | judgments | winner | 0 within | bounds miss | one look misses |\n" + "|---" * 6 + "|")
     for name, both in sets.items():
         show_ends(name, *both)
     print("\n| verdicts | " + " | ".join(map(str, NUMBERS)) + " |\n" + "|---" * 5 + "|")

@@ -28,12 +28,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import past_of_scores, prospects_of, signs
-from judgeloop.methods.estimators.preferences import (
-    MISSES,
-    Preferences,
-    weighted_gap,
-    weighted_moments,
-)
+from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_gap, weighted_moments
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
@@ -64,9 +59,7 @@ class Contest(NamedTuple):
 
 def main() -> None:
     """Print a table for each of the recorded verdicts."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--runs", type=int, default=2000, help="number of runs on each table")
     parser.add_argument(
@@ -87,16 +80,11 @@ def main() -> None:
             f"{'coverage':>10}{'level':>8}{'half':>7}{'any look':>10}{'level':>8}{'half':>7}"
         )
         for judged in numbers:
-            show(
-                f"at {judged}",
-                [(pair, drawn(pair, judged, seed)) for seed, pair in enumerate(runs)],
-            )
+            show(f"at {judged}", [(pair, drawn(pair, judged, seed)) for seed, pair in enumerate(runs)])
         show("stopped", [(pair, stopped(pair, seed)) for seed, pair in enumerate(runs)])
 
 
-def contest(
-    systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int
-) -> Contest:
+def contest(systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int) -> Contest:
     """Draw two systems, and `history` others whose comparisons give the weights."""
     order = np.random.default_rng([1, seed]).permutation(len(systems))
     earlier, (first, second) = order[:history], order[history : history + 2]
@@ -105,10 +93,7 @@ def contest(
     assert known is not None, "some of the recorded systems are told apart"
     common = ~np.isnan(scores[[first, second]]).any(axis=0)
     preferences = signs(scores[first, common], scores[second, common], margin)
-    return Contest(
-        preferences * (-1 if preferences.sum() < 0 else 1),
-        decisive(known.at(np.flatnonzero(common))),
-    )
+    return Contest(preferences * (-1 if preferences.sum() < 0 else 1), decisive(known.at(np.flatnonzero(common))))
 
 
 def drawn(pair: Contest, judged: int, seed: int) -> Tally:
@@ -142,10 +127,7 @@ def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
     truth = np.array([pair.preferences.mean() for pair, _ in runs])
     tallies = [tally for _, tally in runs]
     found = [weighted_gap(tally) for tally in tallies]
-    ours = [
-        tally.gap if weighted is None else weighted.value
-        for weighted, tally in zip(found, tallies, strict=True)
-    ]
+    ours = [tally.gap if weighted is None else weighted.value for weighted, tally in zip(found, tallies, strict=True)]
     estimates = np.array([[tally.gap for tally in tallies], list(map(des_raj, tallies)), ours])
     once = np.array([
         (-1, 1) if weighted is None or weighted.interval is None else weighted.interval for weighted in found
@@ -175,13 +157,8 @@ def des_raj(tally: Tally) -> float:
 
 def at_any_look(tally: Tally) -> tuple[float, float]:
     """Return the interval of `interval_whenever` for the same mean and variance."""
-    scores, propensities = (
-        (1 + np.array(tally.preferences, dtype=float)) / 2,
-        np.array(tally.propensities),
-    )
-    found = interval_whenever(
-        weighted_moments(scores, propensities), tally.judged, tally.items, MISSES
-    )
+    scores, propensities = ((1 + np.array(tally.preferences, dtype=float)) / 2, np.array(tally.propensities))
+    found = interval_whenever(weighted_moments(scores, propensities), tally.judged, tally.items, MISSES)
     return (-1.0, 1.0) if found is None else (2 * found[0] - 1, 2 * found[1] - 1)
 
 

@@ -127,9 +127,7 @@ def by_judgments(rule: str) -> Callable[[Path, int], Figure]:
 def by_items(folder: Path, items: int) -> Figure:
     """Measure a run that ends after the first query on one of so many items."""
     limits = ["--max-judgments", "1"]
-    return figure(
-        ["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder
-    )
+    return figure(["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder)
 
 
 def of_ledger(folder: Path, address: str) -> Iterator[tuple[str, Figure]]:
@@ -234,12 +232,8 @@ class Written:
             place = item, digest(f"prompt {call.at}"), digest("yes")
             named = run, judge, place, first, second, digest(one), digest(two)
             numbers = np.array([self._number(as_text(text)) for text in named], NUMBER)
-            attempts.append(
-                attempt_of(number, run, key, item, self._note(call.at, first, second, one, two))
-            )
-            verdicts.append(
-                VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes())
-            )
+            attempts.append(attempt_of(number, run, key, item, self._note(call.at, first, second, one, two)))
+            verdicts.append(VerdictRow(number, number, 10**6, call.score, key, "why", numbers.tobytes()))
         self._insert(self._new)
         self._new = []
         self._insert(attempts)
@@ -266,9 +260,7 @@ class Written:
         kind = type(rows[0])
         seals = self._connection.sealer.seals(TABLES[kind], [tuple(row) for row in rows])
         statement, _ = statement_of(kind, None, (*rows[0], b""))
-        self._connection.executemany(
-            statement, ((*row, seal) for row, seal in zip(rows, seals, strict=True))
-        )
+        self._connection.executemany(statement, ((*row, seal) for row, seal in zip(rows, seals, strict=True)))
 
 
 def attempt_of(number: int, run: str, key: str, item: str, note: str) -> AttemptRow:
@@ -314,9 +306,7 @@ def line(name: str, number: int, least: int, found: Figure, first: Figure) -> No
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judgments", type=int, nargs="*", default=[2000, 20_000])
     parser.add_argument("--rules", nargs="+", default=["sequential", "tie-aware", "anytime"])
     parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000, 10_000_000])

@@ -48,21 +48,12 @@ def plain(model: CausalModel, prompts: list[str], layer: int) -> NDArray[np.floa
 
 def main() -> None:
     """Print the seconds, and how many times as long the baseline takes."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
-    parser.add_argument(
-        "--prompts", default="1000,4000,18000", help="numbers of prompts, separated by commas"
-    )
+    parser.add_argument("--prompts", default="1000,4000,18000", help="numbers of prompts, separated by commas")
     parser.add_argument("--plain", type=int, default=500, help="number of prompts for the baseline")
     parser.add_argument("--layer", default="middle", help="middle, last or the number of a layer")
-    parser.add_argument(
-        "--longest",
-        type=int,
-        default=40,
-        help="maximum number of characters in a prompt, at least 5",
-    )
+    parser.add_argument("--longest", type=int, default=40, help="maximum number of characters in a prompt, at least 5")
     arguments = parser.parse_args()
     numbers = [int(number) for number in arguments.prompts.split(",")]
     prompts = make_prompts(max(numbers), arguments.longest, np.random.default_rng(0))

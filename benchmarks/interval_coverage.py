@@ -23,13 +23,7 @@ from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.methods.stats.mean_intervals import interval_at_once
-from judgeloop.methods.stats.strata import (
-    Strata,
-    by_sections,
-    paying_strata,
-    stratified,
-    with_proxy,
-)
+from judgeloop.methods.stats.strata import Strata, by_sections, paying_strata, stratified, with_proxy
 from judgeloop.represent.embed import reduced
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -41,9 +35,7 @@ SHARES = (0.05, 0.1, 0.25)
 
 def main() -> None:
     """Print coverage and half-width for each way of drawing, without and with the proxy."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outputs", type=Path)
     parser.add_argument("verdicts", type=Path)
     parser.add_argument("--vectors", type=Path)
@@ -51,31 +43,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000)
     given = parser.parse_args()
     rows = [json.loads(line) for line in given.outputs.read_text(encoding="utf-8").splitlines()]
-    recorded = {
-        key[0]: verdict.score for key, verdict in read_verdicts(given.verdicts).rows.items()
-    }
+    recorded = {key[0]: verdict.score for key, verdict in read_verdicts(given.verdicts).rows.items()}
     scores = np.array([recorded[row["id"]] for row in rows], dtype=np.float64)
     confidence = np.array([np.exp(np.mean(row["logprobs"])) for row in rows])
-    vectors = (
-        None
-        if given.vectors is None
-        else vectors_of(given.vectors, given.layer, [row["id"] for row in rows])
-    )
+    vectors = None if given.vectors is None else vectors_of(given.vectors, given.layer, [row["id"] for row in rows])
     print(
         f"{len(scores)} items, {given.runs} runs; at 2,000 runs, a true coverage of 90 % is"
         " observed as 88.7 % to 91.3 % in 95 % of cases"
     )
-    print(
-        f"{'':<16}{'judged':>8}{'strata':>8}{'coverage':>10}{'half-width':>12}{'with proxy':>12}{'half-width':>12}"
-    )
+    print(f"{'':<16}{'judged':>8}{'strata':>8}{'coverage':>10}{'half-width':>12}{'with proxy':>12}{'half-width':>12}")
     for share in SHARES:
         judged = round(share * len(scores))
         ways = {"random": Strata.single(len(scores)), "by confidence": by_sections(confidence)}
         if vectors is not None:
             clusters = paying_strata(judged, len(scores))
-            ways["by clusters"] = Strata(
-                balanced_kmeans(vectors, clusters, np.random.default_rng(0)).labels
-            )
+            ways["by clusters"] = Strata(balanced_kmeans(vectors, clusters, np.random.default_rng(0)).labels)
         for name, strata in ways.items():
             found = coverage(scores, confidence, strata, judged, given.runs)
             plain, helped = (f"{100 * held:>9.1f}%{half:>12.4f}" for held, half in found)

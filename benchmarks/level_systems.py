@@ -21,12 +21,7 @@ from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 # Shares of items that the first and the second system win; the rest are ties.
-POPULATIONS = {
-    "50:50": (0.5, 0.5),
-    "55:45": (0.55, 0.45),
-    "25:25, half ties": (0.25, 0.25),
-    "60:40": (0.6, 0.4),
-}
+POPULATIONS = {"50:50": (0.5, 0.5), "55:45": (0.55, 0.45), "25:25, half ties": (0.25, 0.25), "60:40": (0.6, 0.4)}
 
 
 def winner(scores: list[float], rule: RuleRow, risk: float, seed: int) -> int | None:
@@ -44,9 +39,7 @@ def winner(scores: list[float], rule: RuleRow, risk: float, seed: int) -> int | 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=1500)
     parser.add_argument("--items", type=int, default=240)
     arguments = parser.parse_args()
@@ -62,8 +55,7 @@ def main() -> None:
                 is_level = wins[0] == wins[1]
                 wrong.append(np.mean([w == 1 or (is_level and w == 0) for w in winners]))
             print(
-                f"{name:<20}{rule.name:<16}"
-                + "".join(f"{share:>{10 + (i > 0)}.1%}" for i, share in enumerate(wrong))
+                f"{name:<20}{rule.name:<16}" + "".join(f"{share:>{10 + (i > 0)}.1%}" for i, share in enumerate(wrong))
             )
 
 

@@ -233,9 +233,7 @@ def bills(pair: Pair, ran: Run) -> dict[str, Bill]:
     """Return what each way costs for a pair."""
     everything, once = float(pair.generating.sum()), float(pair.judging.sum())
     asked = float(pair.judging[ran.calls].sum())
-    live = sum(
-        float(own[places].sum()) for own, places in zip(pair.generating, ran.generated, strict=True)
-    )
+    live = sum(float(own[places].sum()) for own, places in zip(pair.generating, ran.generated, strict=True))
     return {
         "all, one call": Bill(everything, once),
         "all, both orders": Bill(everything, 2 * once),
@@ -268,9 +266,7 @@ def of_a_sample(pairs: Sequence[Pair], most_wrong: float) -> tuple[int, float, l
     ]  # fmt: skip
 
 
-def show(
-    title: str, pairs: Sequence[Pair], limit: int, factors: Sequence[float], *, these: bool
-) -> None:
+def show(title: str, pairs: Sequence[Pair], limit: int, factors: Sequence[float], *, these: bool) -> None:
     """Print a table: what each way costs, and what live saves beside it."""
     ran = [run(pair, limit, seed, these=these) for seed, pair in enumerate(pairs)]
     better = [int(np.sign(pair.signs.sum(dtype=np.int64))) for pair in pairs]
@@ -283,13 +279,9 @@ def show(
     found = [bills(pair, one) for pair, one in zip(pairs, ran, strict=True)]
     outputs = sum(len(places) for one in ran for places in one.generated)
     unused = sum(one.unused for one in ran)
-    print(
-        f"\n{title}: {unused} of {outputs:,} outputs were paid for and not judged ({unused / outputs:.1%}).\n"
-    )
+    print(f"\n{title}: {unused} of {outputs:,} outputs were paid for and not judged ({unused / outputs:.1%}).\n")
     head = " | ".join(f"calls at {ratio:g}" for ratio in RATIOS)
-    print(
-        f"| way | outputs | calls | wrong | no winner | {head} |\n|---|---|---|---|---|{'---|' * len(RATIOS)}"
-    )
+    print(f"| way | outputs | calls | wrong | no winner | {head} |\n|---|---|---|---|---|{'---|' * len(RATIOS)}")
     told = {
         "all, one call": (2 * items, items, 0.0, 0.0),
         "all, both orders": (2 * items, 2 * items, 0.0, 0.0),
@@ -297,14 +289,8 @@ def show(
         f"a sample of {size}": (2 * size, size * (1 + second), sample_wrong, 0.0),
         "**live**": (outputs / len(ran), calls, wrong, undecided),
     }
-    by_way = {
-        name: [each[name.strip("*")] for each in found] if "sample" not in name else sampled
-        for name in told
-    }
-    dollars = {
-        name: [np.mean([one.at(factor) for one in own]) for factor in factors]
-        for name, own in by_way.items()
-    }
+    by_way = {name: [each[name.strip("*")] for each in found] if "sample" not in name else sampled for name in told}
+    dollars = {name: [np.mean([one.at(factor) for one in own]) for factor in factors] for name, own in by_way.items()}
     live = dollars["**live**"]
     for name, (made, asked, erred, none) in told.items():
         cells = " | ".join(
@@ -314,17 +300,13 @@ def show(
         print(f"| {name} | {made:,.0f} | {asked:,.0f} | {erred:.1%} | {none:.0%} | {cells} |")
     print(f"\n{judged:.0f} items are judged on average.", flush=True)
     if limit > USUAL:
-        show_by_gap(
-            pairs, ran, [{way: one.at(factors[1]) for way, one in each.items()} for each in found]
-        )
+        show_by_gap(pairs, ran, [{way: one.at(factors[1]) for way, one in each.items()} for each in found])
 
 
 def show_by_gap(pairs: Sequence[Pair], ran: Sequence[Run], usd: Sequence[dict[str, float]]) -> None:
     """Print what live saves by the gap of the pair; `usd` has the dollars of each way, by pair."""
     gaps = np.array([abs(float(pair.signs.mean(dtype=float))) for pair in pairs])
-    print(
-        "\n| gap | pairs | judged | both orders | then compare | share of live |\n|---|---|---|---|---|---|"
-    )
+    print("\n| gap | pairs | judged | both orders | then compare | share of live |\n|---|---|---|---|---|---|")
     whole = sum(each["live"] for each in usd)
     for low, high in pairwise(GAPS):
         places = np.flatnonzero((gaps >= low) & (gaps < high))
@@ -341,9 +323,7 @@ def show_by_gap(pairs: Sequence[Pair], ran: Sequence[Run], usd: Sequence[dict[st
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=300)
     arguments = parser.parse_args()
@@ -353,12 +333,8 @@ def main() -> None:
     pairs = [pair_of(row, prompts, texts) for row in rows]
     ties = np.mean([np.mean(pair.signs == 0) for pair in pairs])
     generation = np.mean([pair.generating.mean() for pair in pairs])
-    factors = [
-        ratio * generation / np.mean([pair.judging.mean() for pair in pairs]) for ratio in RATIOS
-    ]
-    print(
-        f"{len(pairs)} pairs, {ties:.0%} ties, a mean generation of ${generation:.5f}, risk {RISK}"
-    )
+    factors = [ratio * generation / np.mean([pair.judging.mean() for pair in pairs]) for ratio in RATIOS]
+    print(f"{len(pairs)} pairs, {ties:.0%} ties, a mean generation of ${generation:.5f}, risk {RISK}")
     for about, limit, these in (
         ("items", USUAL, True),
         ("items", 805, True),

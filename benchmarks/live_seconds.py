@@ -51,9 +51,7 @@ WAYS = "all, one call", "all, both orders", "all, then compare", "live"
 class Runs:
     """The ways to compare one pair of systems, at one server."""
 
-    def __init__(
-        self, url: str, pair: tuple[str, str], items: list[dict[str, str]], folder: Path
-    ) -> None:
+    def __init__(self, url: str, pair: tuple[str, str], items: list[dict[str, str]], folder: Path) -> None:
         """`items` hold an id and a prompt each; files are written into `folder`."""
         self.url, self.pair, self.items, self.folder = url, pair, items, folder
         self.outputs: dict[str, list[str]] = {}
@@ -78,18 +76,14 @@ class Runs:
         async def both() -> None:
             for name in self.pair:
                 asked = [
-                    {"model": name, "messages": [{"role": "user", "content": item["prompt"]}]}
-                    for item in self.items
+                    {"model": name, "messages": [{"role": "user", "content": item["prompt"]}]} for item in self.items
                 ]
                 self.outputs[name] = await self._all(asked)
 
         asyncio.run(both())
         for name in self.pair:
             rows = zip(self.items, self.outputs[name], strict=True)
-            _write(
-                self.folder / f"{name}.jsonl",
-                [{"id": item["id"], "output": text} for item, text in rows],
-            )
+            _write(self.folder / f"{name}.jsonl", [{"id": item["id"], "output": text} for item, text in rows])
 
     def judge_all(self, orders: int) -> None:
         """Ask the judge about every item, in one order or in both."""
@@ -105,14 +99,8 @@ class Runs:
 
     def compare(self, *, live: bool) -> None:
         """Compare the files, or the systems as they answer."""
-        names = [
-            f"openai/{name}" if live else str(self.folder / f"{name}.jsonl") for name in self.pair
-        ]
-        options = [
-            f"{name}.{key}"
-            for name in names
-            for key in (f"base-url={self.url}", f"price={PRICE}", "version=1")
-        ]
+        names = [f"openai/{name}" if live else str(self.folder / f"{name}.jsonl") for name in self.pair]
+        options = [f"{name}.{key}" for name in names for key in (f"base-url={self.url}", f"price={PRICE}", "version=1")]
         result = judgeloop.compare(
             *names, items=str(self.folder / "items.jsonl"), judge=f"openai/{JUDGE}", judge_base_url=self.url,
             judge_price=PRICE, budget=None, concurrency=IN_FLIGHT, about="items", system=options if live else (),
@@ -142,8 +130,7 @@ class Runs:
         best = {"type": "select-best", "value": "follows the instruction better",
                 "provider": {"id": f"openai:chat:{JUDGE}", **at}}  # fmt: skip
         tests = [
-            {"vars": {"prompt": f"{{% raw %}}{item['prompt']}{{% endraw %}}"}, "assert": [best]}
-            for item in self.items
+            {"vars": {"prompt": f"{{% raw %}}{item['prompt']}{{% endraw %}}"}, "assert": [best]} for item in self.items
         ]
         config = {
             "prompts": ["{{prompt}}"],
@@ -159,19 +146,9 @@ class Runs:
         own = {"OPENAI_BASE_URL": self.url, "OPENAI_API_KEY": "key", "HOME": str(self.folder),
                "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}  # fmt: skip
         done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=os.environ | own,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=1200,
+            command, cwd=self.folder, env=os.environ | own, capture_output=True, text=True, check=False, timeout=1200
         )
-        print(
-            "  " + (done.stdout + done.stderr)[-600:].replace("\n", "\n  "),
-            file=sys.stderr,
-            flush=True,
-        )
+        print("  " + (done.stdout + done.stderr)[-600:].replace("\n", "\n  "), file=sys.stderr, flush=True)
 
 
 def _write(path: Path, rows: list[dict[str, str]]) -> None:
@@ -181,13 +158,7 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
 @contextmanager
 def served(data: Path, pair: tuple[str, str], ratio: float) -> Iterator[str]:
     """Serve a pair of systems; yields the address."""
-    command = [
-        sys.executable,
-        str(Path(__file__).with_name("recorded_server.py")),
-        str(data),
-        *pair,
-        str(ratio),
-    ]
+    command = [sys.executable, str(Path(__file__).with_name("recorded_server.py")), str(data), *pair, str(ratio)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
@@ -215,13 +186,10 @@ def measured(runs: Runs, way: Callable[[], None]) -> Measured:
 def of_pair(runs: Runs, given: argparse.Namespace) -> dict[str, Measured]:
     """Return what each way took for one pair."""
     generating = measured(runs, runs.generate)
-    once, twice = (
-        measured(runs, lambda orders=orders: runs.judge_all(orders)) for orders in (1, 2)
-    )
+    once, twice = (measured(runs, lambda orders=orders: runs.judge_all(orders)) for orders in (1, 2))
     compared = measured(runs, lambda: runs.compare(live=False))
     whole = [
-        (generating[0] + more[0], generating[1], more[2], generating[3] + more[3])
-        for more in (once, twice, compared)
+        (generating[0] + more[0], generating[1], more[2], generating[3] + more[3]) for more in (once, twice, compared)
     ]
     found = dict(zip(WAYS, [*whole, measured(runs, lambda: runs.compare(live=True))], strict=True))
     if given.inspect:
@@ -233,15 +201,11 @@ def of_pair(runs: Runs, given: argparse.Namespace) -> dict[str, Measured]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="number of the first pair")
-    parser.add_argument(
-        "--ratio", type=float, default=USUAL_RATIO, help="seconds of judge and output"
-    )
+    parser.add_argument("--ratio", type=float, default=USUAL_RATIO, help="seconds of judge and output")
     parser.add_argument("--inspect", default="", help="a Python that has inspect_ai")
     parser.add_argument("--promptfoo", default="", help="the command of promptfoo")
     given = parser.parse_args()
@@ -253,10 +217,7 @@ def main() -> None:
     found = []
     for one, other, ids, _ in rows:
         items = [{"id": each, "prompt": prompts[each]} for each in ids]
-        with (
-            tempfile.TemporaryDirectory() as place,
-            served(given.data, (one, other), given.ratio) as url,
-        ):
+        with tempfile.TemporaryDirectory() as place, served(given.data, (one, other), given.ratio) as url:
             found.append(of_pair(Runs(url, (one, other), items, Path(place)), given))
         print(f"  {one}, {other}: {found[-1]}", file=sys.stderr, flush=True)
     print(

@@ -25,26 +25,17 @@ WAYS = ("remembering", "forgetting")
 
 def main() -> None:
     """Run the nights of every seed, and print the means over the nights not judged whole."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument(
-        "--whole",
-        type=int,
-        default=nightly.WHOLE,
-        help="number of nights on which every item is judged, at least 4",
+        "--whole", type=int, default=nightly.WHOLE, help="number of nights on which every item is judged, at least 4"
     )
     given = parser.parse_args()
     nightly.WHOLE = given.whole
     later = [night for seed in range(given.seeds) for night in nights(seed)[given.whole :]]
-    found = np.array(
-        [[ended(night, way) for way in WAYS] for night in later], dtype=np.float64
-    ).mean(axis=0)
+    found = np.array([[ended(night, way) for way in WAYS] for night in later], dtype=np.float64).mean(axis=0)
     for way, (judgments, wrong, undecided) in zip(WAYS, found, strict=True):
-        print(
-            f"{way:<12} {judgments:5.1f} judgments, {wrong:5.1%} wrong, {undecided:5.1%} undecided"
-        )
+        print(f"{way:<12} {judgments:5.1f} judgments, {wrong:5.1%} wrong, {undecided:5.1%} undecided")
     remembering, forgetting = found[:, 0]
     dearer = given.whole * (nightly.ITEMS - forgetting)
     print(

@@ -49,10 +49,7 @@ class Ends:
         """Return the cells of a table's row."""
         runs = len(self.calls)
         spread = np.std(self.calls) / np.sqrt(runs)
-        return (
-            f"{np.mean(self.calls):.0f} ± {spread:.0f} | {self.wrong / runs:.1%} | "
-            f"{self.undecided / runs:.0%}"
-        )
+        return f"{np.mean(self.calls):.0f} ± {spread:.0f} | {self.wrong / runs:.1%} | {self.undecided / runs:.0%}"
 
 
 @dataclass
@@ -170,9 +167,7 @@ def table(title: str, rows: list[tuple[str, list[Signs]]], limit: int) -> None:
     print(f"\n{title}\n\n| | asks | calls | wrong | undecided |\n|---|---|---|---|---|")
     for name, tables in rows:
         for way in WAYS:
-            print(
-                f"| {name if way == WAYS[0] else ''} | {way} | {ends_of(way, tables, limit, 1).cells()} |"
-            )
+            print(f"| {name if way == WAYS[0] else ''} | {way} | {ends_of(way, tables, limit, 1).cells()} |")
 
 
 def main() -> None:
@@ -189,10 +184,7 @@ def main() -> None:
         ties = np.mean([np.mean(pair == 0) for pair in pairs])
         table(
             f"AlpacaEval, {name}, margin {margin:g}, {ties:.0%} ties, simulated flips",
-            [
-                (f"{share:.0%} flips", [flipped(pair, share, rng) for pair in pairs])
-                for share in FLIPS
-            ],
+            [(f"{share:.0%} flips", [flipped(pair, share, rng) for pair in pairs]) for share in FLIPS],
             arguments.limit,
         )
     table(

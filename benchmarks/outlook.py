@@ -47,17 +47,12 @@ def told(rule: Rule, verdicts: list[int], seen: Counter[str]) -> None:
 
 def main() -> None:
     """Print for each rule how often it decides within the judgments foretold, and where none were."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--items", type=int, default=200)
     arguments = parser.parse_args()
     rng, items = np.random.default_rng(0), arguments.items
-    rules: tuple[Rule, ...] = (
-        Sequential(RISK, UNLIMITED, items),
-        NotWorse(RISK, UNLIMITED, items, MARGIN),
-    )
+    rules: tuple[Rule, ...] = (Sequential(RISK, UNLIMITED, items), NotWorse(RISK, UNLIMITED, items, MARGIN))
     for rule in rules:
         seen = Counter[str]()
         for gap in GAPS:

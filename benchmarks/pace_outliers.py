@@ -28,9 +28,7 @@ SHARES = range(5, 51)
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the reduced states of the last layer, and the scores, in the same order."""
     states = np.load(folder / "hidden.npz")
-    last = max(
-        (name for name in states if name.startswith("layer")), key=lambda name: int(name[5:])
-    )
+    last = max((name for name in states if name.startswith("layer")), key=lambda name: int(name[5:]))
     with gzip.open(folder / "verdicts-exact.csv.gz", "rt", encoding="utf-8") as file:
         scores = {row["item_id"]: float(row["score"]) for row in csv.DictReader(file)}
     return reduced(states[last].astype(float)), np.array([scores[item] for item in states["ids"]])

@@ -29,17 +29,13 @@ VERDICTS = {name: (file, tie) for name, (file, tie, _) in TABLES.items()}
 VERDICTS["REALSumm ROUGE-L"] = "realsumm/verdicts-rougeL.csv.gz", 0.0
 
 
-def sets_of(
-    scores: NDArray[np.float64], tie: float, size: int, pairs: int
-) -> list[NDArray[np.int8]]:
+def sets_of(scores: NDArray[np.float64], tie: float, size: int, pairs: int) -> list[NDArray[np.int8]]:
     """Return the preferences between pairs of systems, in random orders; those with enough items."""
     rng = np.random.default_rng([3, size])
     return [rng.permutation(pair) for pair in pairs_of(scores, tie, pairs) if len(pair) >= size]
 
 
-def named(
-    sets: NDArray[np.int8], size: int, items: int
-) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+def named(sets: NDArray[np.int8], size: int, items: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Return the side that each run names, 1, -1 or 0, and its number of judgments."""
     most = min(LIMIT, size)
     rule = Sequential(RISK, items, most)
@@ -69,9 +65,7 @@ def show(name: str, size: int, whole: list[NDArray[np.int8]]) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--sizes", type=int, nargs="+", default=[25, 50, 100, 200, 400, 600, 805])

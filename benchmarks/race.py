@@ -102,10 +102,7 @@ def search(
         step, state = race.ask(state, np.random.default_rng(0))
         if step is None:
             break
-        labels = [
-            Label(choice, Verdict(scores_of(choice.position, *choice.systems)))
-            for choice in step.choices
-        ]
+        labels = [Label(choice, Verdict(scores_of(choice.position, *choice.systems))) for choice in step.choices]
         state = race.tell(state, labels)
         calls, rounds = calls + len(labels), rounds + 1
     assert state.levels is not None
@@ -120,12 +117,7 @@ def fixed(scores: Floats, risk: float, gap: float, seed: int, *, alone: bool = F
     systems, items = scores.shape
     race = Racing(systems, systems - 1, risk, gap)
     return search(
-        lambda item, system, _: float(scores[system, item]),
-        race,
-        scores.sum(axis=1),
-        items,
-        seed,
-        alone=alone,
+        lambda item, system, _: float(scores[system, item]), race, scores.sum(axis=1), items, seed, alone=alone
     )
 
 
@@ -183,9 +175,7 @@ def cells(found: list[Run]) -> str:
 HEAD = "mean calls | 90th percentile | rounds | best named | too far behind"
 
 
-def calls_table(
-    data: Path, runs: int, names: list[str], pools: list[int], risks: list[float], *, jobs: int
-) -> None:
+def calls_table(data: Path, runs: int, names: list[str], pools: list[int], risks: list[float], *, jobs: int) -> None:
     """Print the calls to the end by verdicts, systems, pool, risk and gap."""
     print(f"| verdicts | systems | pool | risk | gap | {HEAD} |\n|{'---|' * 10}")
     for name in names:
@@ -249,9 +239,7 @@ def beside_table(data: Path, runs: int) -> None:
         "GPT-4, 53": lambda: drawn(gpt4, 53, 400, runs),
     }
     for many, best, spread in itertools.product((6, 18), (0.6, 0.9), (0.1, 0.5)):
-        kinds[f"drawn, {many}, {best} to {best - spread:.1f}"] = partial(
-            spread_out, many, best, spread, runs
-        )
+        kinds[f"drawn, {many}, {best} to {best - spread:.1f}"] = partial(spread_out, many, best, spread, runs)
     ways = ("levels alone", "pairs at half the risk", "at three quarters")
     print(f"| systems | gap | {' | '.join(ways)} |\n|{'---|' * 5}")
     for (kind, fields), gap in itertools.product(kinds.items(), (0.0, 0.05)):
@@ -266,9 +254,7 @@ def beside_table(data: Path, runs: int) -> None:
 
 def baseline_table(data: Path, runs: int, names: list[str]) -> None:
     """Print the calls with a chosen baseline, and with the best, middle and worst system as baseline."""
-    print(
-        "| verdicts | systems | gap | chosen | best | middle | worst |\n|---|---|---|---|---|---|---|"
-    )
+    print("| verdicts | systems | gap | chosen | best | middle | worst |\n|---|---|---|---|---|---|---|")
     for name in names:
         _, scores = field(data, name)
         for many in (6, 18):
@@ -276,19 +262,11 @@ def baseline_table(data: Path, runs: int, names: list[str]) -> None:
                 found: dict[str, list[int]] = {}
                 for run, one in enumerate(drawn(scores, many, 400, runs)):
                     ranked = np.argsort(one[:-1].sum(axis=1)).tolist()
-                    kinds = {
-                        "chosen": None,
-                        "best": ranked[-1],
-                        "middle": ranked[many // 2],
-                        "worst": ranked[0],
-                    }
+                    kinds = {"chosen": None, "best": ranked[-1], "middle": ranked[many // 2], "worst": ranked[0]}
                     for kind, number in kinds.items():
                         calls = choosing(one[:-1], number, 0.1, gap, run).calls
                         found.setdefault(kind, []).append(calls)
-                told = (
-                    f"{np.mean(calls):,.0f} ± {np.std(calls) / np.sqrt(runs):.0f}"
-                    for calls in found.values()
-                )
+                told = (f"{np.mean(calls):,.0f} ± {np.std(calls) / np.sqrt(runs):.0f}" for calls in found.values())
                 print(f"| {name} | {many} | {gap} | {' | '.join(told)} |", flush=True)
 
 
@@ -329,15 +307,11 @@ def picture(data: Path, place: Path) -> None:
     end = replay(session, lambda one: Verdict(float(scores[one.systems[0], one.position])))
     lines = course_of(end.labels, estimator, end.estimate.tally, everybody, 400)
     said = f"How the bounds of {len(names)} systems narrowed"
-    chart = Chart(
-        said, said, "judgments", lines, band=(lines[-2].points, lines[-1].points), unit=" %"
-    )
+    chart = Chart(said, said, "judgments", lines, band=(lines[-2].points, lines[-1].points), unit=" %")
     place.write_text(f"{Drawing(chart)}\n")
 
 
-def least_favourable(
-    systems: int, items: int, mean: float, ties: float, gap: float, *, alike: bool = False
-) -> Floats:
+def least_favourable(systems: int, items: int, mean: float, ties: float, gap: float, *, alike: bool = False) -> Floats:
     """Return one best system, and all others half a point more than the gap behind; not shuffled.
 
     With `alike`, the others have the scores of the best but for what they are behind.
@@ -410,18 +384,14 @@ def least_table(runs: int, risks: list[float], jobs: int) -> None:
     """Print how often one is named that is too far behind, in the least favourable pools."""
     print(f"| systems | items | mean | ties | alike | gap | risk | too far behind |\n|{'---|' * 8}")
     for kind, gap, risk in itertools.product(LEAST, (0.0, 0.1), risks):
-        found = Parallel(n_jobs=jobs)(
-            delayed(least_run)(kind, risk, gap, run) for run in range(runs)
-        )
+        found = Parallel(n_jobs=jobs)(delayed(least_run)(kind, risk, gap, run) for run in range(runs))
         cell = " | ".join(map(str, (*kind, gap, risk)))
         print(f"| {cell} | {np.mean([run.bad for run in found]):.4f} |", flush=True)
 
 
 def main() -> None:
     """Print the tables that are asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--only", default="calls,few,baseline")

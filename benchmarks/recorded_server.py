@@ -27,10 +27,7 @@ from score_tables import score_table
 JUDGE = "judge"
 BEGINS_S, TOKEN_S = 0.1, 0.001
 USUAL_RATIO = 0.3
-REASON = (
-    "The better answer follows the instruction more closely, and it is more complete and correct. "
-    * 2
-)
+REASON = "The better answer follows the instruction more closely, and it is more complete and correct. " * 2
 
 
 class Recorded:
@@ -48,9 +45,7 @@ class Recorded:
         self.pair = pair
         table = score_table(folder / "verdicts-gpt4.csv.gz")
         rows = [table.scores[table.systems.index(name)] for name in pair]
-        self.scores = {
-            item: (rows[0][place], rows[1][place]) for place, item in enumerate(table.items)
-        }
+        self.scores = {item: (rows[0][place], rows[1][place]) for place, item in enumerate(table.items)}
         outputs = [text for own in self.texts.values() for text in own.values()]
         self.judging_s = ratio * statistics.mean(_seconds(_tokens(text)) for text in outputs)
         self.requests: Counter[str] = Counter()
@@ -63,17 +58,11 @@ class Recorded:
         if model == JUDGE:
             text = self._verdict(said, as_json="response_format" in request)
         else:
-            text = self.texts[model].get(
-                self.ids[_text(request["messages"][-1]["content"]).strip()], ""
-            )
+            text = self.texts[model].get(self.ids[_text(request["messages"][-1]["content"]).strip()], "")
         read, written = _tokens(said), _tokens(text)
         self.requests[model] += 1
         self.usd[model] += (read * DOLLARS[0] + written * DOLLARS[1]) / 1e6
-        usage = {
-            "prompt_tokens": read,
-            "completion_tokens": written,
-            "total_tokens": read + written,
-        }
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         body = {
             "id": "x", "object": "chat.completion", "created": 1, "model": model, "usage": usage,
             "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
@@ -100,17 +89,13 @@ class Recorded:
         plain = _unpacked(said)
         found: dict[str, list[int]] = {}
         for item in self.prompts:
-            places = self._places(
-                [self.texts[name].get(item, "").strip() for name in self.pair], plain
-            )
+            places = self._places([self.texts[name].get(item, "").strip() for name in self.pair], plain)
             if places:
                 found[item] = places
         if not found:
             raise LookupError("neither output is in the text")
         # Short outputs may stand in others: those of the item are the longest.
-        longest = max(
-            found, key=lambda item: sum(len(self.texts[name].get(item, "")) for name in self.pair)
-        )
+        longest = max(found, key=lambda item: sum(len(self.texts[name].get(item, "")) for name in self.pair))
         return longest, found[longest]
 
     @staticmethod

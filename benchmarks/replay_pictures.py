@@ -86,9 +86,7 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
             [row[unit] for row in rows], shares - errors, shares + errors, color=line.get_color(), alpha=0.12,
             linewidth=0,
         )  # fmt: skip
-    axes.set_xlabel(
-        {"calls": "judged pairs of a system and the baseline", "queries": "judged items"}[unit]
-    )
+    axes.set_xlabel({"calls": "judged pairs of a system and the baseline", "queries": "judged items"}[unit])
     axes.set_ylabel("share of realisations that name the best")
     axes.set_ylim(0, 1)
     if unit == "calls":
@@ -110,20 +108,9 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
         shares, middle = [row["share"] for row in rows], np.array([row[value] for row in rows])
         errors = Z * np.array([row[f"{value}_se"] for row in rows])
         (line,) = axes.plot(shares, middle, linewidth=1.4, label=selector)
-        axes.fill_between(
-            shares,
-            middle - errors,
-            middle + errors,
-            color=line.get_color(),
-            alpha=0.12,
-            linewidth=0,
-        )
+        axes.fill_between(shares, middle - errors, middle + errors, color=line.get_color(), alpha=0.12, linewidth=0)
     axes.set_xlabel("judged items, % of all")
-    axes.set_ylabel(
-        {"error": "median relative error", "coverage": "share of intervals that hold the mean"}[
-            value
-        ]
-    )
+    axes.set_ylabel({"error": "median relative error", "coverage": "share of intervals that hold the mean"}[value])
     if value == "error":
         axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
@@ -140,9 +127,7 @@ def rules_picture(table: Sequence[Row]) -> str:
         rows = [row for row in table if (row["rule"], row["selector"]) == (rule, selector)]
         rows.sort(key=lambda row: float(row["risk"]))
         judgments, errors = [row["judgments"] for row in rows], [100 * row["error"] for row in rows]
-        (line,) = axes.plot(
-            judgments, errors, "o-", markersize=4, linewidth=1, label=f"{rule}, {selector}"
-        )
+        (line,) = axes.plot(judgments, errors, "o-", markersize=4, linewidth=1, label=f"{rule}, {selector}")
         for row, across, up in zip(rows, judgments, errors, strict=True):
             axes.annotate(f"{row['risk']:g}", (across, up), fontsize=7, color=line.get_color(), xytext=(4, 3),
                           textcoords="offset points")  # fmt: skip
@@ -206,9 +191,7 @@ def draw(folder: Path) -> None:
 
 def main() -> None:
     """Read the argument, and draw."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     draw(parser.parse_args().folder)
 

@@ -33,19 +33,14 @@ def plain(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig) -
         for budget in config.sizes:
             vectors = np.subtract(*recordings.output_vectors(contest))
             labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
-            chosen = [
-                closest_in_cosine(vectors, np.flatnonzero(labels == label))
-                for label in np.unique(labels)
-            ]
+            chosen = [closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)]
             estimates.append(float(contest.preferences[chosen].mean()))
     return estimates
 
 
 def main() -> None:
     """Print both times and their ratio."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=400)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--seeds", type=int, default=3)

@@ -49,9 +49,7 @@ new MutationObserver((_, one) => { one.disconnect(); requestAnimationFrame(() =>
 def page(items: int, millions: float) -> str:
     """Return the report of a comparison with random texts."""
     rng = np.random.default_rng(0)
-    words = np.array(
-        ["".join(rng.choice(list("etaoinshrdlu"), size)) for size in rng.integers(2, 9, 5000)]
-    )
+    words = np.array(["".join(rng.choice(list("etaoinshrdlu"), size)) for size in rng.integers(2, 9, 5000)])
     each = millions * 1e6 / items
 
     def text(share: float) -> str:
@@ -59,16 +57,12 @@ def page(items: int, millions: float) -> str:
         return found[: int(each * share)]
 
     pool = Pool(
-        tuple(
-            Item(f"item-{number}", text(PROMPT), group=f"group {number % 5}")
-            for number in range(items)
-        ),
+        tuple(Item(f"item-{number}", text(PROMPT), group=f"group {number % 5}") for number in range(items)),
         ("small", "large"),
         tuple(tuple(text(OUTPUT) for _ in range(items)) for _ in range(2)),
     )
     labels = [
-        Label(Choice(place, 1 / items), Verdict(float(rng.integers(3)) / 2, "it is shorter"))
-        for place in range(items)
+        Label(Choice(place, 1 / items), Verdict(float(rng.integers(3)) / 2, "it is shorter")) for place in range(items)
     ]
     rows = label_rows(labels, pool.systems, pool.items, frozenset(one.choice.key for one in labels))
     return replace(make_result(), labels=rows, texts=Texts(pool)).to_html("now")
@@ -93,9 +87,7 @@ def main() -> None:
     given = parser.parse_args()
     began = time.perf_counter()
     html = page(given.items, given.texts)
-    print(
-        f"{given.items:,} items, {given.texts:g} million characters: made in {time.perf_counter() - began:.1f} s"
-    )
+    print(f"{given.items:,} items, {given.texts:g} million characters: made in {time.perf_counter() - began:.1f} s")
     with tempfile.TemporaryDirectory() as folder, browser() as one:
         path = Path(folder, "report.html")
         path.write_text(html, encoding="utf-8")

@@ -86,8 +86,7 @@ BELIEFS: dict[str, tuple[str, str, list[str]]] = {
     for name, (data, verdicts, flags) in SELECTIONS.items()
 }
 VARIANTS = tuple(
-    f"decisive-{name}"
-    for name in ("issue", "history", "tried", "cold", "given-up", "untied", "shared", "foreign")
+    f"decisive-{name}" for name in ("issue", "history", "tried", "cold", "given-up", "untied", "shared", "foreign")
 )  # made by decisive_variants.py
 SHOWN_CALLS = {
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
@@ -118,11 +117,7 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     "estimate-symbols-first": ("symbols-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
     "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "20"]),
     "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
-    "estimate-pyramid": (
-        "realsumm",
-        "human-pyramid",
-        [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"],
-    ),
+    "estimate-pyramid": ("realsumm", "human-pyramid", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
     "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
 }
 MADE = "symbols-lm"  # the data that a script of this folder makes
@@ -159,15 +154,7 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
     folder, out = data_folder(data, arguments), arguments.output / name
     of_model = (folder / "model").exists()  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
-    command = [
-        sys.executable,
-        "-m",
-        "judgeloop",
-        "replay",
-        folder / outputs,
-        "--items",
-        folder / items,
-    ]
+    command = [sys.executable, "-m", "judgeloop", "replay", folder / outputs, "--items", folder / items]
     command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
     if of_model:
         command += ["--represent", f"hidden:{folder / 'model'}"]
@@ -231,11 +218,7 @@ def rules_table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         gaps = [row[name] for name in ("gap", "gap_error", "gap_success", "gap_inconclusive")]
         cells = [row["rule"], f"{row['risk']:g}", row["selector"], f"{row['judgments']:.1f}"]
-        cells += [
-            share(row, "error"),
-            f"{100 * row['success']:.1f}",
-            f"{100 * row['inconclusive']:.1f}",
-        ]
+        cells += [share(row, "error"), f"{100 * row['success']:.1f}", f"{100 * row['inconclusive']:.1f}"]
         cells += ["-" if value is None else f"{value:.2f}" for value in gaps]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -248,21 +231,12 @@ def needed_table(rows: Rows) -> str:
     """
     goals = {"best": "the best", 0.01: "within 1 %", 0.005: "within 0.5 %", 0.001: "within 0.1 %"}
     levels = sorted({row["level"] for row in rows})
-    lines = [
-        "| | goal | " + " | ".join(f"{level:.0%}" for level in levels) + " |",
-        "|---" * (2 + len(levels)) + "|",
-    ]
+    lines = ["| | goal | " + " | ".join(f"{level:.0%}" for level in levels) + " |", "|---" * (2 + len(levels)) + "|"]
     for selector in dict.fromkeys(row["selector"] for row in rows):
         for goal, words in goals.items():
-            own = {
-                row["level"]: row
-                for row in rows
-                if (row["selector"], row["goal"]) == (selector, goal)
-            }
+            own = {row["level"]: row for row in rows if (row["selector"], row["goal"]) == (selector, goal)}
             cells = [_needed(own[level]) for level in levels]
-            lines.append(
-                f"| {selector if goal == 'best' else ''} | {words} | " + " | ".join(cells) + " |"
-            )
+            lines.append(f"| {selector if goal == 'best' else ''} | {words} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -291,24 +265,14 @@ def gap_table(calls: Rows, needed: Rows) -> str:
 
     The columns are the numbers of calls with which LLM Selector names the best at each level.
     """
-    at = {
-        row["level"]: row["calls"]
-        for row in needed
-        if (row["selector"], row["goal"]) == ("llm-selector", "best")
-    }
+    at = {row["level"]: row["calls"] for row in needed if (row["selector"], row["goal"]) == ("llm-selector", "best")}
     reached = {level: budget for level, budget in at.items() if budget is not None}
-    head = (
-        "| | "
-        + " | ".join(f"{level:.0%}: {budget:,} calls" for level, budget in reached.items())
-        + " |"
-    )
+    head = "| | " + " | ".join(f"{level:.0%}: {budget:,} calls" for level, budget in reached.items()) + " |"
     lines = [head, "|---" * (1 + len(reached)) + "|"]
     for selector in dict.fromkeys(row["selector"] for row in calls):
         cells = []
         for budget in reached.values():
-            fitting = [
-                row for row in calls if row["selector"] == selector and row["calls"] <= budget
-            ]
+            fitting = [row for row in calls if row["selector"] == selector and row["calls"] <= budget]
             cells.append(f"{100 * fitting[-1]['gap95']:.1f}" if fitting else "-")
         lines.append(f"| {selector} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -327,10 +291,7 @@ def level_table(journal: Path) -> str:
 
     It stands still where all queries that are left promise the same information (`level_since`).
     """
-    lines = [
-        "| | pools | belief stood still | after queries: least, median, most |",
-        "|---" * 4 + "|",
-    ]
+    lines = ["| | pools | belief stood still | after queries: least, median, most |", "|---" * 4 + "|"]
     entries = [json.loads(line) for line in journal.read_text().splitlines()]
     rows = [row for entry in entries for row in entry.get("rows", [])]
     for selector in dict.fromkeys(row["selector"] for row in rows):
@@ -346,10 +307,7 @@ def area_table(rows: Rows) -> str:
 
     The error is the mean height of the curve of median relative errors (`estimate_tables.areas`).
     """
-    lines = [
-        "| selector | mean of the median errors, % | beside random's | covered, % |",
-        "|---" * 4 + "|",
-    ]
+    lines = ["| selector | mean of the median errors, % | beside random's | covered, % |", "|---" * 4 + "|"]
     for row in rows:
         area = f"{100 * row['area']:.2f} ± {100 * row['area_se']:.2f}"
         against = row["against_random"]
@@ -390,11 +348,7 @@ def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
             label = {"base": "MiniLM, Ward, cosine", "lexical": "TF-IDF, Ward, cosine"}.get(
                 variant, f"MiniLM, {variant}"
             )
-            lines.append(
-                f"| {selector} | {label if selector != 'random' else '-'} | "
-                + " | ".join(cells)
-                + " |"
-            )
+            lines.append(f"| {selector} | {label if selector != 'random' else '-'} | " + " | ".join(cells) + " |")
     head = "| selector | variant | " + " | ".join(f"{budget} judged" for budget in budgets) + " |"
     return "\n".join([head, "|---" * (2 + len(budgets)) + "|", *dict.fromkeys(lines)])
 
@@ -413,9 +367,7 @@ def fill(page: str, name: str, table: str) -> str:
 
 def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the arguments of the command, `given` or those of the process."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--realsumm-vectors", type=Path)
@@ -438,10 +390,7 @@ def main() -> None:
     (DOCS / "pictures").mkdir(exist_ok=True)
     for name in chosen(PICTURES, arguments):
         for picture in PICTURES[name]:
-            shutil.copy(
-                arguments.output / name / f"{picture}.svg",
-                DOCS / "pictures" / f"{name}-{picture}.svg",
-            )
+            shutil.copy(arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg")
 
 
 def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
@@ -452,16 +401,12 @@ def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
 def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
     """Fill the tables of comparisons of two systems."""
     tables = {
-        name: read(
-            run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "sizes"
-        )
+        name: read(run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "sizes")
         for name in chosen(EXPERIMENTS, arguments)
     }
     for name, rows in tables.items():
         if not name.startswith("ablation-"):
-            page = fill(
-                page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows)
-            )
+            page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
     ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
     return fill(page, "ablation", ablation_table(ablations)) if ablations else page
 
@@ -471,9 +416,7 @@ def fill_variants(page: str, arguments: argparse.Namespace) -> str:
     names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
     if names and not all((out / f"{name}.md").exists() for name in names):
         script = Path(__file__).with_name("decisive_variants.py")
-        subprocess.run(
-            [sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True
-        )
+        subprocess.run([sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True)
     for name in names:
         page = fill(page, name, (out / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
     return page
@@ -486,11 +429,7 @@ def fill_many(page: str, arguments: argparse.Namespace) -> str:
         calls, needed = read(out, "calls"), read(out, "needed")
         page = fill(page, f"{name}-needed", needed_table(needed))
         page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS[name]))
-        page = fill(
-            page,
-            f"{name}-queries",
-            identified_table(read(out, "queries"), "queries", SHOWN_QUERIES),
-        )
+        page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
         page = fill(page, f"{name}-gaps", gap_table(calls, needed))
         page = fill(page, f"{name}-races", races_table(read(out, "races")))
     for name in chosen(BELIEFS, arguments):

@@ -39,11 +39,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.control_chances import chances
 
 RISK, LIMIT, GAP, CHUNK = 0.1, 200, 0.1, 1000
-LIKE, THESE, BOTH = (
-    "items like these",
-    "these items",
-    "these items, by the test for items like these",
-)
+LIKE, THESE, BOTH = ("items like these", "these items", "these items, by the test for items like these")
 TIES = (0.0, 0.3, 0.7)
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
 SMALL = 60  # judgments, where a stated risk is computed for each wrong answer
@@ -63,9 +59,7 @@ class Row(NamedTuple):
     runs: int
 
 
-def drawn(
-    rng: np.random.Generator, runs: int, shares: tuple[float, float], items: int | None
-) -> Draws:
+def drawn(rng: np.random.Generator, runs: int, shares: tuple[float, float], items: int | None) -> Draws:
     """Return preferences of `LIMIT` draws, or of all `items` of a pool with these wins and losses."""
     won, lost = shares
     values = np.array([1, -1, 0], np.int8)
@@ -94,14 +88,7 @@ def named(preferences: Draws, items: int) -> int:
 
 def sequential(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Level systems: the first is named. A pool that is judged whole is certain, and names nobody."""
-    for about, items in (
-        (LIKE, None),
-        (THESE, 50),
-        (THESE, 200),
-        (THESE, 805),
-        (BOTH, 50),
-        (BOTH, 200),
-    ):
+    for about, items in ((LIKE, None), (THESE, 50), (THESE, 200), (THESE, 805), (BOTH, 50), (BOTH, 200)):
         for ties in TIES:
             won = (1 - ties) / 2
             found = named(drawn(rng, runs, (won, won), items), each(about, items))
@@ -119,9 +106,7 @@ def now(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         for most in (0.15, 0.2, 0.3):
             found = crossed + int((np.array(risks) <= most).sum())
             said = f"level, {ties:.0%} ties, {items} items"
-            yield Row(
-                f"naming the leader now: risk at most {most:g}", LIKE, said, most, found, runs
-            )
+            yield Row(f"naming the leader now: risk at most {most:g}", LIKE, said, most, found, runs)
 
 
 def _now(preferences: Draws, spending: Spending) -> float:
@@ -159,10 +144,7 @@ def bounds(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     for about, items in ((LIKE, None), (THESE, 200)):
         for won, lost in MIXES:
             preferences = drawn(rng, runs, (won, lost), items)
-            most = max(
-                ever(sign * preferences, each(about, items), sign * (won - lost) + 1e-9)
-                for sign in (1, -1)
-            )
+            most = max(ever(sign * preferences, each(about, items), sign * (won - lost) + 1e-9) for sign in (1, -1))
             said = f"{won:.0%} won, {lost:.0%} lost"
             yield Row("a bound of the gap", about, said, RISK, most, runs)
 
@@ -173,8 +155,7 @@ def scores(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         for mean in (0.5, 0.9):
             preferences = drawn(rng, runs, (mean, 1 - mean), items)
             found = sum(
-                ever(sign * preferences, each(about, items), sign * (2 * mean - 1) + 1e-9, RISK / 2)
-                for sign in (1, -1)
+                ever(sign * preferences, each(about, items), sign * (2 * mean - 1) + 1e-9, RISK / 2) for sign in (1, -1)
             )  # both bounds of one run are wrong in hardly any
             said = f"scores of 0 and 1, mean {mean:g}"
             yield Row("`estimate --interval anytime`", about, said, RISK, found, runs)
@@ -192,9 +173,7 @@ def answers(table: Table, preferences: Draws) -> tuple[Ints, Ints]:
     drawn = preferences[:, : table.limit]
     leads, decisive = np.cumsum(drawn, axis=1, dtype=np.int64), np.cumsum(drawn != 0, axis=1)
     n = np.arange(1, table.limit + 1)
-    own, other = (
-        sign * leads >= table.leads[side, n, decisive] for side, sign in enumerate((1, -1))
-    )
+    own, other = (sign * leads >= table.leads[side, n, decisive] for side, sign in enumerate((1, -1)))
     ends = own | other
     at = ends.argmax(axis=1)
     gave = np.where(np.take_along_axis(own, at[:, None], axis=1)[:, 0], 0, 1)
@@ -210,9 +189,7 @@ def wrong_most(
         for ties in TIES:
             won, lost = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
             preferences = drawn(rng, runs, (won, lost) if side == 0 else (lost, won), items)
-            said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (
-                f", {items} items" if items else ""
-            )
+            said = f"a gap of {zone.nulls[side]:+g}, {ties:.0%} ties" + (f", {items} items" if items else "")
             yield THESE if items else LIKE, said, table, preferences
 
 
@@ -257,9 +234,7 @@ def _named(preferences: Draws, rule: Sequential) -> Iterator[Draws]:
     """Yield the judgments of each run that names the first system, up to that."""
     for part in np.array_split(preferences, max(1, len(preferences) // CHUNK)):
         met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
-        for one, first in zip(
-            part[met.any(axis=1)], met.argmax(axis=1)[met.any(axis=1)], strict=True
-        ):
+        for one, first in zip(part[met.any(axis=1)], met.argmax(axis=1)[met.any(axis=1)], strict=True):
             if one[: first + 1].sum(dtype=np.int64) > 0:
                 yield one[: first + 1]
 
@@ -271,22 +246,14 @@ def _tally(preferences: Draws) -> Tally:
 
 def stronger(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """What is said beyond an answer, where it is just wrong: "better", and "worse by more than the gap"."""
-    for claim, zone in (
-        ("`--min-gap 0.1`: better", within(GAP)),
-        ("`--not-worse 0.1`: better", not_worse(GAP)),
-    ):
+    for claim, zone in (("`--min-gap 0.1`: better", within(GAP)), ("`--not-worse 0.1`: better", not_worse(GAP))):
         for items in (None, 200):
-            table, rule = (
-                calibrated(zone, RISK, LIMIT, items),
-                Sequential(RISK, items or UNLIMITED, LIMIT),
-            )
+            table, rule = (calibrated(zone, RISK, LIMIT, items), Sequential(RISK, items or UNLIMITED, LIMIT))
             for ties in TIES:
                 preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), items)
                 given, at = answers(table, preferences)
                 found = 0
-                for part, n in zip(
-                    _parts(preferences[given == 0]), _parts(at[given == 0]), strict=True
-                ):
+                for part, n in zip(_parts(preferences[given == 0]), _parts(at[given == 0]), strict=True):
                     met = rule.met_along_each(part, rule.items, np.array([RISK]))[0]
                     leads = np.cumsum(part, axis=1, dtype=np.int64)
                     found += int((_at(met, n) & (_at(leads, n) > 0)).sum())
@@ -330,14 +297,7 @@ def allocated(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     for sampled in (True, False):
         found = sum(named_in_the_end(rng, sampled=sampled) for _ in range(runs))
         said = "3 level groups of 24 items, 30 % ties"
-        yield Row(
-            "`--by-group`, as it asks: any name",
-            LIKE if sampled else THESE,
-            said,
-            RISK,
-            found,
-            runs,
-        )
+        yield Row("`--by-group`, as it asks: any name", LIKE if sampled else THESE, said, RISK, found, runs)
 
 
 def intervals(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -348,10 +308,7 @@ def intervals(runs: int, rng: np.random.Generator) -> Iterator[Row]:
             for _, sign in product(range(GROUPS), (1, -1)):
                 preferences = drawn(rng, runs, (won, lost), items)
                 null = sign * (won - lost) + 1e-9
-                wrong |= [
-                    risk_by_bets(sign * one, each(about, items), null) <= LEVELS[0]
-                    for one in preferences
-                ]
+                wrong |= [risk_by_bets(sign * one, each(about, items), null) <= LEVELS[0] for one in preferences]
             said = f"3 groups of 200, {won:.0%} won, {lost:.0%} lost"
             yield Row("`--by-group`: any interval", about, said, RISK, int(wrong.sum()), runs)
 
@@ -364,9 +321,7 @@ def controls(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     )
     for end, said, judges in asked:
         for right, tied in judges:
-            results = rng.choice(
-                [1, 0, -1], size=(runs, MOST), p=[right, tied, max(0.0, 1 - right - tied)]
-            )
+            results = rng.choice([1, 0, -1], size=(runs, MOST), p=[right, tied, max(0.0, 1 - right - tied)])
             found = sum(counted(one).end is end for one in results.tolist())
             who = f"right in {right:.0%}, {tied:.0%} ties"
             yield Row(f"controls: a judge {said}", "the judge", who, 0.05, found, runs)
@@ -386,10 +341,7 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Level systems with recorded scores: either is named."""
     for ties in TIES:
         preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), None)
-        decisive, lead = (
-            (preferences != 0).sum(axis=1),
-            np.abs(preferences.sum(axis=1, dtype=np.int64)),
-        )
+        decisive, lead = ((preferences != 0).sum(axis=1), np.abs(preferences.sum(axis=1, dtype=np.int64)))
         p_values = np.minimum(1, 2 * binom.sf((decisive + lead) // 2 - 1, decisive, 0.5))
         found = int(((lead > 0) & (p_values <= RISK)).sum())
         yield Row("`once`: either name", LIKE, f"level, {ties:.0%} ties", RISK, found, runs)
@@ -415,16 +367,12 @@ def show(rows: list[Row], *, every: bool) -> None:
     for of_one in found.values():
         for row in of_one if every else [max(of_one, key=lambda one: one.wrong / one.runs)]:
             cells = [row.claim, row.about, row.population, str(len(of_one)), f"{row.risk:g}"]
-            print(
-                f"| {' | '.join([*cells, f'{row.wrong / row.runs:.4f}', f'{bound_of(row):.4f}'])} |"
-            )
+            print(f"| {' | '.join([*cells, f'{row.wrong / row.runs:.4f}', f'{bound_of(row):.4f}'])} |")
 
 
 def main() -> None:
     """Print the table, and how many of all rows are above their risk."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true", help="show every population, not the worst")

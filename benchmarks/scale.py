@@ -53,9 +53,7 @@ def measure(items: int, dimensions: int) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--dimensions", type=int, default=384)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
@@ -63,10 +61,7 @@ def main() -> None:
     if arguments.alone:
         measure(arguments.items[0], arguments.dimensions)
         return
-    print(
-        f"{'items':>10}{'dimensions':>12}{'clustered':>16}{'seconds':>10}{'peak GB':>10}",
-        flush=True,
-    )
+    print(f"{'items':>10}{'dimensions':>12}{'clustered':>16}{'seconds':>10}{'peak GB':>10}", flush=True)
     for items in arguments.items:
         command = [sys.executable, __file__, "--alone", "--items", str(items)]
         subprocess.run([*command, "--dimensions", str(arguments.dimensions)], check=True)

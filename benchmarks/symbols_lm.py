@@ -168,10 +168,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     plain.pre_tokenizer = Split(Regex("."), behavior="isolated")  # type: ignore[assignment]
     plain.decoder = decoders.Fuse()  # type: ignore[assignment]
     return PreTrainedTokenizerFast(
-        tokenizer_object=plain,
-        bos_token=SPECIAL[BEGIN],
-        eos_token=SPECIAL[END],
-        pad_token=SPECIAL[PAD],
+        tokenizer_object=plain, bos_token=SPECIAL[BEGIN], eos_token=SPECIAL[END], pad_token=SPECIAL[PAD]
     )
 
 
@@ -221,8 +218,7 @@ def train(model: LlamaForCausalLM, rng: Rng, kept_out: set[str], steps: int) -> 
     """Train with AdamW; the rate rises linearly, then falls as a cosine."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     rates = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda at: min((at + 1) / WARM_UP, 0.5 + 0.5 * float(np.cos(np.pi * at / steps))),
+        optimizer, lambda at: min((at + 1) / WARM_UP, 0.5 + 0.5 * float(np.cos(np.pi * at / steps)))
     )
     began = time.monotonic()
     for at, batch in zip(range(steps), batches(rng, kept_out), strict=False):
@@ -233,9 +229,7 @@ def train(model: LlamaForCausalLM, rng: Rng, kept_out: set[str], steps: int) -> 
         optimizer.step()
         rates.step()
         if at % 100 == 0:
-            print(
-                f"step {at}: loss {loss.item():.3f}, {time.monotonic() - began:.0f} s", flush=True
-            )
+            print(f"step {at}: loss {loss.item():.3f}, {time.monotonic() - began:.0f} s", flush=True)
 
 
 @torch.inference_mode()
@@ -256,8 +250,7 @@ def answered(model: LlamaForCausalLM, items: Sequence[Item]) -> list[Answer]:
             logprobs[place].append(round(float(value), 5))
             rows[place].append(int(token))
     return [
-        Answer("".join(text_of(row[start:])), values)
-        for row, start, values in zip(rows, starts, logprobs, strict=True)
+        Answer("".join(text_of(row[start:])), values) for row, start, values in zip(rows, starts, logprobs, strict=True)
     ]
 
 
@@ -309,9 +302,7 @@ def write(folder: Path, model: LlamaForCausalLM, items: Sequence[Item]) -> None:
 
 def main() -> None:
     """Draw the items, train the model, and write what it answers."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=2500)
     parser.add_argument("--seed", type=int, default=0)

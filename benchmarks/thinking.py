@@ -122,13 +122,7 @@ def pool_of(items: range) -> Pool:
 
 
 async def run(
-    thinker: Thinker,
-    items: range,
-    budget: str,
-    *,
-    ledger_file: Path,
-    name: str = "run",
-    **settings: Any,
+    thinker: Thinker, items: range, budget: str, *, ledger_file: Path, name: str = "run", **settings: Any
 ) -> Finished[Any]:
     """Judge all items, or as many as the budget pays for, as the run `name` of the ledger."""
     session = Session(
@@ -158,9 +152,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--most", type=int, default=8000)
     given = parser.parse_args()
-    print(
-        "| setting | items asked | abstentions | thoughts | booked | true bill | budget | overspend |"
-    )
+    print("| setting | items asked | abstentions | thoughts | booked | true bill | budget | overspend |")
     print("|---|---|---|---|---|---|---|---|")
     for name, (settings, budget) in ROWS.items():
         thinker = Thinker(given.most)

@@ -60,10 +60,7 @@ BODY = json.dumps(
         "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
     }
 ).encode()
-REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
-    len(BODY),
-    BODY,
-)
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 
 
 async def serve() -> None:
@@ -90,10 +87,7 @@ def make_pool(judgments: int) -> Pool:
     return Pool(
         items=tuple(Item(f"i{i}", f"prompt {i}") for i in range(judgments)),
         systems=("a", "b"),
-        outputs=(
-            tuple(f"an answer {i}" for i in range(judgments)),
-            tuple(f"another {i}" for i in range(judgments)),
-        ),
+        outputs=(tuple(f"an answer {i}" for i in range(judgments)), tuple(f"another {i}" for i in range(judgments))),
     )
 
 
@@ -188,37 +182,28 @@ def main() -> None:
     if sys.argv[1:] == ["--serve"]:
         asyncio.run(serve())
         return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judgments", type=int, default=2000)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     pool = make_pool(arguments.judgments)
-    server = subprocess.Popen(
-        [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True
-    )
+    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
     try:
-        print(
-            f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}"
-        )
+        print(f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}")
         print(
             f"{'in flight':>10}{'ideal s':>10}{'httpx s':>10}{'SDK s':>10}{'judgeloop s':>13}{'to SDK':>8}{'to httpx':>10}"
         )
         for in_flight in (64, 256):
             rounds = [
-                [seconds(way, url, pool, in_flight) for way in (lean, plain, whole)]
-                for _ in range(arguments.repeats)
+                [seconds(way, url, pool, in_flight) for way in (lean, plain, whole)] for _ in range(arguments.repeats)
             ]
             ideal = arguments.judgments / in_flight * DELAY_S
             bare, sdk, ours = (statistics.median(times) for times in zip(*rounds, strict=True))
             to_sdk = statistics.median(times[2] / times[1] for times in rounds)
             to_bare = statistics.median(times[2] / times[0] for times in rounds)
-            print(
-                f"{in_flight:>10}{ideal:>10.1f}{bare:>10.1f}{sdk:>10.1f}{ours:>13.1f}{to_sdk:>8.2f}{to_bare:>10.2f}"
-            )
+            print(f"{in_flight:>10}{ideal:>10.1f}{bare:>10.1f}{sdk:>10.1f}{ours:>13.1f}{to_sdk:>8.2f}{to_bare:>10.2f}")
     finally:
         server.kill()
 

@@ -117,16 +117,12 @@ def costs(data: Path, pairs: int, gap: float, limits: list[int], about: list[str
                 for question, rows in asked.items():
                     m = Row(*np.mean(rows, axis=0))
                     figures = f"{m.judged:>8.0f}{m.first:>8.1%}{m.second:>8.1%}{1 - m.first - m.second:>7.1%}{m.wrong:>8.2%}{m.behind:>8.1%}"  # fmt: skip
-                    print(
-                        f"{name:<24}{population:<12}{limit:>6}  {question:<12}{figures}", flush=True
-                    )
+                    print(f"{name:<24}{population:<12}{limit:>6}  {question:<12}{figures}", flush=True)
 
 
 def main() -> None:
     """Print what each question costs."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
     parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--gap", type=float, default=0.1)

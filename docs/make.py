@@ -145,9 +145,7 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
     names, text = record
     common = isinstance(parameter, PanelOption) and parameter.common
     shown = f"**`{names}`**" if common else f"`{names}`"
-    return getattr(
-        parameter, "panel", "Other"
-    ), f"| {shown.replace('|', chr(92) + '|')} | {_cell(text)} |"
+    return getattr(parameter, "panel", "Other"), f"| {shown.replace('|', chr(92) + '|')} | {_cell(text)} |"
 
 
 def _cell(text: str) -> str:

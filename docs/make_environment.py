@@ -90,9 +90,7 @@ def _of_providers() -> Iterator[Variable]:
     for provider in providers():
         of = f"for judges {provider.name}/…"
         if provider.key_variable:
-            yield Variable(
-                provider.key_variable, f"Key of {provider.url}, {of}.", API_KEYS, OF_THE_FILE
-            )
+            yield Variable(provider.key_variable, f"Key of {provider.url}, {of}.", API_KEYS, OF_THE_FILE)
         if provider.url_variable:
             text = f"Another server {of}; it gets {provider.key_variable}."
             yield Variable(provider.url_variable, text, SERVERS, OF_THE_CALLER)
@@ -101,9 +99,7 @@ def _of_providers() -> Iterator[Variable]:
 def _beside() -> Iterator[Variable]:
     for name, text in BESIDE.items():
         is_key = name.endswith(KEYS)
-        yield Variable(
-            name, text, API_KEYS if is_key else LIMITS, OF_THE_FILE if is_key else OF_THE_CALLER
-        )
+        yield Variable(name, text, API_KEYS if is_key else LIMITS, OF_THE_FILE if is_key else OF_THE_CALLER)
 
 
 def _of_network() -> Iterator[Variable]:

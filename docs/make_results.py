@@ -145,13 +145,7 @@ def page() -> str:
         for name, (kind, text) in shown(question).items():
             lines.append(f"| `{name}` | {_form(kind)} | {text.replace('|', chr(92) + '|')} |")
         lines.append("")
-    lines += [
-        "## Advice and warnings",
-        "",
-        *NOTES,
-        "| code | sentence, with its values |",
-        "|---|---|",
-    ]
+    lines += ["## Advice and warnings", "", *NOTES, "| code | sentence, with its values |", "|---|---|"]
     lines += [f"| `{code}` | {sentence} |" for code, sentence in TEXTS.items()]
     lines += ["", "## labels", "", "A row for each judged item:", ""]
     lines += ["| field | form | holds |", "|---|---|---|"]

@@ -22,18 +22,9 @@ from judgeloop.settings.setting import Declared, Form, Source, alternatives, sev
 from judgeloop.settings.sources import SHARED, Fields, shareable
 
 DIALECT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML support
-PER_CENT = {
-    "type": "string",
-    "pattern": r"^[0-9]+(\.[0-9]+)?%$",
-    "description": 'a share such as "5%"',
-}
+PER_CENT = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?%$", "description": 'a share such as "5%"'}
 KINDS = {"boolean": "true or false", "integer": "a whole number", "number": "a number"}
-BOUNDS = {
-    "minimum": "from {}",
-    "exclusiveMinimum": "above {}",
-    "maximum": "up to {}",
-    "exclusiveMaximum": "below {}",
-}
+BOUNDS = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "up to {}", "exclusiveMaximum": "below {}"}
 BESIDE = ("description", "title")  # what does not say which values are allowed
 OBJECTS = {"is-instance", "dataclass"}  # what a program gives, and no file can hold
 OF_CALLERS = "Only in a file named by --config."
@@ -66,9 +57,7 @@ class _Forms(GenerateJsonSchema):
 def form_of(field: Declared) -> Form:
     """Return the schema of a setting's value in a settings file."""
     annotation = reduce(or_, field.others, field.annotation)
-    return TypeAdapter(annotation, config={"arbitrary_types_allowed": True}).json_schema(
-        schema_generator=_Forms
-    )
+    return TypeAdapter(annotation, config={"arbitrary_types_allowed": True}).json_schema(schema_generator=_Forms)
 
 
 def words(form: Form) -> str:
@@ -130,9 +119,7 @@ def _settings_schema() -> Schema:
 
 def _properties(fields: Fields) -> Schema:
     """Return the schemas of a command's settings, each with its help."""
-    return {
-        key: dict(form_of(field)) | {"description": _help(field)} for key, field in fields.items()
-    }
+    return {key: dict(form_of(field)) | {"description": _help(field)} for key, field in fields.items()}
 
 
 def _help(field: Declared) -> str:

@@ -22,13 +22,7 @@ from support.browser import Browser, browser, settled  # noqa: E402 - the tests 
 
 EXAMPLE = ROOT / "examples" / "incidents"
 JUDGED = ("--items", "items.jsonl", "--judge", "metric:rouge2")
-RATED = (
-    "--items",
-    "items.jsonl",
-    "--judge",
-    "python:examples.judges.content:passes",
-    "--allow-plugins",
-)
+RATED = ("--items", "items.jsonl", "--judge", "python:examples.judges.content:passes", "--allow-plugins")
 SYSTEMS = sorted(str(path.relative_to(EXAMPLE)) for path in (EXAMPLE / "systems").glob("*.jsonl"))
 # The name of a picture; the command whose page it shows; the size of the window.
 SCREENS = {

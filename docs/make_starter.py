@@ -18,9 +18,7 @@ from judgeloop.cli.commands import FIELDS
 from judgeloop.settings.setting import Declared, Source
 from judgeloop.settings.sources import SHARED
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PUBLISHED = "docs/reference/judgeloop.schema.json"
 PLACEHOLDER = "/OWNER/"  # of an address that is not known yet
 OWN_FILE = ("suite",)  # a command whose settings stand in a file of its own
@@ -52,11 +50,7 @@ def starter() -> str:
     """Return the commented settings file."""
     tables = {path: _common(path) for path in FIELDS if path != OWN_FILE}
     shared = _in_several(tables)
-    lines = [
-        f"#:schema {address(**PROJECT)}",
-        *_comment(HEAD),
-        *_section(SHARED, ABOUT_SHARED, shared),
-    ]
+    lines = [f"#:schema {address(**PROJECT)}", *_comment(HEAD), *_section(SHARED, ABOUT_SHARED, shared)]
     for path, table in tables.items():
         if table and len(path) == 1:
             own = {name: one for name, one in table.items() if _differs(one, shared.get(name))}
@@ -119,7 +113,5 @@ def _typed(value: object) -> str:
 def _comment(text: str) -> Iterator[str]:
     """Give a text as lines of comments; an empty line stands between paragraphs."""
     for paragraph in text.split("\n"):
-        for line in wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False) or (
-            [""] if text else []
-        ):
+        for line in wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False) or ([""] if text else []):
             yield f"# {line}".rstrip()

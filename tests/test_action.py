@@ -40,9 +40,7 @@ class Runner:
         for made in (self.work, self.temp / "judgeloop" / "bin", self.gh):
             made.mkdir(parents=True)
         self._script(self.temp / "judgeloop" / "bin" / "python", 'exec "{python}" "$@"')
-        self._script(
-            self.temp / "judgeloop" / "bin" / "judgeloop", 'exec "{python}" -m judgeloop "$@"'
-        )
+        self._script(self.temp / "judgeloop" / "bin" / "judgeloop", 'exec "{python}" -m judgeloop "$@"')
         (folder / "bin").mkdir()
         self._script(folder / "bin" / "gh", GH)
         self.path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -110,10 +108,7 @@ class Runner:
             **{name: self._filled(str(text)) for name, text in step.get("env", {}).items()},
         }
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            env=env,
-            cwd=self.work,
-            check=False,
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=env, cwd=self.work, check=False
         )
         found = dict(line.split("=", 1) for line in output.read_text().splitlines())
         self.steps[step.get("id", "")] = found
@@ -122,9 +117,7 @@ class Runner:
     def comments(self) -> list[list[str]]:
         """The calls that wrote a comment."""
         calls = self.gh / "calls"
-        made = (
-            [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
-        )
+        made = [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
         return [one for one in made if "-F" in one]
 
 
@@ -190,9 +183,7 @@ def test_a_gate_that_does_not_hold_fails_last_with_the_exit_code(runner):
 @pytest.mark.processes
 def test_a_pull_request_is_judged_by_the_settings_of_its_base_commit(runner):
     made = runner("pull_request", **of_a_pull_request())
-    (made.work / "judgeloop.toml").write_text(
-        "[compare]\nmax-judgments = 'what the request wants'\n"
-    )
+    (made.work / "judgeloop.toml").write_text("[compare]\nmax-judgments = 'what the request wants'\n")
     (made.work / ".env").write_text("JUDGELOOP_RISK=what the request wants\n")
     (made.gh / "judgeloop.toml").write_text("[compare]\nrisk = 0.01\noutput = 'gate.xml'\n")
     assert made.run(command=f"{COMMAND} -o gate.json") == 0
@@ -210,8 +201,7 @@ def test_the_file_of_a_suite_and_what_it_is_trusted_by_are_those_of_the_base_com
         (made.work / file).write_text("risk = 'what the request wants'\n")
     (made.gh / "gate.toml").write_text("[suite]\nrequire-winner = 'new'\n")
     (made.gh / "night.toml").write_text(
-        "[suite]\njudge = 'metric:exact'\nitems = 'items.jsonl'\n"
-        "[pairs.x]\nsystems = ['old.jsonl', 'new one.jsonl']\n"
+        "[suite]\njudge = 'metric:exact'\nitems = 'items.jsonl'\n[pairs.x]\nsystems = ['old.jsonl', 'new one.jsonl']\n"
     )
     assert made.run(command="suite night.toml --config=gate.toml") == 0
     assert "require\\-winner = new (gate" in made.summary.read_text().replace("-", "\\-")

@@ -49,8 +49,7 @@ def tool(name):
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
         pytest.param(
-            ["codespell"],
-            marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed"),
+            ["codespell"], marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed")
         ),
         pytest.param(["mypy"], marks=pytest.mark.processes),
     ],
@@ -85,9 +84,7 @@ def help_of(*command):
 def test_the_package_and_its_help_import_little(code, most):
     """Somebody waits for the help: numpy alone takes ten times as long as an empty Python."""
     loaded = loaded_by(code)
-    assert not {name.split(".")[0] for name in loaded} & (
-        HEAVY | {"numpy", "pydantic", "statistics"}
-    )
+    assert not {name.split(".")[0] for name in loaded} & (HEAVY | {"numpy", "pydantic", "statistics"})
     assert len([name for name in loaded if name.startswith("judgeloop.")]) <= most
 
 
@@ -125,14 +122,10 @@ def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
 
 def test_no_modules_import_each_other_in_a_circle():
     graph = grimp.build_graph("judgeloop")  # imports for types count, too
-    order = TopologicalSorter(
-        {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
-    )
+    order = TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules})
     order.prepare()  # raises CycleError with the modules of a circle
 
 
 def test_the_pages_of_the_architecture_fit_on_a_few_screens():
-    lines = (
-        (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8").splitlines()
-    )
+    lines = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 150

@@ -227,11 +227,7 @@ def recorded(tmp_path: Path) -> list[object]:
         rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": system * (n + 1)} for n in range(12)]
         (outputs / f"{system}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     verdicts = ["item_id,model,score"]
-    verdicts += [
-        f"i{n},{system},{(n + 1) % (2 + 'abc'.index(system))}"
-        for system in "abc"
-        for n in range(12)
-    ]
+    verdicts += [f"i{n},{system},{(n + 1) % (2 + 'abc'.index(system))}" for system in "abc" for n in range(12)]
     (tmp_path / "verdicts.csv").write_text("\n".join(verdicts))
     items = ["--items", outputs / "a.jsonl"]
     quick = ["--seeds", 1, "--jobs", 1]
@@ -242,9 +238,7 @@ def test_a_selector_is_its_file_and_one_row(
     copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
 ) -> None:
     copy.add("methods/selectors/last_first.py", SELECTOR)
-    copy.row(
-        "methods/selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW
-    )
+    copy.row("methods/selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
 
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
@@ -258,9 +252,7 @@ def test_a_selector_is_its_file_and_one_row(
     assert "last-first" in copy.run("compare", "--help-all")
 
 
-def test_a_rule_is_its_file_and_one_row(
-    copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
-) -> None:
+def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path) -> None:
     copy.add("methods/stopping/clear_lead.py", RULE)
     copy.row("methods/stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
 
@@ -313,12 +305,7 @@ def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
 
 
 # Tests that go through all settings. What is made from the code is made anew by docs/make.py.
-OF_SETTINGS = (
-    "run/test_identity.py",
-    "api/test_signatures.py",
-    "cli/test_flags.py",
-    "cli/test_init.py",
-)
+OF_SETTINGS = ("run/test_identity.py", "api/test_signatures.py", "cli/test_flags.py", "cli/test_init.py")
 
 
 def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
@@ -328,10 +315,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
     schema = "import make_schema; print(make_schema.schema())"
     path = os.pathsep.join(map(str, (copy.folder, ROOT / "docs")))
     made = subprocess.run(
-        [sys.executable, "-c", schema],
-        env={**os.environ, "PYTHONPATH": path},
-        check=True,
-        capture_output=True,
+        [sys.executable, "-c", schema], env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True
     )
     assert b'"colour"' in made.stdout
 
@@ -346,9 +330,7 @@ def test_a_setting_is_a_field_and_its_type_and_breaks_no_test(copy: Copy, tmp_pa
 
     def seen(*more: str, **environment: str) -> str:
         given = {**os.environ, "PYTHONPATH": str(copy.folder), **environment}
-        done = subprocess.run(
-            [sys.executable, program, *more], env=given, check=False, capture_output=True, text=True
-        )
+        done = subprocess.run([sys.executable, program, *more], env=given, check=False, capture_output=True, text=True)
         return done.stdout.strip()
 
     assert seen() == "blue"

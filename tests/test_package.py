@@ -63,12 +63,8 @@ def below(folder, *suffixes):
 
 def test_the_wheel_holds_the_package_what_it_copies_or_reads_and_no_more(wheel):
     prompts = {f"judgeloop/_{name}" for name in below("prompts", ".md")}
-    example = {
-        f"judgeloop/_examples/incidents/{name}.jsonl" for name in ("items", "lead", "central")
-    }
-    settings = {
-        f"judgeloop/_docs/reference/judgeloop.{ending}" for ending in ("toml", "schema.json")
-    }
+    example = {f"judgeloop/_examples/incidents/{name}.jsonl" for name in ("items", "lead", "central")}
+    settings = {f"judgeloop/_docs/reference/judgeloop.{ending}" for ending in ("toml", "schema.json")}
     package = below("judgeloop", ".py", ".typed", ".html", ".css", ".js")
     inside = {name for name in wheel if ".dist-info/" not in name}
     assert inside == package | prompts | example | settings
@@ -115,11 +111,7 @@ def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
 
 
 def test_every_package_of_the_base_installation_was_audited():
-    audit = (
-        (ROOT / "docs" / "explanation" / "security.md")
-        .read_text(encoding="utf-8")
-        .partition("## Dependencies")[2]
-    )
+    audit = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
     for line in PROJECT["dependencies"]:
         name = re.split(r"[<>=\[]", line)[0]
         found = re.search(rf"(?<![\w-]){re.escape(name)}[\s|]+\d", audit)
@@ -128,9 +120,7 @@ def test_every_package_of_the_base_installation_was_audited():
 
 def test_the_tests_that_the_page_of_security_names_are_there():
     page = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
-    named = re.findall(
-        r"`((?:\w+/)+test_\w+\.py)`", page.partition("**Systems that answer live")[2]
-    )
+    named = re.findall(r"`((?:\w+/)+test_\w+\.py)`", page.partition("**Systems that answer live")[2])
     assert len(set(named)) > 5
     assert not [name for name in named if not (ROOT / "tests" / name).is_file()]
 
@@ -162,9 +152,7 @@ def test_the_address_of_the_repository_stands_in_one_place():
     assert list(PROJECT["urls"]) == ["Repository"]
     another = re.compile(r"github\.com[/:][\w.-]+/judgeloop|" + re.escape(address))
     found = {
-        path.relative_to(ROOT).as_posix(): another.findall(
-            path.read_text(encoding="utf-8", errors="replace")
-        )
+        path.relative_to(ROOT).as_posix(): another.findall(path.read_text(encoding="utf-8", errors="replace"))
         for path in texts()
     }
     assert {name: hits for name, hits in found.items() if hits} == {"pyproject.toml": [address]}
@@ -173,17 +161,7 @@ def test_the_address_of_the_repository_stands_in_one_place():
 def texts():
     """The text files of the checkout outside caches and environments."""
     folders = [
-        ROOT / name
-        for name in (
-            ".ci",
-            ".github",
-            "benchmarks",
-            "docs",
-            "examples",
-            "judgeloop",
-            "prompts",
-            "tests",
-        )
+        ROOT / name for name in (".ci", ".github", "benchmarks", "docs", "examples", "judgeloop", "prompts", "tests")
     ]
     inside = [path for folder in folders for path in folder.rglob("*")]
     return sorted(

@@ -27,9 +27,7 @@ def read(path):
 
 def jobs():
     """Name of the file, name of the job, and the job, of all workflows."""
-    return [
-        (path.name, name, job) for path in WORKFLOWS for name, job in read(path)["jobs"].items()
-    ]
+    return [(path.name, name, job) for path in WORKFLOWS for name, job in read(path)["jobs"].items()]
 
 
 def commands():
@@ -48,9 +46,7 @@ def test_a_job_may_only_read_and_only_publishing_may_prove_who_it_is():
     assert all(read(path)["permissions"] == {} for path in WORKFLOWS)
     for file, name, job in jobs():
         publishes = (file, name) == ("release.yml", "publish")
-        assert job["permissions"] == (
-            {"id-token": "write"} if publishes else {"contents": "read"}
-        ), name
+        assert job["permissions"] == ({"id-token": "write"} if publishes else {"contents": "read"}), name
 
 
 def test_no_checkout_leaves_its_token_and_no_secret_is_read():
@@ -81,13 +77,9 @@ def test_the_matrix_has_all_versions_and_what_must_pass_has_its_classifier():
         "os": ["ubuntu-latest", "macos-latest", "windows-latest"],
         "python": ["3.11", "3.12", "3.13", "3.14"],
     }
-    must = re.search(
-        r"!contains\(fromJSON\('(\[.*?\])'\), matrix.python\)", job["continue-on-error"]
-    )
+    must = re.search(r"!contains\(fromJSON\('(\[.*?\])'\), matrix.python\)", job["continue-on-error"])
     prefix = "Programming Language :: Python :: 3."
-    classified = [
-        line.rpartition(" ")[2] for line in PROJECT["classifiers"] if line.startswith(prefix)
-    ]
+    classified = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if line.startswith(prefix)]
     assert yaml.safe_load(must[1]) == classified
 
 
@@ -116,9 +108,7 @@ ONLINE = {
 
 
 def test_every_command_is_run_here_too_unless_it_needs_the_network():
-    assert (
-        commands() == BY_README | BY_README_AFTERWARDS | BY_CI | BY_TESTS | BY_NOX | WEEKLY | ONLINE
-    )
+    assert commands() == BY_README | BY_README_AFTERWARDS | BY_CI | BY_TESTS | BY_NOX | WEEKLY | ONLINE
 
 
 def test_the_set_up_and_the_tests_are_the_readmes():
@@ -169,9 +159,7 @@ def test_a_release_that_fits_is_let_through(ready):
 
 def test_a_release_with_a_placeholder_for_the_address_is_refused(ready):
     (found,) = problems(ready, TAG, "https://example.com/judgeloop")
-    assert found == (
-        f"the repository is https://example.com/judgeloop, and pyproject.toml has {ADDRESS}"
-    )
+    assert found == (f"the repository is https://example.com/judgeloop, and pyproject.toml has {ADDRESS}")
 
 
 @pytest.mark.parametrize(

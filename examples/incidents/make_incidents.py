@@ -109,10 +109,7 @@ def load_phrases(path: Path) -> Phrases:
     plans = [Plan(**row) for row in table.pop("plan")]
     services = [Service(**row) for row in table.pop("service")]
     impacts = {name: Impact(**row) for name, row in table.pop("impact").items()}
-    kinds = [
-        Kind(stories=[Story(**story) for story in row.pop("story")], **row)
-        for row in table.pop("kind")
-    ]
+    kinds = [Kind(stories=[Story(**story) for story in row.pop("story")], **row) for row in table.pop("kind")]
     return Phrases(plans=plans, services=services, impacts=impacts, kinds=kinds, **table)
 
 
@@ -191,14 +188,10 @@ def choose_asides(rng: random.Random, phrases: Phrases, kind: Kind) -> list[str]
     return asides
 
 
-def order_sentences(
-    rng: random.Random, plan: Plan, by_role: dict[str, str], asides: list[str]
-) -> list[str]:
+def order_sentences(rng: random.Random, plan: Plan, by_role: dict[str, str], asides: list[str]) -> list[str]:
     """Put the sentences of a report in order, leaving out some of the optional ones."""
     ordered = [
-        by_role[role]
-        for role in plan.roles
-        if role not in OPTIONAL_ROLES or rng.random() < OPTIONAL_ROLE_CHANCE
+        by_role[role] for role in plan.roles if role not in OPTIONAL_ROLES or rng.random() < OPTIONAL_ROLE_CHANCE
     ]
     first_aside, *later_asides = asides
     place = 0 if plan.opens_with_aside else rng.randint(1, len(ordered))

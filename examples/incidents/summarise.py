@@ -62,10 +62,7 @@ def centralities(sentences: Sentences, idf: Vector) -> list[float]:
     """Return the mean cosine of each sentence to the other sentences of its report."""
     vectors = [unit_vector(sentence, idf) for sentence in sentences]
     others = max(len(vectors) - 1, 1)
-    return [
-        math.fsum(dot(vector, other) for other in vectors if other is not vector) / others
-        for vector in vectors
-    ]
+    return [math.fsum(dot(vector, other) for other in vectors if other is not vector) / others for vector in vectors]
 
 
 def lead(reports: Sequence[Sentences]) -> list[str]:
@@ -107,10 +104,7 @@ def longest(reports: Sequence[Sentences]) -> list[str]:
 
 def figures(reports: Sequence[Sentences]) -> list[str]:
     """Summarise each report by the sentences with the most numbers."""
-    return [
-        pick_highest(report, [len(re.findall(r"\d+", text)) for text in report])
-        for report in reports
-    ]
+    return [pick_highest(report, [len(re.findall(r"\d+", text)) for text in report]) for report in reports]
 
 
 SUMMARISERS: Mapping[str, tuple[str, Callable[[Sequence[Sentences]], list[str]]]] = {
@@ -128,8 +122,7 @@ def summary_lines(items: Sequence[Mapping[str, str]], method: str) -> list[str]:
     model, summarise = SUMMARISERS[method]
     summaries = summarise([split_sentences(report_of(item["prompt"])) for item in items])
     rows = [
-        {"id": item["id"], "model": model, "output": summary}
-        for item, summary in zip(items, summaries, strict=True)
+        {"id": item["id"], "model": model, "output": summary} for item, summary in zip(items, summaries, strict=True)
     ]
     return [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
 

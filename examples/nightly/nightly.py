@@ -44,13 +44,9 @@ RISK = 0.2
 
 def main() -> None:
     """Make the files, run the nights, and print the judgments and the cost of each night."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder for all files of the example")
-    parser.add_argument(
-        "--seed", type=int, default=15, help="seed of the made-up candidates and answers"
-    )
+    parser.add_argument("--seed", type=int, default=15, help="seed of the made-up candidates and answers")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     print(f"night  over all {ITEMS}  winner      judgments    cost   by the default rule")
@@ -87,9 +83,7 @@ def all_nights(folder: Path, seed: int) -> Iterator[Night]:
     make_files(folder, np.random.default_rng(seed))
     right = rights(folder)
     for number in range(1, NIGHTS + 1):
-        remembering, forgetting = (
-            run(folder, number, remember=remember) for remember in (True, False)
-        )
+        remembering, forgetting = (run(folder, number, remember=remember) for remember in (True, False))
         yield Night(better(right, f"night-{number}"), remembering, forgetting)
 
 
@@ -108,11 +102,7 @@ def run(folder: Path, night: int, *, remember: bool) -> Result:
     """
     how = {}
     if remember:
-        how = (
-            {"min_judgments": ITEMS, "max_judgments": ITEMS}
-            if night <= WHOLE
-            else {"rule": "calibrated"}
-        )
+        how = {"min_judgments": ITEMS, "max_judgments": ITEMS} if night <= WHOLE else {"rule": "calibrated"}
     return compare(
         folder / "production.jsonl",
         folder / f"night-{night}.jsonl",
@@ -148,9 +138,7 @@ def better(right: Counter[str], candidate: str) -> str:
 
 def make_files(folder: Path, rng: np.random.Generator) -> None:
     """Write the outputs of all systems, and the verdicts on them."""
-    systems = {"production": 0.0} | {
-        f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)
-    }
+    systems = {"production": 0.0} | {f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)}
     # The spread is so large that all systems agree on most items: all are right or all are wrong.
     difficulty = rng.normal(0, 5, ITEMS)
     rows = []

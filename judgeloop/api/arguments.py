@@ -170,9 +170,7 @@ def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.
     ]
     places = [
         inspect.Parameter(
-            name,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            annotation="Several" if fields[name].repeated else "Data",
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Several" if fields[name].repeated else "Data"
         )
         for name in places_of(config)
     ]

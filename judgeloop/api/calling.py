@@ -102,14 +102,7 @@ class Caller(Generic[R]):
 
         return self._declared(call, function, "_dry_run", DRY, returns="DryRun")
 
-    def _declared(
-        self,
-        call: F,
-        function: Callable[..., Any],
-        form: str = "",
-        doc: str = "",
-        returns: str = "",
-    ) -> F:
+    def _declared(self, call: F, function: Callable[..., Any], form: str = "", doc: str = "", returns: str = "") -> F:
         """Return `call` as `function` is declared, with its parameters shown one by one."""
         name = function.__name__
         call.__name__ = call.__qualname__ = f"{name}{form}"
@@ -141,8 +134,7 @@ class Caller(Generic[R]):
         """Return the checked settings."""
         if "output" in settings:
             raise InputError(
-                "`output`: only the command line writes files of a result; a result has to_dict() and "
-                "to_frame()"
+                "`output`: only the command line writes files of a result; a result has to_dict() and to_frame()"
             )
         config = self.question.settings()
         version = settings.pop("version", None)
@@ -180,9 +172,7 @@ def _in_python() -> Iterator[None]:
         raise
 
 
-def _by_name(
-    places: tuple[str, ...], data: tuple[object, ...], settings: dict[str, Any]
-) -> dict[str, Any]:
+def _by_name(places: tuple[str, ...], data: tuple[object, ...], settings: dict[str, Any]) -> dict[str, Any]:
     """Return what is given by position, by name, with the other settings."""
     values = dict(zip(places, data, strict=False)) | settings
     if len(data) > len(places) or len(values) < len(data) + len(settings):
@@ -238,9 +228,7 @@ def run_here(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise KeyboardInterrupt(GOES_ON) from None
 
 
-async def drained(
-    running: Awaitable[T], interruption: Interruption
-) -> tuple[T, asyncio.CancelledError | None]:
+async def drained(running: Awaitable[T], interruption: Interruption) -> tuple[T, asyncio.CancelledError | None]:
     """Await a run; when cancelled, let it end as after Ctrl-C. Return its result, and the cancellation.
 
     The first cancellation waits for the calls in flight, the second gives them up.

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
 
     # Rows as dictionaries, a dictionary of columns, or a data frame.
-    Rows: TypeAlias = (
-        Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Any]] | IntoDataFrame | IntoLazyFrame
-    )
+    Rows: TypeAlias = Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Any]] | IntoDataFrame | IntoLazyFrame
 
 EXPECTED = "expected a file, a list of dictionaries, a dictionary of columns, or a data frame"
 MISSING_TYPES = {"NAType", "NaTType"}  # of pandas, which need not be installed
@@ -42,9 +40,7 @@ def holds_data(field: Declared) -> bool:
     return Table in field.kinds
 
 
-def settings_of(
-    config: type[Any], values: Mapping[str, Any], version: str | None
-) -> dict[str, Any]:
+def settings_of(config: type[Any], values: Mapping[str, Any], version: str | None) -> dict[str, Any]:
     """Return the settings of a call, with tables for rows and with judges for functions.
 
     `version` identifies what the functions among the judges do.
@@ -128,9 +124,7 @@ def _misplaced(columns: Mapping[str, Any]) -> str:
 def _listed(name: str, value: object) -> list[Any]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         kind = "none" if value is None else type(value).__name__
-        raise InputError(
-            f"`{name}`: expected a list of texts beside `prompts`, `a`, `b`; found {kind}"
-        )
+        raise InputError(f"`{name}`: expected a list of texts beside `prompts`, `a`, `b`; found {kind}")
     return list(value)
 
 
@@ -207,10 +201,7 @@ def _judge_of(name: str, value: Any, version: str | None) -> str | Judge:
         judge: Judge = value
         return judge
     if not callable(value):
-        raise InputError(
-            f"`{name}`: expected the name of a judge, a function or a judge, "
-            f"found {type(value).__name__}"
-        )
+        raise InputError(f"`{name}`: expected the name of a judge, a function or a judge, found {type(value).__name__}")
     return function_judge(value, version=version)
 
 
@@ -246,9 +237,7 @@ def _frame(data: object) -> Any:
             return frame.collect()
     except (TypeError, ValueError, narwhals.exceptions.NarwhalsError) as error:
         said = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"this data frame cannot be read: {said}; give each column one name"
-        ) from None
+        raise InputError(f"this data frame cannot be read: {said}; give each column one name") from None
     return frame if isinstance(frame, narwhals.DataFrame) else None
 
 
@@ -267,10 +256,7 @@ def _of_columns(place: str, data: Mapping[Any, Any]) -> list[Row]:
     columns: dict[str, list[Any]] = {}
     for name, values in data.items():
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise DataError(
-                place,
-                f"expected a column, such as a list, in {name!r}; found {type(values).__name__}",
-            )
+            raise DataError(place, f"expected a column, such as a list, in {name!r}; found {type(values).__name__}")
         columns[str(name)] = list(values)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:

@@ -34,11 +34,7 @@ def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> 
 
 @overload
 def compare(
-    *,
-    prompts: Iterable[str],
-    a: Iterable[str],
-    b: Iterable[str],
-    **settings: Unpack[CompareArguments],
+    *, prompts: Iterable[str], a: Iterable[str], b: Iterable[str], **settings: Unpack[CompareArguments]
 ) -> Result: ...
 
 

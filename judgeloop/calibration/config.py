@@ -41,18 +41,14 @@ class CalibrateConfig(Configuration):
     tie_margin: Annotated[
         float,
         Ge(0),
-        shared.run_setting(
-            "Scores in a FILE that differ by no more than this (0 or more) are a tie.", shared.PAST
-        ),
+        shared.run_setting("Scores in a FILE that differ by no more than this (0 or more) are a tie.", shared.PAST),
     ] = 0.0
     risk: Annotated[
         tuple[shared.Share, ...],
         Parse(shares),
         MinLen(1),
         shared.run_setting(
-            "Stated risks to try, between 0 and 1, separated by commas.",
-            shared.STOPPING,
-            metavar="RISK,...",
+            "Stated risks to try, between 0 and 1, separated by commas.", shared.STOPPING, metavar="RISK,..."
         ),
     ] = (0.1, 0.2)
     min_judgments: shared.MinJudgments = 5

@@ -105,9 +105,7 @@ class CalibrationFigures:
 def default(figures: CalibrationFigures, risk: float) -> Strategy:
     """Return the figures of the default selector with the default rule."""
     own = names_of(QUESTION)[0], rule_names(QUESTION)[0]
-    return next(
-        strategy for strategy in figures.at(risk) if (strategy.selector, strategy.rule) == own
-    )
+    return next(strategy for strategy in figures.at(risk) if (strategy.selector, strategy.rule) == own)
 
 
 def promises(rule: str) -> bool:
@@ -132,9 +130,7 @@ def keeps_its_risk(strategy: Strategy, comparisons: int) -> bool:
 
 def settings_of(figures: CalibrationFigures, strategy: Strategy) -> Settings:
     """Return the settings with which a run does what was replayed."""
-    takes = (
-        selector_row(QUESTION, strategy.selector).takes | rule_row(QUESTION, strategy.rule).takes
-    )
+    takes = selector_row(QUESTION, strategy.selector).takes | rule_row(QUESTION, strategy.rule).takes
     chosen = {"selector": strategy.selector, "rule": strategy.rule, "risk": f"{strategy.risk:g}"}
     return chosen | (figures.looking_back if "history" in takes else {}) | figures.always
 
@@ -145,9 +141,7 @@ def advised(figures: CalibrationFigures, risk: float) -> Strategy | None:
     None if no strategy that kept the risk named a right winner. The default is replaced only by a
     strategy that is better by more than one standard error of its mean number of judgments.
     """
-    kept = [
-        strategy for strategy in figures.at(risk) if keeps_its_risk(strategy, figures.comparisons)
-    ]
+    kept = [strategy for strategy in figures.at(risk) if keeps_its_risk(strategy, figures.comparisons)]
     best = min(kept, key=lambda strategy: strategy.judgments_a_right_winner, default=None)
     if best is None or best.judgments is None or math.isinf(best.judgments_a_right_winner):
         return None

@@ -73,9 +73,7 @@ def whole_past(config: CalibrateConfig) -> WholePast:
 
 def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
     if config.judge_name is not None:
-        raise InputError(
-            f"`judge_name={config.judge_name}`: a file of verdicts names no judge; leave it out"
-        )
+        raise InputError(f"`judge_name={config.judge_name}`: a file of verdicts names no judge; leave it out")
     table = read_verdicts(path)
     past = past_of_table(table, table.items, config.tie_margin)
     return WholePast(past, path.name, None, (), _item_cost_p(table))
@@ -162,9 +160,7 @@ def _by_test_set(verdicts: VerdictColumns) -> list[VerdictColumns]:
     return [verdicts.only(np.concatenate([by_run[run] for run in runs])) for _, runs in sets]
 
 
-def calibrate_past(
-    config: CalibrateConfig, observe: Callable[[int, int], None]
-) -> CalibrationFigures:
+def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None]) -> CalibrationFigures:
     """Return the figures of every choice on the comparisons that `config` names.
 
     `observe` is called with the number of parts done and the number of all parts.
@@ -242,9 +238,7 @@ def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
 def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str]:
     """Describe the comparisons that are not replayed: incomplete, or without the baseline."""
     pairs, known = len({frozenset(pair) for pair in whole.past.pairs}), len(usable(whole.past))
-    too_little = (
-        f"known on less than {per_cent(NEARLY_ALL)} of the items, or without a decisive verdict"
-    )
+    too_little = f"known on less than {per_cent(NEARLY_ALL)} of the items, or without a decisive verdict"
     left = [(pairs - known, too_little), (known - replayed, f"without {baseline}")]
     return [f"{count(number, 'comparison')} {why}" for number, why in left if number]
 
@@ -275,7 +269,9 @@ def _too_little(whole: WholePast, found: int) -> str:
     has = "no comparisons of systems that differ in a verdict"
     if len(past):
         fullest = int(past.known.sum(axis=1).max())
-        has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
+        has = (
+            f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
+        )
     return (
         f"{whole.source}: expected at least {FEWEST} comparisons known on {per_cent(NEARLY_ALL)} of the "
         f"items, found {found}; it has {has}. Judge all items of some pairs, by judgeloop compare "

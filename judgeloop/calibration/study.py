@@ -119,22 +119,13 @@ class Study:
         rows = np.array(self.found.rows)
         if self.found.shared is not None:
             return np.delete(np.arange(len(rows)), at)
-        replayed = Past(
-            tuple(self.past.pairs[row] for row in rows),
-            self.past.preferences[rows],
-            self.past.known[rows],
-        )
+        replayed = Past(tuple(self.past.pairs[row] for row in rows), self.past.preferences[rows], self.past.known[rows])
         pair = replayed.pairs[at]
         apart = np.flatnonzero(replayed.apart_from(*pair))
         return apart[list(comparable(replayed.without(*pair), pair, self.rng).rows)]
 
     def _calibrated(
-        self,
-        row: RuleRow,
-        selector: str,
-        drawn: Drawn,
-        like: Sequence[NDArray[np.int64]],
-        today: Sequence[Ends],
+        self, row: RuleRow, selector: str, drawn: Drawn, like: Sequence[NDArray[np.int64]], today: Sequence[Ends]
     ) -> list[Strategy]:
         """Return the figures of a rule whose threshold past comparisons choose.
 
@@ -178,9 +169,7 @@ def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
     return np.zeros(len(wins))
 
 
-def _strategy(
-    risk: float, selector: str, rule: str, ends: Ends | None, instead: float = 0.0
-) -> Strategy:
+def _strategy(risk: float, selector: str, rule: str, ends: Ends | None, instead: float = 0.0) -> Strategy:
     if ends is None:
         return Strategy(risk, selector, rule, instead=1.0)
     judgments, wrong, undecided = map(_figure, ends)

@@ -29,19 +29,12 @@ def render_calibration(figures: result.CalibrationFigures) -> str:
     """Return the advice for each risk, then the table of figures with the advised rows marked."""
     risks = tuple(dict.fromkeys(strategy.risk for strategy in figures.strategies))
     winners = [result.advised(figures, risk) for risk in risks]
-    rows = [
-        COLUMNS,
-        *(_row(figures, strategy, marked=strategy in winners) for strategy in figures.strategies),
-    ]
+    rows = [COLUMNS, *(_row(figures, strategy, marked=strategy in winners) for strategy in figures.strategies)]
     advice = "\n".join(_advice(figures, risk) for risk in risks)
     table = "\n".join(
         [
             _columns(rows),
-            *(
-                _too_few(figures, risk)
-                for risk in risks
-                if any(strategy.instead for strategy in figures.at(risk))
-            ),
+            *(_too_few(figures, risk) for risk in risks if any(strategy.instead for strategy in figures.at(risk))),
         ]
     )
     return f"{advice}\n\n{lines(_headline(figures), tuple(_details(figures)))}\n\n{table}\n\n{_rests_on(figures)}"
@@ -63,11 +56,7 @@ def calibration_json(figures: result.CalibrationFigures) -> dict[str, Any]:
         **head,
         "usd_per_item": _usd(figures.item_cost_p),
         "tried": [
-            {
-                **asdict(strategy),
-                "usd": _usd(figures.cost_p(strategy)),
-                "best": strategy is winners[strategy.risk],
-            }
+            {**asdict(strategy), "usd": _usd(figures.cost_p(strategy)), "best": strategy is winners[strategy.risk]}
             for strategy in figures.strategies
         ],
         "advice": [
@@ -99,33 +88,19 @@ def _details(figures: result.CalibrationFigures) -> list[tuple[str, str]]:
         details.append(("judge", visible(figures.judge)))
     details += [("left out", visible(what)) for what in figures.beside]
     learned = f"{count(figures.known_verdicts, 'verdict')} of {count(figures.known_comparisons, 'comparison')}"
-    details.append(
-        ("decisive", f"by the exponent {figures.exponent:.2g}. It learns from {learned}")
-    )
+    details.append(("decisive", f"by the exponent {figures.exponent:.2g}. It learns from {learned}"))
     details.append(("*", BEST))
     return details
 
 
-def _row(
-    figures: result.CalibrationFigures, strategy: result.Strategy, *, marked: bool
-) -> tuple[str, ...]:
-    rule = (
-        f"{strategy.rule}, {per_cent(strategy.instead)} sequential"
-        if 0 < strategy.instead < 1
-        else strategy.rule
-    )
+def _row(figures: result.CalibrationFigures, strategy: result.Strategy, *, marked: bool) -> tuple[str, ...]:
+    rule = f"{strategy.rule}, {per_cent(strategy.instead)} sequential" if 0 < strategy.instead < 1 else strategy.rule
     head = ("*" if marked else "", f"{strategy.risk:g}", strategy.selector, rule)
     if strategy.judgments is None or strategy.wrong is None or strategy.undecided is None:
         return (*head, "too few", "-", "-", "-")
     cost_p = figures.cost_p(strategy)
     dollars = "-" if cost_p is None else show_usd(cost_p)
-    return (
-        *head,
-        _shown(strategy.judgments),
-        dollars,
-        _shown(strategy.wrong, 100),
-        _shown(strategy.undecided, 100),
-    )
+    return (*head, _shown(strategy.judgments), dollars, _shown(strategy.wrong, 100), _shown(strategy.undecided, 100))
 
 
 def _shown(figure: result.Figure, times: int = 1) -> str:
@@ -174,16 +149,8 @@ def _advice(figures: result.CalibrationFigures, risk: float) -> str:
 
 
 def _why_none(figures: result.CalibrationFigures, risk: float) -> str:
-    named = [
-        strategy
-        for strategy in figures.at(risk)
-        if strategy.undecided and strategy.undecided.mean < 1
-    ]
-    return (
-        "none that named a winner was wrong seldom enough to be advised"
-        if named
-        else "none named a winner"
-    )
+    named = [strategy for strategy in figures.at(risk) if strategy.undecided and strategy.undecided.mean < 1]
+    return "none that named a winner was wrong seldom enough to be advised" if named else "none named a winner"
 
 
 def _taken(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
@@ -202,10 +169,7 @@ def _saved(chosen: result.Strategy, today: result.Strategy) -> str:
 
 def _flags(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:
     """Return the settings with which a run does what was replayed."""
-    return " ".join(
-        f"`{name}={visible(value)}`"
-        for name, value in result.settings_of(figures, strategy).items()
-    )
+    return " ".join(f"`{name}={visible(value)}`" for name, value in result.settings_of(figures, strategy).items())
 
 
 def _for_money(figures: result.CalibrationFigures, strategy: result.Strategy) -> str:

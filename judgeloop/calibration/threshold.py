@@ -11,13 +11,7 @@ import numpy as np
 from judgeloop.calibration.walks import Comparable, Walks, comparable, replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
-from judgeloop.methods.stats.risk_control import (
-    Bounds,
-    bounds_of,
-    critical_values,
-    fewest_comparisons,
-    risk_bound,
-)
+from judgeloop.methods.stats.risk_control import Bounds, bounds_of, critical_values, fewest_comparisons, risk_bound
 
 REPETITIONS = 10
 
@@ -77,8 +71,6 @@ def calibrate(
     found = comparable(past, pair, rng)
     if risk_bound(0, len(found.rows), repetitions) > risk:
         return TooLittle(len(found.rows), fewest_comparisons(risk), found.sentence, risk)
-    walks = replayed(
-        past, found, limits=limits, weighted=weighted, rng=rng, repetitions=repetitions
-    )
+    walks = replayed(past, found, limits=limits, weighted=weighted, rng=rng, repetitions=repetitions)
     critical = critical_values(walks.statistics, walks.wrong).reshape(len(found.rows), repetitions)
     return Calibration(bounds_of(critical), found, walks)

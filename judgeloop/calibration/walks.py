@@ -88,10 +88,7 @@ def _apart(past: Past, rows: Sequence[int], rng: np.random.Generator) -> Compara
         if not used & set(past.pairs[row]):
             used |= set(past.pairs[row])
             taken.append(row)
-    return Comparable(
-        tuple(sorted(taken)),
-        f"{_counted(taken)} on nearly all items that share no system",
-    )
+    return Comparable(tuple(sorted(taken)), f"{_counted(taken)} on nearly all items that share no system")
 
 
 def _counted(rows: Sequence[int]) -> str:
@@ -138,13 +135,7 @@ class Walks:
 
 
 def replayed(
-    past: Past,
-    found: Comparable,
-    *,
-    limits: Limits,
-    weighted: bool,
-    rng: np.random.Generator,
-    repetitions: int,
+    past: Past, found: Comparable, *, limits: Limits, weighted: bool, rng: np.random.Generator, repetitions: int
 ) -> Walks:
     """Return runs of the comparisons on their known items, `repetitions` of each in sequence."""
     foresee = Foresight(past, found.shared) if weighted else None
@@ -207,9 +198,7 @@ def draw(
     Draws are even if `foresee` is None, or if it prefers no item.
     """
     rows = list(found.rows)
-    drawn = np.zeros(
-        (len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8
-    )
+    drawn = np.zeros((len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8)
     for at, row in enumerate(rows):
         positions = np.flatnonzero(past.known[row])
         foreseen = foresee and foresee(past.pairs[row])
@@ -221,9 +210,7 @@ def draw(
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
     return Drawn(
-        drawn.reshape(-1, drawn.shape[2]),
-        np.repeat(known.sum(axis=1), repetitions),
-        np.repeat(winners, repetitions),
+        drawn.reshape(-1, drawn.shape[2]), np.repeat(known.sum(axis=1), repetitions), np.repeat(winners, repetitions)
     )
 
 
@@ -264,9 +251,7 @@ def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
     return found
 
 
-def met_along(
-    rule_for: Callable[[int], Rule], drawn: Drawn, thresholds: Floats, least: int
-) -> Flags:
+def met_along(rule_for: Callable[[int], Rule], drawn: Drawn, thresholds: Floats, least: int) -> Flags:
     """Return where a rule names a leader, shape (thresholds, walks, looks).
 
     `rule_for` makes the rule for a number of items. No system is named before `least` judgments.

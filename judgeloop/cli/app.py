@@ -16,11 +16,7 @@ class Commands(click.Group):
     """A group that makes a command only when it is called."""
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the arguments, which may print the help; they are kept as typed."""
         typed = tuple(args)
@@ -65,9 +61,7 @@ class Commands(click.Group):
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(
-    package_name="judgeloop", message="judgeloop %(version)s", help="Print the version."
-)
+@click.version_option(package_name="judgeloop", message="judgeloop %(version)s", help="Print the version.")
 def app() -> None:
     """Find out which language model is better, how sure that is, and what it cost.
 

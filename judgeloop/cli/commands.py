@@ -40,13 +40,10 @@ class _Switches:
         "Form of what goes to standard error: text, or json (an object a line).", OUTPUT
     ).field("text")
     on_end: str | None = shared.place_setting(
-        "Command to run at the end, which gets the result as JSON on standard input.",
-        metavar="COMMAND",
+        "Command to run at the end, which gets the result as JSON on standard input.", metavar="COMMAND"
     ).field(None)
     rating: bool = shared.report_setting(
-        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
-        shared.JUDGE,
-        common=True,
+        "Test a rating of one answer, as estimate asks for, instead of a comparison.", shared.JUDGE, common=True
     ).field(False)
     job: Annotated[str, one_of([question.name for question in QUESTIONS])] = shared.run_setting(
         "compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at "
@@ -60,8 +57,7 @@ class _Results:
     """The files of a result."""
 
     output: tuple[Path, ...] = shared.place_setting(
-        "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be "
-        "given several times.",
+        "Also write the result to this file: .json, .md, .txt, .html, .csv, .tex, .xml. May be given several times.",
         source=Source.INSIDE,
         short="-o",
         common=True,
@@ -75,9 +71,7 @@ class _Results:
 class _Rows:
     """The file of rows."""
 
-    output: Path = shared.place_setting(
-        "File to write, as JSON lines.", source=Source.INSIDE, short="-o"
-    ).field()
+    output: Path = shared.place_setting("File to write, as JSON lines.", source=Source.INSIDE, short="-o").field()
 
 
 @dataclass(frozen=True)
@@ -90,9 +84,7 @@ class _Picture:
 
 
 JSON, QUIET, DRY_RUN, LOG_FORMAT, ON_END, RATING, JOB = declared(_Switches).values()
-RESULT_FILES, CONVERTED_FILE, PICTURE_FILE = (
-    declared(one)["output"] for one in (_Results, _Rows, _Picture)
-)
+RESULT_FILES, CONVERTED_FILE, PICTURE_FILE = (declared(one)["output"] for one in (_Results, _Rows, _Picture))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +121,7 @@ class Command:
         """Return its settings and switches, by name."""
         configs = [_imported(one) if isinstance(one, str) else one() for one in self.configs]
         own = declared(configs[0]) if configs else {}
-        found = {
-            name: one
-            for name, one in merged(configs).items()
-            if not one.setting.argument or name in own
-        }
+        found = {name: one for name, one in merged(configs).items() if not one.setting.argument or name in own}
         return found | {one.name: one for one in self.switches}
 
 
@@ -147,20 +135,10 @@ _RUN: Final = (DRY_RUN, JSON, QUIET, LOG_FORMAT, ON_END, RESULT_FILES)
 _OF = "diagnostics.config:"
 _LEDGER: Final = (f"{_OF}LedgerConfig",)
 COMMANDS = (
-    Command(
-        "demo",
-        "Decide an example that comes with judgeloop; needs no key and no network.",
-        makes="demo:demo",
-    ),
-    Command(
-        "init",
-        "Write judgeloop.toml, a settings file with a comment for each setting.",
-        makes="init:init",
-    ),
+    Command("demo", "Decide an example that comes with judgeloop; needs no key and no network.", makes="demo:demo"),
+    Command("init", "Write judgeloop.toml, a settings file with a comment for each setting.", makes="init:init"),
     *(
-        Command(
-            one.name, one.help, (one.settings,), _RUN, makes="questions:command_of", given=(one,)
-        )
+        Command(one.name, one.help, (one.settings,), _RUN, makes="questions:command_of", given=(one,))
         for one in QUESTIONS
     ),
     Command(

@@ -36,9 +36,7 @@ class ConvertConfig(Configuration):
     ).field(None)
     map: shared.ColumnMap = None
     epoch: shared.Epoch = None
-    allow_partial: bool = shared.items_setting(
-        "Leave out items without an output.", source=shared.Found
-    ).field(False)
+    allow_partial: bool = shared.items_setting("Leave out items without an output.", source=shared.Found).field(False)
 
 
 def convert(*, output: Path, **given: Any) -> None:
@@ -125,11 +123,7 @@ def _answers(row: Row, mapped: Map) -> bool:
     """Return whether a row has an output, or nothing that could be a question."""
     candidates = candidates_of(row.fields, mapped)
     asked = candidates[PROMPT]
-    return (
-        bool(candidates[OUTPUT])
-        or not asked
-        or any(isinstance(row.fields[column.name], list) for column in asked)
-    )
+    return bool(candidates[OUTPUT]) or not asked or any(isinstance(row.fields[column.name], list) for column in asked)
 
 
 def _written(fields: dict[str, Any], scores: Any) -> dict[str, Any]:

@@ -115,9 +115,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         folder = Path(temporary) if keep is None else keep
         try:
             if folder.exists() and not folder.is_dir():
-                raise InputError(
-                    f"--keep {folder}: expected a new or an empty folder, found a file"
-                )
+                raise InputError(f"--keep {folder}: expected a new or an empty folder, found a file")
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise InputError(f"--keep {folder}: expected a new or an empty folder, found files")
@@ -125,9 +123,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
                 example = shipped("examples") / "incidents" / name
                 (folder / name).write_bytes(example.read_bytes())
         except OSError as error:
-            raise InputError(
-                f"--keep {folder}: the folder cannot be written: {error.strerror}"
-            ) from error
+            raise InputError(f"--keep {folder}: the folder cannot be written: {error.strerror}") from error
         yield folder
 
 

@@ -33,9 +33,7 @@ def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | Non
     return json_text(result.to_json(as_flags), settings_files)
 
 
-def json_text(
-    values: Mapping[str, Any], settings_files: Mapping[str, list[str]] | None = None
-) -> str:
+def json_text(values: Mapping[str, Any], settings_files: Mapping[str, list[str]] | None = None) -> str:
     """Return JSON values as text, with the settings of each file."""
     whole = {**values, "settings_files": settings_files or {}}
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
@@ -60,19 +58,11 @@ def _no_result(question: str, message: str) -> Page:
 # The forms in which a command without a result says so: what a file of judgeloop's own holds, and the new text.
 UNFINISHED: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
     JUNIT: (MARK, render_unfinished),
-    ".html": (
-        "<title>judgeloop: ",
-        lambda question, message, _: render_index(_no_result(question, message), {}, {}),
-    ),
-    ".md": (
-        OF_MARKDOWN,
-        lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message)),
-    ),
+    ".html": ("<title>judgeloop: ", lambda question, message, _: render_index(_no_result(question, message), {}, {})),
+    ".md": (OF_MARKDOWN, lambda question, message, _: OF_MARKDOWN + render_markdown(_no_result(question, message))),
     ".json": (
         '\n  "settings_files": {',
-        lambda question, message, code: json_text(
-            {"job": question, "error": message, "exit_code": code or None}
-        ),
+        lambda question, message, code: json_text({"job": question, "error": message, "exit_code": code or None}),
     ),
 }
 
@@ -89,9 +79,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[object] = ()) -> None:
     for path in paths:
         check_output(path, read)
         if path.resolve() in real:
-            raise InputError(
-                f"-o {path}: this is the same file as -o {real[path.resolve()]}; give each file once"
-            )
+            raise InputError(f"-o {path}: this is the same file as -o {real[path.resolve()]}; give each file once")
         real[path.resolve()] = path
 
 
@@ -115,8 +103,7 @@ def check_output(path: Path, inputs: Iterable[object] = (), forms: Iterable[str]
         raise InputError(f"-o {path}: this is a folder")
     if path.suffix == JUNIT and _is_foreign(path):
         raise InputError(
-            f"-o {path}: another program wrote this file, which may hold other tests; name another file, or "
-            "remove it"
+            f"-o {path}: another program wrote this file, which may hold other tests; name another file, or remove it"
         )
     check_writable(path)
 
@@ -196,6 +183,4 @@ def _is_free(path: Path) -> bool:
 
 def _is_foreign(path: Path) -> bool:
     """Return whether a file has content that judgeloop did not write; a link is replaced, not its file."""
-    return (
-        path.is_file() and not path.is_symlink() and path.stat().st_size > 0 and not _is_free(path)
-    )
+    return path.is_file() and not path.is_symlink() and path.stat().st_size > 0 and not _is_free(path)

@@ -76,11 +76,7 @@ def _summary(ready: Generation, found: Gathered) -> str:
     if found.missing:
         likely, worst = map(show_usd, found.lacking_p or (0, 0))
         basis = "as the others did" if found.as_known else "a guess, as none is known yet"
-        cost = (
-            f", which would cost about {likely} ({basis}), and at most {worst}"
-            if found.lacking_p
-            else ""
-        )
+        cost = f", which would cost about {likely} ({basis}), and at most {worst}" if found.lacking_p else ""
         parts.append(f"{count(found.missing, 'output')} missing{cost}")
     if found.stop is not None:
         parts.append(found.stop.sentence)

@@ -32,10 +32,7 @@ An editor that knows TOML schemas completes and checks the file by a second one 
 @click.command(context_settings=CONTEXT)
 @click.argument("folder", type=click.Path(path_type=Path), required=False, default=Path())
 @click.option(
-    "--schema",
-    "only_schema",
-    is_flag=True,
-    help="Print the JSON schema of judgeloop.toml, and write nothing.",
+    "--schema", "only_schema", is_flag=True, help="Print the JSON schema of judgeloop.toml, and write nothing."
 )
 def init(*, folder: Path, only_schema: bool) -> None:
     """Write judgeloop.toml, a settings file in which everything is commented, to the working folder or to FOLDER.

@@ -47,9 +47,7 @@ STATES = {
 
 def ledger() -> click.Command:
     """Return the command `ledger` with its subcommands."""
-    run = PanelArgument(
-        ["run"], metavar="RUN", required=True, help="The run's id, or its beginning."
-    )
+    run = PanelArgument(["run"], metavar="RUN", required=True, help="The run's id, or its beginning.")
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
     address = PanelArgument(
         ["address"],
@@ -64,19 +62,14 @@ def ledger() -> click.Command:
         type=click.File(encoding="utf-8", errors="surrogateescape"),
         help="File of JSON lines; - for standard input.",
     )
-    sources = PanelArgument(
-        ["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from."
-    )
+    sources = PanelArgument(["sources"], metavar="FROM...", required=True, nargs=-1, help="Ledgers to take from.")
     arguments = {_explain: (run, item), _create: (address,), _merge: (sources,), _load: (lines,)}
     callbacks: tuple[Callable[..., None], ...] = (
         _show, _export, _explain, _create, _verify, _salvage, _merge, _dump, _load, _prune, _reconcile,
     )  # fmt: skip
     return click.Group(
         "ledger",
-        commands=[
-            settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ()))
-            for one in callbacks
-        ],
+        commands=[settings_command(f"ledger {one.__name__[1:]}", one, *arguments.get(one, ())) for one in callbacks],
         no_args_is_help=True,
         help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
         context_settings=CONTEXT,
@@ -148,9 +141,7 @@ def _spent(found: dict[str, dict[str, Charged]], names: dict[str, str]) -> list[
         return ["no charges yet"]
     lines = []
     for kind, groups in found.items():
-        lines.append(
-            _columns("charged", "attempts", "tokens in", "tokens out", HEADINGS.get(kind, kind))
-        )
+        lines.append(_columns("charged", "attempts", "tokens in", "tokens out", HEADINGS.get(kind, kind)))
         said = names if kind in {"judge", "run"} else {}
         lines += [_charged(said.get(name, name), group) for name, group in groups.items()]
     lines.append(_charged("total", sum(by_state.values(), Charged())))

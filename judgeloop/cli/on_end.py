@@ -57,9 +57,7 @@ def _words(command: str) -> list[str]:
     except ValueError as error:
         raise InputError(f"`on_end={command}`: {error}") from None
     if not words or shutil.which(words[0]) is None:
-        raise InputError(
-            f"`on_end={command}`: expected a command that can be run, found none of this name"
-        )
+        raise InputError(f"`on_end={command}`: expected a command that can be run, found none of this name")
     return words
 
 
@@ -69,11 +67,7 @@ def _run(words: list[str], summary: str) -> int:
         return 0
     try:
         done = subprocess.run(  # noqa: S603 - the caller's own words, without a shell
-            words,
-            input=keyless(summary).encode(),
-            stdout=STANDARD_ERROR,
-            timeout=LONGEST_S,
-            check=False,
+            words, input=keyless(summary).encode(), stdout=STANDARD_ERROR, timeout=LONGEST_S, check=False
         )
         problem = f"exit code {done.returncode}" if done.returncode else ""
     except subprocess.TimeoutExpired:

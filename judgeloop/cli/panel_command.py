@@ -141,9 +141,7 @@ class PanelArgument(click.Argument):
 class PanelCommand(click.Command):
     """A command of the table in `commands.py`, which reads its settings from all sources."""
 
-    def __init__(
-        self, path: tuple[str, ...], *, params: Sequence[click.Parameter] = (), **kwargs: Any
-    ) -> None:
+    def __init__(self, path: tuple[str, ...], *, params: Sequence[click.Parameter] = (), **kwargs: Any) -> None:
         """As `click.Command`, with the settings of the command as parameters."""
         self.path, self.row = path, command_at(path)
         self.settings = self.row.settings()
@@ -172,9 +170,7 @@ class PanelCommand(click.Command):
         except click.NoSuchOption as error:
             option = error.option_name
             if field := FIELDS[self.path].get(option.removeprefix("--")):
-                ctx.fail(
-                    f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}."
-                )
+                ctx.fail(f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}.")
             if option == f"--no-{CONFIG.key}":
                 ctx.fail(f"No such option: {option}. Did you mean --{CONFIG.key} none?")
             raise
@@ -226,9 +222,7 @@ class PanelCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
-        panels: dict[str, list[tuple[str, str]]] = {
-            name: [] for name in (ARGUMENTS, *shared.PANELS, OTHER)
-        }
+        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, *shared.PANELS, OTHER)}
         shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
         for parameter in shown:
             if isinstance(parameter, PanelArgument):
@@ -278,9 +272,7 @@ def _only(values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _shown_in_help(
-    parameters: list[click.Parameter], *, everything: bool
-) -> tuple[list[click.Parameter], int]:
+def _shown_in_help(parameters: list[click.Parameter], *, everything: bool) -> tuple[list[click.Parameter], int]:
     """Return the parameters that the help lists, and the number of those that it leaves out.
 
     A command with few options lists all.

@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast, final
 import click
 
 from judgeloop.cli.streams import PLAIN_TERMINALS, Guarded, logged, logs_json, say
-from judgeloop.core.errors import (
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_USAGE,
-    InputError,
-    JudgeloopError,
-    NoFileError,
-)
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, InputError, JudgeloopError, NoFileError
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 
@@ -127,17 +120,13 @@ def explained() -> Iterator[None]:
 
         named = where_named(error.path) if isinstance(error, NoFileError) else ""
         say(visible(as_flags(f"{error}{named}")))
-        raise click.exceptions.Exit(
-            EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
-        ) from None
+        raise click.exceptions.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
     except KeyboardInterrupt:
         say("interrupted; what was paid for is kept")
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
 
 
-def _shown_on(
-    stream: TextIO | None, now: Clock, opening: str = "", pair: str | None = None
-) -> _Bar | _Lines:
+def _shown_on(stream: TextIO | None, now: Clock, opening: str = "", pair: str | None = None) -> _Bar | _Lines:
     """Return a bar for a terminal, lines for a log."""
     guarded = Guarded(stream or sys.stderr, drops=True)
     if guarded.isatty() and not logs_json() and os.environ.get("TERM") not in PLAIN_TERMINALS:
@@ -262,9 +251,7 @@ def sentence(seen: Seen) -> str:
     if seen.slowed_to is not None:
         calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
         slowed = f"slowed down by the judge's server to {calls} at a time"
-    return _joined(
-        ", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen), _fails(seen)
-    )
+    return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed, _waits(seen), _fails(seen))
 
 
 def figures(seen: Seen) -> dict[str, Any]:

@@ -72,8 +72,7 @@ class Asking(Generic[C, P, R]):
         """Return a result with flags for settings in its page and its abstentions, and what files set."""
         page = page_as_flags(result.page)
         labels = tuple(
-            one if one.score is not None else replace(one, reason=_advised(one.reason))
-            for one in result.labels
+            one if one.score is not None else replace(one, reason=_advised(one.reason)) for one in result.labels
         )
         if (files := read.sentence(typed())) is not None:
             page = replace(page, details=(*page.details, ("settings", visible(files))))
@@ -99,14 +98,7 @@ class Asking(Generic[C, P, R]):
         return ready.with_texts(repeatable(ready, result, masked(typed, read.environment)))
 
     def invoked(
-        self,
-        *,
-        dry_run: bool,
-        json: bool,
-        quiet: bool,
-        output: tuple[Path, ...],
-        on_end: str | None,
-        **given: Any,
+        self, *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
     ) -> None:
         """Check the settings, then run the question or forecast it.
 
@@ -120,10 +112,7 @@ class Asking(Generic[C, P, R]):
 
         read: Read = click.get_current_context().obj
         name = self.question.name
-        with (
-            unfinished(() if dry_run else output, name),
-            telling(None if dry_run else on_end, name) as tell,
-        ):
+        with unfinished(() if dry_run else output, name), telling(None if dry_run else on_end, name) as tell:
             if dry_run:
                 check_dry_run()
                 output = ()
@@ -263,9 +252,7 @@ def warn_of_place(ledger: Address) -> None:
         say(visible(as_flags(sentence)))
 
 
-def driven(
-    run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContextManager[Observe[Any]]
-) -> T:
+def driven(run: Callable[..., Coroutine[Any, Any, T]], watching: AbstractContextManager[Observe[Any]]) -> T:
     """Run what can be interrupted to its end, and observe how it goes on in the context `watching`."""
     import asyncio
 
@@ -296,8 +283,7 @@ def catch_signals(interruption: Interruption) -> None:
         text = (
             "giving up the calls in flight; they stay charged"
             if again
-            else "stopping: waiting for the calls in flight; interrupt again to give them up, which "
-            "leaves them charged"
+            else "stopping: waiting for the calls in flight; interrupt again to give them up, which leaves them charged"
         )
         interruption.request()
         say(text)

@@ -103,10 +103,7 @@ def _replay_estimate(config: ReplayEstimateConfig, *, quiet: bool) -> Tables:
         rows = replay_estimate(config, observe)
     run = {row["selector"] for row in rows}
     if not config.selectors and (without := [name for name in EVERY if name not in run]):
-        _say(
-            f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} "
-            "(`confidence`)"
-        )
+        _say(f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} (`confidence`)")
     tables = {"accuracy": by_share(rows), "area": areas(rows)}
     return tables, [headlines(tables["accuracy"], tables["area"])]
 
@@ -137,10 +134,7 @@ def _render(table: Rows) -> str:
     shown = [name for name in (table[0] if table else {}) if not name.endswith("_se")]
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
-    return "\n".join(
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
-        for line in cells
-    )
+    return "\n".join("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in cells)
 
 
 def _cell(value: object) -> str:

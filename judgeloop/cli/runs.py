@@ -94,9 +94,7 @@ def _list(*, json: bool, **given: Any) -> None:
     print("\n".join(lines(found) or [nothing]))
 
 
-def _show(
-    *, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any
-) -> None:
+def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...], **given: Any) -> None:
     """Print the result of a run again, or write it to files with -o: the ledger has all of it."""
     from judgeloop.cli.files import check_outputs, render_json, write_outputs
     from judgeloop.diagnostics.past_runs import with_result
@@ -154,10 +152,7 @@ def _trend(*, systems: tuple[str, ...] | None, output: Path | None, **given: Any
     if output is not None:
         write_text(output, f"{Drawing(picture(trends))}\n")
     files = [*[None] * (len(trends) - 1), str(output) if output else None]
-    pages = [
-        render(page_of(one), files=file, width=columns())
-        for one, file in zip(trends, files, strict=True)
-    ]
+    pages = [render(page_of(one), files=file, width=columns()) for one, file in zip(trends, files, strict=True)]
     print("\n\n".join([*pages, *filter(None, [wrapped(meaning(trends), columns())])]))
 
 
@@ -189,18 +184,13 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
     from judgeloop.questions.stored import result_of, stored
 
     found: list[Run] = []
-    dated = (
-        (run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger)
-    )
-    for night, run in sorted(
-        dated, key=lambda one: (one[0], one[1].recorded.began_at), reverse=True
-    ):
+    dated = ((run.recorded.note.night or run.recorded.began_at[:DAY], run) for run in past_runs(ledger))
+    for night, run in sorted(dated, key=lambda one: (one[0], one[1].recorded.began_at), reverse=True):
         note = run.recorded.note
         if run.decision is None or len(note.systems) != len(PAIR):
             continue
         fits = (
-            name == pattern or fnmatchcase(name, pattern)
-            for name, pattern in zip(note.systems, patterns, strict=False)
+            name == pattern or fnmatchcase(name, pattern) for name, pattern in zip(note.systems, patterns, strict=False)
         )
         if not all(fits):
             continue
@@ -210,7 +200,5 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
             found.append(Run(night, result, note.outputs))
     if not found:
         pair = f" of {' and '.join(patterns)}" if patterns else ""
-        raise InputError(
-            f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs"
-        )
+        raise InputError(f"no comparison{pair} in {ledger} has a result; `judgeloop runs` lists all runs")
     return found[::-1]

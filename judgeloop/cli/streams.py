@@ -40,9 +40,7 @@ def say(text: str, event: str = "message", **values: Any) -> None:
     """
     stream, line = Guarded(sys.stderr, drops=True), logged(text, event, **values)
     if stream.isatty() and not logs_json():
-        line = textwrap.fill(
-            line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False
-        )
+        line = textwrap.fill(line, columns(sys.stderr), break_long_words=False, break_on_hyphens=False)
     stream.write(f"{line}\n")
 
 

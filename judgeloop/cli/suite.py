@@ -62,13 +62,7 @@ def suite() -> click.Command:
 
 
 def _suite(
-    *,
-    dry_run: bool,
-    json: bool,
-    quiet: bool,
-    output: tuple[Path, ...],
-    on_end: str | None,
-    **given: Any,
+    *, dry_run: bool, json: bool, quiet: bool, output: tuple[Path, ...], on_end: str | None, **given: Any
 ) -> None:
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
@@ -141,9 +135,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
             f"as budget = 3.00 in [suite] of {file}"
         )
     check_ledger(config)
-    return pairs_of(replace(suite, night=str(config.night)), base, flags), within_ceiling(
-        config, read.environment
-    )
+    return pairs_of(replace(suite, night=str(config.night)), base, flags), within_ceiling(config, read.environment)
 
 
 def _layers(given: Mapping[str, Any], read: Read) -> tuple[Layer, Layer]:
@@ -184,10 +176,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
             found[pair.name] = Asking(pair.question).foreseen(replace(ready, config=own), read)
     if as_json:
         values = {
-            name: found[name].to_dict(as_flags)
-            if name in found
-            else {"error": as_flags(wrong[name])}
-            for name in made
+            name: found[name].to_dict(as_flags) if name in found else {"error": as_flags(wrong[name])} for name in made
         }
         worst = sum(one.plan.cost_p.worst for one in found.values())
         known = bool(found) and all(one.priced for one in found.values())
@@ -201,11 +190,7 @@ def _forecast(pairs: list[Pair], config: SuiteConfig, read: Read, *, as_json: bo
         why = f"; a pair begins with {show_usd(share_p)}."
         stops += ": a budget of the ledger has no more left." if limit_p < budget_p else why
         if sum(one.plan.cost_p.expected for one in found.values()) > limit_p:
-            stops += (
-                UNKNOWN
-                if any(one.plan.assumed for one in found.values() if not one.decided)
-                else LESS
-            )
+            stops += UNKNOWN if any(one.plan.assumed for one in found.values() if not one.decided) else LESS
         page = page_as_flags(_forecast_page(found, wrong, stops))
         print(render(page, width=columns(), paint=paint))
     if wrong:
@@ -219,13 +204,9 @@ def _forecast_page(found: Mapping[str, DryRun], wrong: Mapping[str, str], stops:
     from judgeloop.suite.in_common import Said, grouped
 
     def rows(texts: Mapping[str, str]) -> Rows:
-        return grouped(
-            (Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong)
-        )
+        return grouped((Said(name, one, one) for name, one in texts.items()), len(found) + len(wrong))
 
-    lines = [
-        (visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()
-    ]
+    lines = [(visible(name), f"{one.result.items:,}", *_figures([one])) for name, one in found.items()]
     lines.append(("together", "", *_figures(list(found.values()))))
     equal = [None if one.decided else usual(one.plan.equal) for one in found.values()]
     shown: tuple[str, ...] = FORECAST
@@ -273,13 +254,7 @@ def _offline(pair: Pair, config: SuiteConfig, read: Read) -> Prepared[Any] | Jud
 
 
 def _run(
-    pairs: list[Pair],
-    config: SuiteConfig,
-    night: str,
-    read: Read,
-    results: dict[str, RunResult],
-    *,
-    quiet: bool,
+    pairs: list[Pair], config: SuiteConfig, night: str, read: Read, results: dict[str, RunResult], *, quiet: bool
 ) -> tuple[list[Ended], int]:
     """Ask all pairs, alone in this night, and say how each ended; return as `run_suite` does.
 
@@ -314,19 +289,10 @@ def _run(
             return nullcontext(outages.observe)
         return Asking(pair.question).watching(ready, pair.name)
 
-    def ask(
-        *, interruption: Interruption, observe: Observe[Any]
-    ) -> Coroutine[Any, Any, tuple[list[Ended], int]]:
+    def ask(*, interruption: Interruption, observe: Observe[Any]) -> Coroutine[Any, Any, tuple[list[Ended], int]]:
         del observe  # each pair is watched by itself
         return run_suite(
-            pairs,
-            config,
-            read.environment,
-            ledger,
-            night,
-            interruption=interruption,
-            tell=tell,
-            watch=watch,
+            pairs, config, read.environment, ledger, night, interruption=interruption, tell=tell, watch=watch
         )
 
     ledger = open_ledger(config.ledger, config.charge_to)
@@ -343,9 +309,7 @@ def _line(end: Ended) -> Line:
     return replace(line, headline=as_flags(line.headline), warnings=warnings)
 
 
-def _write(
-    found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]
-) -> None:
+def _write(found: Summary, values: str, results: Mapping[str, RunResult], output: Sequence[Path]) -> None:
     """Write the summary to every file; a page's links lead to reports in a folder of its name.
 
     Reports of an earlier night are removed from there: they must not pass for those of this one.

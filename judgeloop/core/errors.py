@@ -54,9 +54,7 @@ class DataError(InputError):
     `unit` is what `line` counts, if not lines: `row`, `sample`, `result`.
     """
 
-    def __init__(
-        self, path: object, problem: str, *, line: int | None = None, unit: str = "line"
-    ) -> None:
+    def __init__(self, path: object, problem: str, *, line: int | None = None, unit: str = "line") -> None:
         where = f"{path}" if line is None else f"{path}, {unit} {line}"
         super().__init__(f"{where}: {problem}")
 
@@ -106,13 +104,7 @@ class ErrorKind(StrEnum):
     @property
     def asks_again(self) -> bool:
         """Whether another attempt at the same call may succeed."""
-        return self in {
-            ErrorKind.RETRY,
-            ErrorKind.UNREACHABLE,
-            ErrorKind.CROWDED,
-            ErrorKind.SCARCE,
-            ErrorKind.CHANGED,
-        }
+        return self in {ErrorKind.RETRY, ErrorKind.UNREACHABLE, ErrorKind.CROWDED, ErrorKind.SCARCE, ErrorKind.CHANGED}
 
 
 class JudgeError(JudgeloopError):
@@ -126,13 +118,7 @@ class JudgeError(JudgeloopError):
     """
 
     def __init__(
-        self,
-        kind: ErrorKind,
-        message: str,
-        *,
-        billed: bool,
-        wait_s: float | None = None,
-        too_long: bool = False,
+        self, kind: ErrorKind, message: str, *, billed: bool, wait_s: float | None = None, too_long: bool = False
     ) -> None:
         super().__init__(message)
         self.kind = kind

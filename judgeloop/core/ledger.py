@@ -169,9 +169,7 @@ class RecordedVerdicts:
     costs_p: NDArray[np.int64]
 
 
-NO_VERDICTS = RecordedVerdicts(
-    {}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64)
-)
+NO_VERDICTS = RecordedVerdicts({}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +185,7 @@ class Charged:
 
     def __add__(self, other: Charged) -> Charged:
         """Return both groups together."""
-        return Charged(
-            self.attempts + other.attempts,
-            self.charged_p + other.charged_p,
-            self.tokens + other.tokens,
-        )
+        return Charged(self.attempts + other.attempts, self.charged_p + other.charged_p, self.tokens + other.tokens)
 
 
 class Request(NamedTuple):

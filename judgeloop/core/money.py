@@ -95,9 +95,7 @@ def cost(usage: Usage, price: Price) -> int:
 
 def worst_cost(usage: Usage, price: Price) -> int:
     """Return the highest possible cost of a call within `usage`, at any tier, in picodollars."""
-    dearest_input = max(
-        rate.highest() for rate in (price.input, price.cache_read, price.cache_write)
-    )
+    dearest_input = max(rate.highest() for rate in (price.input, price.cache_read, price.cache_write))
     worst_p = usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
     return max(worst_p, worst_cost(usage, price.flex)) if price.flex else worst_p
 

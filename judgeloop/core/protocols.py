@@ -168,9 +168,7 @@ class Judge(Protocol):
     def by_hand(self) -> bool:
         """True for a human judge, who has no time limit and is given a whole round at once."""
 
-    def check(
-        self, questions: Questions, items: Sequence[records.Item], max_missing: float
-    ) -> None:
+    def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
         """Check before anything is spent that this judge can answer `questions` on `items`.
 
         `max_missing` is the highest accepted share of items without a verdict.

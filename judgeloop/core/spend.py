@@ -133,10 +133,7 @@ class Spend(Part):
     @property
     def left_p(self) -> int | None:
         """The rest of the budget, or of one of the ledger if that is less; None without any."""
-        return min(
-            (left for left in (self._own_left_p, self.ledger_left_p) if left is not None),
-            default=None,
-        )
+        return min((left for left in (self._own_left_p, self.ledger_left_p) if left is not None), default=None)
 
     @property
     def ledger_is_short(self) -> bool:

@@ -19,9 +19,7 @@ from judgeloop.core.records import Call, Item, JudgeIdentity
 
 KEY_VERSION = 1
 
-_CANONICAL = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-)
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 # The names of the ingredients in the note. They are hashed too: changing a name changes every key,
 # and no recorded verdict would be found again.
@@ -51,9 +49,7 @@ class KeyedJudge(NamedTuple):
     def from_note(cls, note: Mapping[str, str]) -> Self:
         """Read it from a note that `KeyIngredients.to_note` wrote."""
         parameters = sorted(
-            (name.removeprefix(PARAMETER), value)
-            for name, value in note.items()
-            if name.startswith(PARAMETER)
+            (name.removeprefix(PARAMETER), value) for name, value in note.items() if name.startswith(PARAMETER)
         )
         return cls(note[PROVIDER], note.get(MODEL, ""), tuple(parameters))
 

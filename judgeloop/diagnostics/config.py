@@ -79,9 +79,9 @@ class CreateConfig(LedgerConfig):
     writer: str | None = shared.place_setting(
         "Role of the server that may book in the new ledger, and change no budget.", metavar="ROLE"
     ).field(None)
-    reader: str | None = shared.place_setting(
-        "Role of the server that may read the new ledger.", metavar="ROLE"
-    ).field(None)
+    reader: str | None = shared.place_setting("Role of the server that may read the new ledger.", metavar="ROLE").field(
+        None
+    )
 
     @property
     def roles(self) -> dict[str, str]:
@@ -102,9 +102,7 @@ class SalvageConfig(LedgerConfig):
     """The settings of `ledger salvage`."""
 
     to: Path = shared.place_setting("New ledger file to write.").field()
-    sign: bool = shared.place_setting(
-        "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY."
-    ).field(False)
+    sign: bool = shared.place_setting("Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.").field(False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +115,9 @@ class MergeConfig(LedgerConfig):
     trust_origin: tuple[Path, ...] = shared.place_setting(
         "Believe this ledger as it is, though nothing shows who wrote it.", many=True
     ).field(())
-    own: bool = shared.place_setting(
-        "Count what the other ledgers spent for the runs and budgets of this one."
-    ).field(False)
+    own: bool = shared.place_setting("Count what the other ledgers spent for the runs and budgets of this one.").field(
+        False
+    )
     prefer: Path | None = shared.place_setting(
         "Ledger whose verdict is used where two differ. Default: neither is."
     ).field(None)
@@ -133,9 +131,7 @@ class MergeConfig(LedgerConfig):
         if self.their_key_variable is None:
             return None
         if not environment.get(self.their_key_variable):
-            raise InputError(
-                f"`their_key_variable={self.their_key_variable}`: this variable is not set"
-            )
+            raise InputError(f"`their_key_variable={self.their_key_variable}`: this variable is not set")
         return environment[self.their_key_variable].encode()
 
 
@@ -143,20 +139,18 @@ class MergeConfig(LedgerConfig):
 class LoadConfig(LedgerConfig):
     """The settings of `ledger load`."""
 
-    own: bool = shared.place_setting(
-        "Count what was spent elsewhere for the runs and budgets of this ledger."
-    ).field(False)
+    own: bool = shared.place_setting("Count what was spent elsewhere for the runs and budgets of this ledger.").field(
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedConfig(LedgerConfig):
     """The settings of `budget remove`: which budget."""
 
-    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = (
-        shared.money_setting(
-            "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
-        ).field("")
-    )
+    name: Annotated[str, like(r"[\w.-]*", "letters, digits, dots and hyphens")] = shared.money_setting(
+        "Name of a budget for the runs that say --charge-to NAME. Default: that of every run."
+    ).field("")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,14 +165,14 @@ class BudgetConfig(NamedConfig):
         "total (never). Default: as it was, and total for a new one. It holds within one ledger: a copy is a "
         "second budget."
     ).field(None)
-    day_starts: Annotated[
-        str | None, like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00")
-    ] = shared.money_setting(
-        "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
-        f"{MIDNIGHT} for a new budget.",
-        metavar="HH:MM+HH:MM",
-        example="12:00+01:00",
-    ).field(None)
+    day_starts: Annotated[str | None, like(DAY_STARTS, "a time and its offset from UTC, such as 12:00+01:00")] = (
+        shared.money_setting(
+            "When a day begins, and so a week and a month, with the offset from UTC. Default: as it was, and "
+            f"{MIDNIGHT} for a new budget.",
+            metavar="HH:MM+HH:MM",
+            example="12:00+01:00",
+        ).field(None)
+    )
 
     @property
     def limit_p(self) -> int:
@@ -188,9 +182,7 @@ class BudgetConfig(NamedConfig):
             InputError: it is no limit.
         """
         if self.limit is None:
-            raise InputError(
-                "`limit=none`: expected dollars; to have no limit: judgeloop budget remove"
-            )
+            raise InputError("`limit=none`: expected dollars; to have no limit: judgeloop budget remove")
         return to_pico(self.limit)
 
 
@@ -199,12 +191,11 @@ class PruneConfig(LedgerConfig):
     """The settings of `ledger prune`."""
 
     older_than: str = shared.place_setting(
-        "Delete what began before: a number of days, or a date such as 2026-01-31.",
-        metavar="DAYS|DATE",
+        "Delete what began before: a number of days, or a date such as 2026-01-31.", metavar="DAYS|DATE"
     ).field()
-    verdicts: bool = shared.place_setting(
-        "Also delete verdicts. They are paid for again if they are needed."
-    ).field(False)
+    verdicts: bool = shared.place_setting("Also delete verdicts. They are paid for again if they are needed.").field(
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +207,7 @@ class ReconcileConfig(LedgerConfig):
         "model, and cost or tokens. Default: list the calls of unknown cost."
     ).field(None)
     judge_price: str | None = shared.money_setting(
-        "Dollars per million input and output tokens, for an export without costs.",
-        metavar="IN,OUT",
+        "Dollars per million input and output tokens, for an export without costs.", metavar="IN,OUT"
     ).field(None)
     complete: bool = shared.money_setting(
         "The export lists every request of that time, so calls that are not in it were not billed."

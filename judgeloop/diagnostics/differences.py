@@ -92,9 +92,7 @@ def differences(x: RunResult, y: RunResult) -> Differences:
         (len(before) - len(both), len(after) - len(both)),
         moved,
         tuple(
-            (name, first.get(name), second.get(name))
-            for name in first | second
-            if first.get(name) != second.get(name)
+            (name, first.get(name), second.get(name)) for name in first | second if first.get(name) != second.get(name)
         ),
         {name: len(differ) for name, differ in texts.items()},
     )
@@ -130,9 +128,7 @@ def _by_place(result: RunResult, names: list[str]) -> dict[Place, LabelRow]:
 
 def _swapped(label: LabelRow) -> LabelRow:
     """Return a verdict on two systems from the side of the other."""
-    score, *votes = (
-        None if one is None else round(1 - one, 12) for one in (label.score, *label.votes)
-    )
+    score, *votes = (None if one is None else round(1 - one, 12) for one in (label.score, *label.votes))
     system, against = label.against or "", label.system
     return replace(label, system=system, against=against, score=score, votes=tuple(votes))
 
@@ -159,8 +155,7 @@ def _texts(x: Texts, y: Texts, names: list[tuple[str, str]]) -> dict[str, set[st
     old, new = _by_item(x, [name for name, _ in names]), _by_item(y, [name for _, name in names])
     parts = ("the prompt", *(name for _, name in names))
     found = {
-        part: {item for item in old if item in new and old[item][at] != new[item][at]}
-        for at, part in enumerate(parts)
+        part: {item for item in old if item in new and old[item][at] != new[item][at]} for at, part in enumerate(parts)
     }
     return {part: differ for part, differ in found.items() if differ or part != parts[0]}
 
@@ -176,8 +171,7 @@ def page_of(found: Differences, runs: tuple[str, str], others: Sequence[str] = (
     """Return the differences as text, the items that turned first; `others` are systems with other outputs."""
     otherwise = "none: the judge said otherwise" if found.outputs else "not known"
     rows = tuple(
-        tuple(map(_short, (item, x, y, ", ".join(changed) or otherwise)))
-        for item, x, y, changed in found.turned
+        tuple(map(_short, (item, x, y, ", ".join(changed) or otherwise))) for item, x, y, changed in found.turned
     )
     tables = (Table("", ("item", *runs, "outputs that differ"), rows),) if rows else ()
     details = (

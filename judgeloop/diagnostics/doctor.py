@@ -40,10 +40,7 @@ MARKS = {True: "ok", False: "FAILED", None: "note"}
 CALL = Call(
     Item("doctor", "What is the capital of France?", reference="The capital of France is Paris."),
     systems=("right", "wrong"),
-    outputs=(
-        "The capital of France is Paris.",
-        "The capital of France is Berlin, as far as I know.",
-    ),
+    outputs=("The capital of France is Paris.", "The capital of France is Berlin, as far as I know."),
 )
 TOLD = Call(replace(CALL.item, reference=None), ("system",), ())  # of a system
 SHOWN = 60  # characters of an output
@@ -65,8 +62,7 @@ class Finding:
 NO_USAGE = Finding(
     "usage",
     None,
-    "the server reports no usage, or fewer tokens than the texts have words, so every call counts at "
-    "its maximum cost",
+    "the server reports no usage, or fewer tokens than the texts have words, so every call counts at its maximum cost",
 )
 
 
@@ -98,9 +94,7 @@ async def examine(
     return [*findings, *server, *([] if answer is None else [_verdict(answer, call)])]
 
 
-async def examine_system(
-    config: DoctorConfig, name: str, environment: Mapping[str, str]
-) -> list[Finding]:
+async def examine_system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> list[Finding]:
     """Check the system that answers live and that `name` names, as typed."""
     try:
         config = within_ceiling(config, environment)
@@ -141,9 +135,7 @@ async def _booked(
 def _system(config: DoctorConfig, name: str, environment: Mapping[str, str]) -> System:
     if not isinstance(source(name), str):
         raise InputError(f"`system={name}`: expected a system that answers live: {FORMS}")
-    options = options_of(
-        config.options, config.systems, environment, allow_plugins=config.allow_plugins
-    )
+    options = options_of(config.options, config.systems, environment, allow_plugins=config.allow_plugins)
     return make_system(name, options[name])
 
 
@@ -153,9 +145,7 @@ def _limits(name: str, system: System) -> str:
     where = f" at {known['endpoint']}" if "endpoint" in known else ""
     tokens = known.get("max_output_tokens")
     default = " by default" if system.limit_is_default else ""
-    limit = (
-        f"{int(tokens):,} tokens of output{default}" if tokens else f"{known['timeout']} s a call"
-    )
+    limit = f"{int(tokens):,} tokens of output{default}" if tokens else f"{known['timeout']} s a call"
     return f"{name}: {system.identity.name}{where}; its limit is {limit}"
 
 
@@ -172,13 +162,7 @@ def _output(system: System, answer: Answer | Output) -> Finding:
 
 
 async def _try(
-    config: JudgeSettings,
-    ledger: Ledger,
-    wanted: Reservation,
-    asked: Asked,
-    call: Call,
-    *,
-    judges: Sequence[Judge],
+    config: JudgeSettings, ledger: Ledger, wanted: Reservation, asked: Asked, call: Call, *, judges: Sequence[Judge]
 ) -> tuple[list[Finding], Answer | Output | None]:
     """Make an attempt, and book it; return what it showed, and the answer if there is one."""
     before = await ledger.spend(RUN, None)
@@ -207,16 +191,12 @@ async def _try(
     if used := tokens(state.tokens):
         cost += f", for {used}"
     models = ", ".join(attempts.models)
-    server = Finding(
-        "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
-    )
+    server = Finding("server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}")
     reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     return [server, *([] if reported else [NO_USAGE])], answer
 
 
-async def _attempt(
-    attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve
-) -> Answer | Output:
+async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer | Output:
     """Make a single attempt; another if the server refused the form of the first, unbilled."""
     try:
         return await attempts.attempt(call, ticket)
@@ -243,8 +223,7 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
         return Finding(
             "price",
             None if old_prices([judge], now) else True,
-            f"a call of this size costs at most {show_usd(quote.cost_p)}{source}"
-            f"{f'; {age}' if age else ''}",
+            f"a call of this size costs at most {show_usd(quote.cost_p)}{source}{f'; {age}' if age else ''}",
         )
     return Finding(
         "price",
@@ -290,11 +269,6 @@ def _verdict(answer: Answer | Output, call: Call) -> Finding:
 def render_findings(findings: Sequence[Finding], width: int = WIDTH) -> str:
     """Return a paragraph for each finding: mark, name and sentence, wrapped to `width` columns."""
     return "\n".join(
-        wrapped(
-            visible(finding.sentence),
-            width,
-            before=f"{MARKS[finding.fine]:<8}{finding.what:<10}",
-            after=" " * 18,
-        )
+        wrapped(visible(finding.sentence), width, before=f"{MARKS[finding.fine]:<8}{finding.what:<10}", after=" " * 18)
         for finding in findings
     )

@@ -58,9 +58,7 @@ def explain(ledger: Address, run: str, item_id: str) -> ItemCalls:
             f"in {ledger}. The id is wrong, or no run has drawn the item"
         )
     own = tuple(
-        _explanation(attempt, attempts[:position])
-        for position, attempt in enumerate(attempts)
-        if attempt.run == found
+        _explanation(attempt, attempts[:position]) for position, attempt in enumerate(attempts) if attempt.run == found
     )
     others = tuple(attempt for attempt in attempts if attempt.run != found)
     return ItemCalls(found, item_id, own, others)

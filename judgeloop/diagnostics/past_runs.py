@@ -95,11 +95,7 @@ def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun
         working = reader.working({*open_, *nights})
     found = [PastRun(run, _state(run, working), decisions.get(run.id)) for run in reversed(every)]
     found.sort(key=lambda run: run.started_at, reverse=True)
-    return [
-        run
-        for run in found
-        if run.started_at >= since and run.recorded.note.night.startswith(night)
-    ]
+    return [run for run in found if run.started_at >= since and run.recorded.note.night.startswith(night)]
 
 
 def _state(run: RecordedRun, working: set[str]) -> State:
@@ -143,10 +139,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
         )
     *widths, _ = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0]
     widths.append(1)
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width)
-        for row in rows
-    ]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width) for row in rows]
 
 
 def _again(run: PastRun) -> str:
@@ -169,9 +162,7 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
     """
     found = [run for run in past_runs(ledger) if run.id.startswith(beginning)]
     if len(found) != 1:
-        said = (
-            "no run has an id that begins so" if not found else f"{len(found)} runs begin with it"
-        )
+        said = "no run has an id that begins so" if not found else f"{len(found)} runs begin with it"
         raise InputError(
             f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all, each line with the id first"
         )

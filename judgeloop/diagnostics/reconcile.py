@@ -54,15 +54,9 @@ class _Exported(BaseModel):
     request: str = Field(validation_alias=AliasChoices(*IDS))
     time: datetime = Field(validation_alias=AliasChoices(*TIMES))
     model: str = ""
-    cost: str | float | None = Field(
-        None, validation_alias=AliasChoices("cost", "cost_usd", "spend")
-    )
-    input_tokens: Tokens = Field(
-        None, validation_alias=AliasChoices("input_tokens", "prompt_tokens")
-    )
-    output_tokens: Tokens = Field(
-        None, validation_alias=AliasChoices("output_tokens", "completion_tokens")
-    )
+    cost: str | float | None = Field(None, validation_alias=AliasChoices("cost", "cost_usd", "spend"))
+    input_tokens: Tokens = Field(None, validation_alias=AliasChoices("input_tokens", "prompt_tokens"))
+    output_tokens: Tokens = Field(None, validation_alias=AliasChoices("output_tokens", "completion_tokens"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +106,7 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
             _check_period(config, unknown, requests)
         if config.complete and not left:  # else one of those left may be that of an attempt
             none = "the provider has no such request"
-            settled += [
-                Settlement(one.number, 0, None, none) for one in unknown if one.number not in found
-            ]
+            settled += [Settlement(one.number, 0, None, none) for one in unknown if one.number not in found]
         ledger.reconcile(settled)
         return Reconciled(tuple(unknown), tuple(settled), left)
 
@@ -126,9 +118,7 @@ def _lists_nothing(path: Path) -> bool:
     return text == "[]" or not (names.isdisjoint(IDS) or names.isdisjoint(TIMES) or "\n" in text)
 
 
-def _check_period(
-    config: ReconcileConfig, unknown: Sequence[RecordedAttempt], requests: Sequence[Request]
-) -> None:
+def _check_period(config: ReconcileConfig, unknown: Sequence[RecordedAttempt], requests: Sequence[Request]) -> None:
     """Refuse an export whose first and last requests do not enclose the attempts.
 
     Raises:
@@ -161,9 +151,7 @@ def merged(requests: Iterable[Request]) -> list[Request]:
     return list(found.values())
 
 
-def matched(
-    unknown: Sequence[RecordedAttempt], requests: Iterable[Request]
-) -> tuple[dict[int, Request], int]:
+def matched(unknown: Sequence[RecordedAttempt], requests: Iterable[Request]) -> tuple[dict[int, Request], int]:
     """Return the request of each attempt that got one, by the attempt's number, and how many are left.
 
     The dearest request comes first, into the earliest attempt that it fits. At the first one for

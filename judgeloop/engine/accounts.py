@@ -43,11 +43,7 @@ class Accounts:
     """Reserves and books in the ledger, and knows which calls are in flight."""
 
     def __init__(
-        self,
-        judges: Sequence[Judge],
-        ledger: Ledger,
-        state: RunState[Any],
-        sources: Sources | None = None,
+        self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any], sources: Sources | None = None
     ) -> None:
         """The terms in `state` hold the budget and the limit on calls in flight."""
         self._judges = judges
@@ -71,9 +67,7 @@ class Accounts:
         paid = max(1, round(AHEAD * self._terms.concurrency))
         return max(paid, FREE_AHEAD) if self._free else paid
 
-    def wanted(
-        self, queries: Sequence[Planned], known: Mapping[str, object]
-    ) -> list[list[Reservation]]:
+    def wanted(self, queries: Sequence[Planned], known: Mapping[str, object]) -> list[list[Reservation]]:
         """Return for each query the calls to reserve.
 
         A call in `known` (its verdict is recorded, or it is being made) is left out. So is a call
@@ -93,18 +87,12 @@ class Accounts:
             claimed.update(ask.key for ask in asks)
             groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
             if planned.outputs:
-                lacked = {
-                    ask.key: ask
-                    for ask in planned.outputs
-                    if ask.key not in known and ask.key not in claimed
-                }
+                lacked = {ask.key: ask for ask in planned.outputs if ask.key not in known and ask.key not in claimed}
                 claimed.update(lacked)
                 groups[-1] += map(self._sources.reservation, lacked.values())
                 groups[-1].append(self._sources.earmark(planned.query))
         if any(groups):
-            self._free = self._computed and all(
-                _is_free(call) for group in groups for call in group
-            )
+            self._free = self._computed and all(_is_free(call) for group in groups for call in group)
         return groups
 
     async def reserve(
@@ -117,9 +105,7 @@ class Accounts:
         """
         terms = self._terms
         more = {} if instead is None else {"instead": instead}
-        reserving = asyncio.create_task(
-            self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more)
-        )
+        reserving = asyncio.create_task(self._ledger.reserve(terms.run_id, groups, terms.budget_p, **more))
         try:
             granted = await self.done(asyncio.shield(reserving))
         except asyncio.CancelledError:

@@ -95,10 +95,7 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
         calls = calls_for(
-            query,
-            terms.order if query.alone is None else Order.FIXED,
-            terms.seed,
-            order_matters=judge.order_matters,
+            query, terms.order if query.alone is None else Order.FIXED, terms.seed, order_matters=judge.order_matters
         )
         for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
@@ -110,14 +107,8 @@ def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, 
 def reservation(ask: Ask, judge: Judge) -> Reservation:
     """Return the reservation to make before `ask` is sent."""
     quote = judge.quote(ask.call)
-    note = {
-        "ingredients": ask.ingredients.to_note(),
-        "systems": list(ask.call.systems),
-        "price": quote.price,
-    }
-    return Reservation(
-        ask.key, quote.cost_p, ask.call.item.id, judge.identity.name, note, quote.rehearsed
-    )
+    note = {"ingredients": ask.ingredients.to_note(), "systems": list(ask.call.systems), "price": quote.price}
+    return Reservation(ask.key, quote.cost_p, ask.call.item.id, judge.identity.name, note, quote.rehearsed)
 
 
 def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
@@ -127,9 +118,7 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
-def decided(
-    planned: Planned, answers: Sequence[Answer | None], judges: int, order: Order, vote: Vote
-) -> Answer:
+def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, order: Order, vote: Vote) -> Answer:
     """Return the answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
@@ -140,11 +129,7 @@ def decided(
     by_judge: list[Answer] = []
     alone = planned.query.alone
     for number in range(judges) if alone is None else (alone,):
-        own = [
-            (ask.call, answer)
-            for ask, answer in zip(planned.asks, answers, strict=True)
-            if ask.judge == number
-        ]
+        own = [(ask.call, answer) for ask, answer in zip(planned.asks, answers, strict=True) if ask.judge == number]
         if own:
             calls, replies = zip(*own, strict=True)
             by_judge.append(combine(planned.query, calls, replies, order))

@@ -96,13 +96,7 @@ class Attempts:
     """Asks one judge or one system, and books every attempt."""
 
     def __init__(
-        self,
-        asked: Asked,
-        accounts: Accounts,
-        pace: Pace,
-        state: RunState[Any],
-        *,
-        first_items: int = FIRST_ITEMS,
+        self, asked: Asked, accounts: Accounts, pace: Pace, state: RunState[Any], *, first_items: int = FIRST_ITEMS
     ) -> None:
         """Ask at the speed of `pace`, as the terms in `state` allow.
 
@@ -282,9 +276,7 @@ class Attempts:
         """Halt at once: no attempt can succeed."""
         self._state.failed(self._asked.failed, f"{self._asked.who} failed: {error}")
 
-    async def _note_failure(
-        self, error: JudgeError, call: Call, ticket: Ticket
-    ) -> Abstention | None:
+    async def _note_failure(self, error: JudgeError, call: Call, ticket: Ticket) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
         refused, end = None, End.FAILED
         self._state.trouble = str(error)
@@ -324,8 +316,7 @@ class Attempts:
         if self._failures >= FAILURES_IN_A_ROW or scarce:
             # No item is given up because a tier has no capacity.
             why = (
-                "the tier has no capacity; rerun the command later, or now with "
-                "`tier=flex-or-standard`"
+                "the tier has no capacity; rerun the command later, or now with `tier=flex-or-standard`"
                 if scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )
@@ -381,10 +372,7 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     """
     said = []
     if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
-        said.append(
-            f"a call cost {show_usd(reply.cost_p)}, more than the worst case of "
-            f"{show_usd(ticket.cost_p)}"
-        )
+        said.append(f"a call cost {show_usd(reply.cost_p)}, more than the worst case of {show_usd(ticket.cost_p)}")
     if reply.breach:
         said.append(f"the provider's bill contradicts the quote: {reply.breach}")
     if not said:

@@ -36,9 +36,7 @@ Sending = asyncio.Task[Answer | Output | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
 
 
-async def answers(
-    oracle: Oracle, queries: Sequence[Query], *, counted: bool = True, before: int = 0
-) -> list[Answer]:
+async def answers(oracle: Oracle, queries: Sequence[Query], *, counted: bool = True, before: int = 0) -> list[Answer]:
     """Return the answers to `queries`, up to the first query without an answer.
 
     If they are `counted`, observers are told the number of answers so far, with those `before`.
@@ -56,9 +54,7 @@ async def answers(
 class Batch:
     """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
-    def __init__(
-        self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0
-    ) -> None:
+    def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool, before: int = 0) -> None:
         """`queries` are in the order asked, after so many `before`."""
         self._oracle = oracle
         self._state = oracle.state
@@ -181,9 +177,7 @@ class Batch:
         task.add_done_callback(self._landed)
         return task
 
-    def _begin(
-        self, planned: Planned, tickets: Sequence[Ticket]
-    ) -> Sequence[Sending | Answer | None]:
+    def _begin(self, planned: Planned, tickets: Sequence[Ticket]) -> Sequence[Sending | Answer | None]:
         """Start the calls that were reserved; return what is known of each call."""
         by_key = {ticket.key: ticket for ticket in tickets}
         calls: Sequence[Ask | OutputAsk] = planned.outputs or planned.asks
@@ -272,9 +266,7 @@ class Batch:
         if self._counted:
             self._state.answered(self._count)
 
-    async def _answer(
-        self, planned: Planned, found: Sequence[Sending | Answer | None]
-    ) -> Answer | None:
+    async def _answer(self, planned: Planned, found: Sequence[Sending | Answer | None]) -> Answer | None:
         """Return the answer to a query, None if given up."""
         replies = await self._replies(planned, found)
         if replies is None:
@@ -314,9 +306,7 @@ class Batch:
                 state.failed(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
         return None
 
-    async def _send_after(
-        self, first: Sending | Answer, ask: Ask, ticket: Ticket
-    ) -> Answer | Output | None:
+    async def _send_after(self, first: Sending | Answer, ask: Ask, ticket: Ticket) -> Answer | Output | None:
         """Make the second call of two if the answer to the first does not settle the verdict.
 
         Raises:
@@ -343,11 +333,7 @@ class Batch:
         self._unbegun.pop(ask.key, None)
         self._state.terms.seen.add(ask.key)
         oracle = self._oracle
-        asked = (
-            oracle.generating[ask.system]
-            if isinstance(ask, OutputAsk)
-            else oracle.attempts[ask.judge]
-        )
+        asked = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
         try:
             return await asked.answer(ask.call, ticket, lambda: self._accounts.reserve_again(ask))
         except (NotAskedError, JudgeError):

@@ -103,9 +103,7 @@ def controls_by(
     """Return the controls of each judge, () for one that is no model; () if there are too few."""
     source, models = recipe.source, recipe.models
     drawn = tuple(
-        control_queries(
-            source, answered, judge.identity, number, recipe.most_bytes, rates=recipe.rates
-        )
+        control_queries(source, answered, judge.identity, number, recipe.most_bytes, rates=recipe.rates)
         if model
         else ()
         for number, (judge, model) in enumerate(zip(judges, models, strict=True))
@@ -149,9 +147,7 @@ def _differ(one: str, other: str) -> bool:
     return first not in second and second not in first
 
 
-async def shown(
-    oracle: Oracle, controls: Sequence[Sequence[Query]]
-) -> tuple[ControlTally | None, ...]:
+async def shown(oracle: Oracle, controls: Sequence[Sequence[Query]]) -> tuple[ControlTally | None, ...]:
     """Ask the controls of each judge until its test ends, and halt the run if one does not pass.
 
     None for a judge without controls. The controls that are asked at once follow from the results
@@ -171,9 +167,7 @@ async def shown(
         for query, answer in zip(asked, await answers(oracle, asked, counted=False), strict=False):
             assert query.alone is not None, "a control is for one judge"
             told[query.alone].append(answer)
-        tallies = [
-            counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)
-        ]
+        tallies = [counted(_results(queries, own)) for queries, own in zip(controls, told, strict=True)]
     terms.tested.update(terms.seen - before)
     failures = [
         _failure(judge.identity.name, tally, own)
@@ -184,9 +178,7 @@ async def shown(
         kinds = {one.kind for one in failures}
         kind = StopKind.CONTROLS if StopKind.CONTROLS in kinds else StopKind.ABSTENTIONS
         oracle.state.halt(StopReason(kind, "; ".join(one.sentence for one in failures)))
-    return tuple(
-        tally if queries else None for queries, tally in zip(controls, tallies, strict=True)
-    )
+    return tuple(tally if queries else None for queries, tally in zip(controls, tallies, strict=True))
 
 
 def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:
@@ -203,9 +195,7 @@ def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReas
 def _results(queries: Sequence[Query], told: Sequence[Answer]) -> list[int | None]:
     """Return the results of the controls that are answered whole, in order."""
     each = calls_each(queries)
-    return [
-        _result(queries[at], told[at : at + each]) for at in range(0, len(told) - each + 1, each)
-    ]
+    return [_result(queries[at], told[at : at + each]) for at in range(0, len(told) - each + 1, each)]
 
 
 def _result(query: Query, told: Sequence[Answer]) -> int | None:

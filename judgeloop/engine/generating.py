@@ -18,18 +18,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Generated, StopKind, StopReason
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, System
-from judgeloop.core.records import (
-    NOBODY,
-    TIE,
-    Abstention,
-    Answer,
-    Call,
-    Label,
-    Output,
-    Query,
-    Quote,
-    Verdict,
-)
+from judgeloop.core.records import NOBODY, TIE, Abstention, Answer, Call, Label, Output, Query, Quote, Verdict
 from judgeloop.core.verdict_key import digest, output_note
 from judgeloop.engine.asks import OutputAsk, Planned, asks_for, longest_in, plan_for
 from judgeloop.engine.session import ABSTENTION_GRACE
@@ -61,9 +50,7 @@ class Seen:
 class Sources:
     """The systems of a run that answer live, by name, and what is known of their outputs."""
 
-    def __init__(
-        self, systems: Mapping[str, System], judges: Sequence[Judge], terms: Terms
-    ) -> None:
+    def __init__(self, systems: Mapping[str, System], judges: Sequence[Judge], terms: Terms) -> None:
         """Nothing is known before `look_up`."""
         self.systems = systems
         self._judges = judges
@@ -128,9 +115,7 @@ class Sources:
         """Take an output that is recorded."""
         self._known[ask.key] = self.systems[ask.system].read(output)
 
-    def taken(
-        self, asks: Sequence[OutputAsk], replies: Sequence[Answer | Output | None]
-    ) -> Abstention | None:
+    def taken(self, asks: Sequence[OutputAsk], replies: Sequence[Answer | Output | None]) -> Abstention | None:
         """Take the outputs of a query; return the answer to it if a call for one failed."""
         lacked = None
         for ask, reply in zip(asks, replies, strict=True):
@@ -166,10 +151,7 @@ class Sources:
         """Return `query` with the outputs that are known."""
         if not query.missing:
             return query
-        found = {
-            place: self._known.get(ask.key)
-            for place, ask in zip(query.missing, self.asks(query), strict=True)
-        }
+        found = {place: self._known.get(ask.key) for place, ask in zip(query.missing, self.asks(query), strict=True)}
         outputs = list(query.outputs)
         for place, output in found.items():
             outputs[place] = (output and output.text) or ""
@@ -226,15 +208,12 @@ class Sources:
         """
         live = [(place, query.systems[place]) for place in query.missing]
         longest = {
-            place: TWICE * self._longest.get(name, 0) or self.systems[name].longest_bytes
-            for place, name in live
+            place: TWICE * self._longest.get(name, 0) or self.systems[name].longest_bytes for place, name in live
         }
         likely = {place: self.systems[name].likely_bytes for place, name in live}
         return [
             replace(worst, likely_cost_p=usual.likely_cost_p)
-            for worst, usual in zip(
-                self._supposing(query, longest), self._supposing(query, likely), strict=True
-            )
+            for worst, usual in zip(self._supposing(query, longest), self._supposing(query, likely), strict=True)
         ]
 
     def _supposing(self, query: Query, sizes: Mapping[int, int]) -> list[Quote]:
@@ -307,8 +286,7 @@ class Sources:
             elif len(failed) == 1 < len(label.choice.systems):
                 counts[failed[0], "lost" if isinstance(answer, Verdict) else "spared"] += 1
         return tuple(
-            self._figures(name, len(pool), {what: counts[name, what] for what in BY_LABEL})
-            for name in self.systems
+            self._figures(name, len(pool), {what: counts[name, what] for what in BY_LABEL}) for name in self.systems
         )
 
     def _figures(self, name: str, items: int, by_label: Mapping[str, int]) -> Generated:
@@ -335,9 +313,7 @@ class Sources:
             **by_label,
             models=tuple(dict.fromkeys(output.model for output in outputs if output.model)),
             usd=_usd(fresh) if self.systems[name].priced else None,
-            usd_of_all=_usd(outputs) / len(outputs) * items
-            if outputs and self.systems[name].priced
-            else None,
+            usd_of_all=_usd(outputs) / len(outputs) * items if outputs and self.systems[name].priced else None,
             output_tokens=sum(output.tokens or 0 for output in fresh),
             seconds_median=statistics.median(seconds) if seconds else None,
             seconds_p95=seconds[-(-19 * len(seconds) // 20) - 1] if seconds else None,

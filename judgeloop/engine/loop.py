@@ -75,8 +75,7 @@ async def drive(
             now_p=spend.now_p - before.now_p,
             attempts=state.made,
             remembered=state.remembered,
-            known=not state.made
-            or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
+            known=not state.made or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
             outputs_p=state.outputs_p,
@@ -111,9 +110,7 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         choices = session.ask()
 
 
-async def _controls(
-    oracle: Oracle, pool: Pool, session: Session[T]
-) -> tuple[ControlTally | None, ...]:
+async def _controls(oracle: Oracle, pool: Pool, session: Session[T]) -> tuple[ControlTally | None, ...]:
     """Test the judges; offline with what the ledger knows, which does not halt the run.
 
     Before that it is looked which remembered outputs of the live systems count.

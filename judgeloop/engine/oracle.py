@@ -20,11 +20,7 @@ class Oracle:
     """The judges of a run with their ledger; after a halt, no further query is admitted."""
 
     def __init__(
-        self,
-        judges: Sequence[Judge],
-        ledger: Ledger,
-        state: RunState[Any],
-        systems: Mapping[str, System] = NO_SYSTEMS,
+        self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any], systems: Mapping[str, System] = NO_SYSTEMS
     ) -> None:
         """`judges` holds a single judge or the judges of a panel; `systems` answer live."""
         self.judges = judges
@@ -36,9 +32,7 @@ class Oracle:
         self._paces: dict[object, Pace] = {}
         timeout_s = state.terms.timeout_s
         self.attempts = [self._attempts(one, Asked.judge(one, timeout_s)) for one in judges]
-        self.generating = {
-            name: self._attempts(one, Asked.system(name, one)) for name, one in systems.items()
-        }
+        self.generating = {name: self._attempts(one, Asked.system(name, one)) for name, one in systems.items()}
 
     def _attempts(self, one: Judge | System, asked: Asked) -> Attempts:
         """Return the attempts at a judge or a system; those of one server share its pace."""

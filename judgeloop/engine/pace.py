@@ -20,12 +20,7 @@ MINUTE_S = 60.0
 class Pace:
     """Admits calls in the order in which they arrive."""
 
-    def __init__(
-        self,
-        most: int,
-        calls_a_minute: int | None = None,
-        tokens_a_minute: int | None = None,
-    ) -> None:
+    def __init__(self, most: int, calls_a_minute: int | None = None, tokens_a_minute: int | None = None) -> None:
         """Allow at most so many calls in flight, and calls and tokens in any minute, if limited."""
         self._most = most
         self._calls_a_minute = calls_a_minute
@@ -36,9 +31,7 @@ class Pace:
         self._fell_at = float("-inf")
         self._changed = asyncio.Event()
         self._door = asyncio.Lock()
-        self._sent: deque[tuple[float, int]] = (
-            deque()
-        )  # (time, tokens) of each call of the last minute
+        self._sent: deque[tuple[float, int]] = deque()  # (time, tokens) of each call of the last minute
 
     @property
     def allowed(self) -> int:

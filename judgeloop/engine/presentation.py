@@ -51,9 +51,7 @@ def settles(first: Answer) -> bool:
     return isinstance(first, Abstention) or first.preference == 0
 
 
-def combine(
-    query: Query, calls: Sequence[Call], answers: Sequence[Answer | None], order: Order = Order.BOTH
-) -> Answer:
+def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None], order: Order = Order.BOTH) -> Answer:
     """Return the answer to `query` from `answers`, each about the order of its call.
 
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer

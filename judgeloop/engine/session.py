@@ -55,13 +55,10 @@ class Limits:
     def __post_init__(self) -> None:
         if not 1 <= self.min_judgments <= self.max_judgments:
             raise InputError(
-                "expected 1 ≤ `min_judgments` ≤ `max_judgments`, found "
-                f"{self.min_judgments} and {self.max_judgments}"
+                f"expected 1 ≤ `min_judgments` ≤ `max_judgments`, found {self.min_judgments} and {self.max_judgments}"
             )
         if not 0 <= self.max_abstentions <= 1:
-            raise InputError(
-                f"`max_abstentions` is a share between 0 and 1, found {self.max_abstentions}"
-            )
+            raise InputError(f"`max_abstentions` is a share between 0 and 1, found {self.max_abstentions}")
 
 
 @final
@@ -133,9 +130,7 @@ class Session(Generic[T]):
         """Take the answers to the choices last asked; fewer are allowed only with a `halt`."""
         if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
             raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
-        labels = [
-            Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
-        ]
+        labels = [Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)]
         if halt is not None and self._further is not None:
             self._further, self._cut = None, halt
         self._rounds += 1
@@ -276,11 +271,7 @@ class Session(Generic[T]):
         labels = [self._labels[choice.key] for choice in step.choices]
         further = not step.leave and all(choice.key not in self._reached for choice in step.choices)
         take(step, self._active)
-        self._tally = (
-            self._estimator.extended(self._tally, labels)
-            if further
-            else self._tally_of(self._active)
-        )
+        self._tally = self._estimator.extended(self._tally, labels) if further else self._tally_of(self._active)
         self._reach(labels)
 
     def _reach(self, labels: Iterable[Label]) -> None:
@@ -292,9 +283,7 @@ class Session(Generic[T]):
 
     def _tally_of(self, active: Active) -> T:
         """Count the known labels of the decision `active`."""
-        known = [
-            self._labels[key] for keys in active.values() for key in keys if key in self._labels
-        ]
+        known = [self._labels[key] for keys in active.values() for key in keys if key in self._labels]
         return self._estimator.tally(known, self._items)
 
     def _exhausted(self) -> StopReason:
@@ -314,10 +303,7 @@ class Session(Generic[T]):
         return stop or (self._check.reason_to_stop(self._tally) if self._check else None)
 
     def _limit_reached(self) -> StopReason:
-        return StopReason(
-            StopKind.JUDGMENT_LIMIT,
-            f"the limit of {self._limits.max_judgments:,} judgments is reached",
-        )
+        return StopReason(StopKind.JUDGMENT_LIMIT, f"the limit of {self._limits.max_judgments:,} judgments is reached")
 
     def _too_many_abstentions(self) -> StopReason | None:
         reached, lacking = len(self._reached), self._abstained
@@ -356,11 +342,7 @@ class Queued:
 
     def new(self, step: Step) -> list[Choice]:
         """Return the choices of `step` that were not asked before."""
-        return [
-            choice
-            for choice in step.choices
-            if choice.key not in self._labels and choice.key not in self._keys
-        ]
+        return [choice for choice in step.choices if choice.key not in self._labels and choice.key not in self._keys]
 
     def take(self, step: Step) -> None:
         """Add a step."""

@@ -49,9 +49,7 @@ class Progress(Generic[T]):
     def __repr__(self) -> str:
         """Return a line: what was asked and spent, and who leads."""
         leads = self.leads_of(self.tally)
-        return (
-            f"{self.asked:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
-        )
+        return f"{self.asked:,} asked, {show_usd(self.spent_p)} spent{f', {leads}' if leads else ''}"
 
     @property
     def estimate(self) -> Estimate[T]:
@@ -170,10 +168,7 @@ class RunState(Generic[T]):
     """
 
     def __init__(
-        self,
-        terms: Terms,
-        interruption: Interruption | None = None,
-        observe: Observe[T] = unobserved,
+        self, terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
     ) -> None:
         """Begin a run that is not halted; `observe` gets its progress once there is an estimate."""
         self.terms = terms
@@ -250,12 +245,7 @@ class RunState(Generic[T]):
         """Tell the observer the progress as it is."""
         if self._counted is not None:
             progress = Progress(
-                self._asked + self._ahead,
-                self.spent_p,
-                *self._counted,
-                self.slowed_to,
-                self.waited,
-                self.trouble,
+                self._asked + self._ahead, self.spent_p, *self._counted, self.slowed_to, self.waited, self.trouble
             )
             self._observe(progress)
 

@@ -77,9 +77,7 @@ def only(source: Source, values: Any, what: str, line: int) -> Any:
     if not isinstance(values, list):
         raise source.wrong(f"expected a list of {what}, found {values!r:.60}", line)
     if len(values) > 1:
-        raise source.wrong(
-            f"expected one of {what}, found {len(values)}; keep one of them in the file", line
-        )
+        raise source.wrong(f"expected one of {what}, found {len(values)}; keep one of them in the file", line)
     return values[0] if values else None
 
 

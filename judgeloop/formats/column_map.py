@@ -16,10 +16,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.formats.columns import FIELDS, ID, JOINER, OUTPUT, PROMPT, UNTYPABLE, Map, found_text
 from judgeloop.formats.row import Row
 
-_EXPECTED = (
-    "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
-    f"{', '.join(FIELDS)}"
-)
+_EXPECTED = f"expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of {', '.join(FIELDS)}"
 Table = Sequence[Mapping[str, Any]]  # the fields of each row
 DEEPEST = 7  # objects and lists within each other
 NO_QUESTION = re.compile(r"[\w.:/-]*", re.ASCII)  # an id, a number, a time, the name of a model
@@ -39,8 +36,7 @@ def parse_map(text: str | None) -> Map:
     """
     pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
     found = {
-        (field.strip(), tuple(column.strip() for column in columns.split(JOINER))): None
-        for field, _, columns in pairs
+        (field.strip(), tuple(column.strip() for column in columns.split(JOINER))): None for field, _, columns in pairs
     }
     if not all(field in FIELDS and all(columns) for field, columns in found):
         raise ValueError(_EXPECTED)
@@ -55,9 +51,7 @@ def map_text(value: object) -> str | None:
     """
     several = value if isinstance(value, list | tuple) else [value or ""]
     texts = [
-        ",".join(f"{field}={columns}" for field, columns in one.items())
-        if isinstance(one, Mapping)
-        else str(one)
+        ",".join(f"{field}={columns}" for field, columns in one.items()) if isinstance(one, Mapping) else str(one)
         for one in several
     ]
     found = parse_map(",".join(texts))
@@ -75,8 +69,7 @@ def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
         missing = next((column for column in columns if column not in names), None)
         if missing is not None:
             raise InputError(
-                f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found "
-                f"{found_text(names)}"
+                f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found {found_text(names)}"
             )
 
 
@@ -152,16 +145,10 @@ def _asks(texts: Sequence[str]) -> bool:
 def _texts(table: Table) -> dict[str, list[str]]:
     """Return the columns that hold a text or a number in every row, those within objects too."""
     rows = [dict(_leaves(row, lists=len(table) > 1)) for row in table]
-    return {
-        name: [row[name] for row in rows]
-        for name in (rows[0] if rows else ())
-        if all(name in row for row in rows)
-    }
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ()) if all(name in row for row in rows)}
 
 
-def _leaves(
-    fields: Mapping[str, Any], above: str = "", *, lists: bool
-) -> Iterator[tuple[str, str]]:
+def _leaves(fields: Mapping[str, Any], above: str = "", *, lists: bool) -> Iterator[tuple[str, str]]:
     """Yield the texts and numbers of a row, by name or dotted path (`along_paths`).
 
     Of `lists` the first entry counts; in a single row they may be the rows themselves.

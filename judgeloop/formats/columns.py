@@ -147,9 +147,7 @@ def _beside(by_key: Mapping[str, Sequence[str]]) -> str | None:
     return next(iter(by_key.get("input", ())), None)
 
 
-def _named(
-    by_key: Mapping[str, Sequence[str]], keys: Sequence[str], *, sure: bool = True
-) -> list[Column]:
+def _named(by_key: Mapping[str, Sequence[str]], keys: Sequence[str], *, sure: bool = True) -> list[Column]:
     """Return the columns with one of the names `keys`; an exact name goes before another case."""
     return [
         Column((name,), sure)
@@ -238,9 +236,7 @@ class RowReader:
         """Return the first column that holds something; refuse a second guess that differs."""
         fields, says_nothing = self.row.fields, is_empty or _is_empty
         held = [
-            column
-            for column in self.candidates[field]
-            if not all(says_nothing(fields[name]) for name in column.names)
+            column for column in self.candidates[field] if not all(says_nothing(fields[name]) for name in column.names)
         ]
         if not held:
             return None
@@ -268,10 +264,7 @@ class RowReader:
         ):
             return []
         return [
-            (
-                conversation.role_of(part),
-                mended(self._said(lambda one: conversation.said(one[0]), [part])),
-            )
+            (conversation.role_of(part), mended(self._said(lambda one: conversation.said(one[0]), [part])))
             for part in value
         ]
 
@@ -330,8 +323,7 @@ class RowReader:
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
         return self._error(
-            f"both {first!r} and {other!r} may be the {field}; say which, as in "
-            f"`map={field}={first}{join}`"
+            f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
         )
 
     def _error(self, problem: str) -> DataError:

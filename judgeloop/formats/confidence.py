@@ -19,9 +19,7 @@ from judgeloop.formats.row import Row, Source, Table
 from judgeloop.formats.rows import parse_output
 
 
-def read_confidence(
-    source: Source, items: Sequence[Item], field: str, rule: str
-) -> NDArray[np.float64]:
+def read_confidence(source: Source, items: Sequence[Item], field: str, rule: str) -> NDArray[np.float64]:
     """Read a confidence for each of `items` from `field` in the rows of `source`, shape (items,).
 
     Rows are joined to items by id or prompt. `rule` reduces a list of log-probabilities to a
@@ -43,9 +41,7 @@ def read_confidence(
     values = [found.get(f"id {item.id}", found.get(f"prompt {item.prompt}")) for item in items]
     missing = [item.id for item, value in zip(items, values, strict=True) if value is None]
     if missing:
-        raise InputError(
-            f"{table}: no confidence for {len(missing):,} items, such as {missing[0]!r}"
-        )
+        raise InputError(f"{table}: no confidence for {len(missing):,} items, such as {missing[0]!r}")
     return np.array(values, dtype=np.float64)
 
 

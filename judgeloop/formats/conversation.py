@@ -41,9 +41,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(f"{role_of(part).capitalize()}: {said(part)}" for part in messages)
 
 
-def split_answer(
-    messages: Sequence[Mapping[str, Any]],
-) -> tuple[Sequence[Mapping[str, Any]], str | None]:
+def split_answer(messages: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Mapping[str, Any]], str | None]:
     """Return the messages before the last answer, and that answer; None if they end otherwise.
 
     Raises:

@@ -29,9 +29,7 @@ def read(source: Source) -> Iterator[Row]:
     for number, state in enumerate(states, start=1):
         if within(state, "reference_index") is not None:
             raise source.wrong(
-                "this scenario scores each given choice by a request of its own, so there is no "
-                "output to judge",
-                number,
+                "this scenario scores each given choice by a request of its own, so there is no output to judge", number
             )
         yield _row(source, number, state, trials=trials)
 

@@ -25,9 +25,7 @@ def read(source: Source) -> Iterator[Row]:
         listed = row.fields.get("stats")
         if not isinstance(listed, list):
             raise source.wrong(f"expected a list of 'stats', found {listed!r:.60}", number)
-        scores: dict[str, Any] = {
-            str(within(one, "name", "name")): within(one, "mean") for one in listed
-        }
+        scores: dict[str, Any] = {str(within(one, "name", "name")): within(one, "mean") for one in listed}
         yield Row(
             number,
             {"id": f"{row.fields.get('instance_id')}{f' {perturbed}' if perturbed else ''}"},

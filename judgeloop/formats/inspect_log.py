@@ -48,8 +48,7 @@ def read(source: Source) -> Iterator[Row]:
         yield _row(source, number, sample, within(header, "eval", "model"))
     if empty:
         raise source.wrong(
-            f"this log has no samples (its status is {within(header, 'status')!r}); run the task with "
-            "log_samples"
+            f"this log has no samples (its status is {within(header, 'status')!r}); run the task with log_samples"
         )
 
 
@@ -188,10 +187,7 @@ def members_of(source: Source) -> Members:
     except zipfile.BadZipFile as error:
         raise source.wrong(f"this zip archive cannot be read: {error}") from None
     if WORKBOOK in members:
-        raise source.wrong(
-            "this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that "
-            "file"
-        )
+        raise source.wrong("this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that file")
     return members
 
 

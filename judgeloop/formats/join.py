@@ -58,9 +58,7 @@ def align(
     """
     catalogue, answers = _matched(outputs, items, items_path, texts=texts)
     keys = catalogue.entries.keys()
-    return Aligned(
-        tuple(map(catalogue.item, keys)), tuple(tuple(map(found.get, keys)) for found in answers)
-    )
+    return Aligned(tuple(map(catalogue.item, keys)), tuple(tuple(map(found.get, keys)) for found in answers))
 
 
 def join(
@@ -123,15 +121,10 @@ def _form(catalogue: KnownItems, matched: Sequence[int]) -> str:
 
 
 def _left_out(
-    names: Sequence[str],
-    catalogue: KnownItems,
-    answers: Sequence[dict[int, OutputRow]],
-    outputs: Sequence[Outputs],
+    names: Sequence[str], catalogue: KnownItems, answers: Sequence[dict[int, OutputRow]], outputs: Sequence[Outputs]
 ) -> str:
     """Return the counts of a partial join, in words; empty if every file has every item."""
-    failed = [
-        f"{file.failed:,} of {file.path} without an output" for file in outputs if file.failed
-    ]
+    failed = [f"{file.failed:,} of {file.path} without an output" for file in outputs if file.failed]
     full = all(len(found) == len(catalogue.entries) for found in answers)
     if full and not failed:
         return ""
@@ -166,17 +159,11 @@ def _apart(catalogue: KnownItems, found: Mapping[str, set[int]], everywhere: set
     """Return what each file has alone; of many files what those lack that lack most."""
     if len(found) <= MOST_NAMED:
         alone = {name: sorted(keys - everywhere) for name, keys in found.items()}
-        return [
-            f"{len(keys):,} only in {name}{_examples(catalogue, keys)}"
-            for name, keys in alone.items()
-            if keys
-        ]
+        return [f"{len(keys):,} only in {name}{_examples(catalogue, keys)}" for name, keys in alone.items() if keys]
     anywhere = set.union(*found.values())
     lack = {name: sorted(anywhere - keys) for name, keys in found.items() if anywhere - keys}
     most = sorted(lack, key=lambda name: -len(lack[name]))
-    return _first(
-        [f"{len(lack[name]):,} not in {name}{_examples(catalogue, lack[name])}" for name in most]
-    )
+    return _first([f"{len(lack[name]):,} not in {name}{_examples(catalogue, lack[name])}" for name in most])
 
 
 def _examples(catalogue: KnownItems, keys: Sequence[int]) -> str:
@@ -201,8 +188,6 @@ def name_apart(files: Sequence[tuple[str, Place]]) -> tuple[str, ...]:
     """
     paths = tuple(str(path) for _, path in files)
     if len(set(paths)) < len(paths):
-        raise DataError(
-            files[0][1], "this file is given twice; a system cannot be compared with itself"
-        )
+        raise DataError(files[0][1], "this file is given twice; a system cannot be compared with itself")
     names = tuple(system for system, _ in files), tuple(stem(path) for _, path in files), paths
     return next(each for each in names if len(set(each)) == len(each))

@@ -42,16 +42,12 @@ def json_array(path: Path, text: str) -> Iterator[tuple[int, Fields]]:
     line += text.count("\n", counted, end)
     if not text.startswith("]", end):
         cut = CUT if end >= len(text) else ""
-        raise DataError(
-            path, f"this is no JSON: expected ',' or ']' after an entry{cut}", line=line
-        )
+        raise DataError(path, f"this is no JSON: expected ',' or ']' after an entry{cut}", line=line)
     if text[end + 1 :].strip():
         raise DataError(path, "this is no JSON: there is more text after the array", line=line)
 
 
-def _decoded(
-    path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int
-) -> tuple[Any, int]:
+def _decoded(path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int) -> tuple[Any, int]:
     try:
         return decoder.raw_decode(text, position)
     except (ValueError, RecursionError) as error:
@@ -109,9 +105,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> Fields:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(
-            f"the field {next(n for n in names if names.count(n) > 1)!r} appears twice"
-        )
+        raise ValueError(f"the field {next(n for n in names if names.count(n) > 1)!r} appears twice")
     return fields
 
 

@@ -90,13 +90,9 @@ class KnownItems:
             found[key] = located.row
         return found
 
-    def _twice(
-        self, outputs: Outputs, located: Located[OutputRow], key: int, *, by_id: bool
-    ) -> DataError:
+    def _twice(self, outputs: Outputs, located: Located[OutputRow], key: int, *, by_id: bool) -> DataError:
         """Return the error for the second row about an item in one file."""
-        first = next(
-            row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key
-        )
+        first = next(row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key)
         return located.wrong(
             outputs.path,
             f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}; "
@@ -148,14 +144,11 @@ class KnownItems:
         if len(keys) > 1:
             raise located.wrong(
                 path,
-                f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; "
-                "add ids to the rows",
+                f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; add ids to the rows",
             )
         return keys[0] if keys else None
 
-    def _learn(
-        self, path: Place, located: Located[R], key: int, rows: Sequence[Located[R]] = ()
-    ) -> None:
+    def _learn(self, path: Place, located: Located[R], key: int, rows: Sequence[Located[R]] = ()) -> None:
         """Add the fields of a row that its item lacks; raise DataError if fields contradict.
 
         Of the `rows` of the file, the error counts those that contradict so too.
@@ -196,20 +189,13 @@ def id_of(prompt: str) -> str:
 
 def twice(first: ItemRow, second: ItemRow) -> str:
     """Return whether two rows about one item are the same, and what mends it."""
-    names = [
-        field.name
-        for field in fields(first)
-        if getattr(first, field.name) != getattr(second, field.name)
-    ]
+    names = [field.name for field in fields(first) if getattr(first, field.name) != getattr(second, field.name)]
     if not names:
         return "both rows are the same: take one of them out"
     differ = f"the rows differ in {', '.join(map(repr, names))}"
     if first.id is not None and second.id is not None:
         return f"{differ}: take one of them out, or give them different ids"
-    return (
-        f"{differ}: take one of them out, or give every row of all files an 'id' that tells them "
-        "apart"
-    )
+    return f"{differ}: take one of them out, or give every row of all files an 'id' that tells them apart"
 
 
 def differing(name: str, here: str, there: str, count: int) -> str:

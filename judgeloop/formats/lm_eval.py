@@ -42,8 +42,7 @@ def read(source: Source) -> Iterator[Row]:
             known.scores.update(scores)  # type: ignore[attr-defined]  # a dictionary of `_scores`
         else:
             raise source.wrong(
-                f"the document {fields.get('doc_id')} appears twice, first on line {known.line}",
-                sample.line,
+                f"the document {fields.get('doc_id')} appears twice, first on line {known.line}", sample.line
             )
     yield from merged.values()
 

@@ -19,9 +19,7 @@ def recognises(source: Source) -> bool:
     """Return whether the first line is a question or an answer with turns."""
     fields = source.first
     choices = fields.get("choices")
-    answered = isinstance(choices, list) and all(
-        isinstance(within(choice, "turns"), list) for choice in choices
-    )
+    answered = isinstance(choices, list) and all(isinstance(within(choice, "turns"), list) for choice in choices)
     return "question_id" in fields and (answered or isinstance(fields.get("turns"), list))
 
 

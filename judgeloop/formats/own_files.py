@@ -42,9 +42,7 @@ def write_whole(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name[:LONGEST]}.{os.urandom(8).hex()}")
     try:
         # A new file, at a name that nobody can foresee, and not what a link there points to.
-        new = os.open(
-            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666
-        )
+        new = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with os.fdopen(new, "w", encoding="utf-8") as file:
             file.write(text)
         draft.replace(path)
@@ -77,9 +75,7 @@ def read_own(path: Path) -> str:
         InputError: it is at a default place, below a link.
     """
     check_place(path.parent)
-    opened = os.open(
-        path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    )
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(opened, encoding="utf-8") as file:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             raise OSError(f"{path} is no file")

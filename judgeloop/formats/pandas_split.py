@@ -22,7 +22,5 @@ def read(source: Source) -> Iterator[Row]:
     columns = [str(name) for name in document["columns"]]
     for number, values in enumerate(document["data"], start=1):
         if not isinstance(values, list) or len(values) != len(columns):
-            raise source.wrong(
-                f"expected {len(columns)} values as there are columns, found {values!r:.60}", number
-            )
+            raise source.wrong(f"expected {len(columns)} values as there are columns, found {values!r:.60}", number)
         yield Row(number, dict(zip(columns, values, strict=True)))

@@ -44,9 +44,7 @@ def read_price(name: str, path: Path) -> Price | None:
         return None
     cheaper = table.pop(FLEX, None) if isinstance(table, dict) else None
     price = _price(name, table, path)
-    return (
-        price if cheaper is None else replace(price, flex=_price(f"{name}.{FLEX}", cheaper, path))
-    )
+    return price if cheaper is None else replace(price, flex=_price(f"{name}.{FLEX}", cheaper, path))
 
 
 def _price(name: str, table: Any, path: Path) -> Price:
@@ -72,7 +70,5 @@ def _price(name: str, table: Any, path: Path) -> Price:
         )
     except (KeyError, ValueError, TypeError) as error:
         raise DataError(
-            path,
-            f"[{name!r}] needs input_per_mtok and output_per_mtok, "
-            f"in dollars per million tokens: {error}",
+            path, f"[{name!r}] needs input_per_mtok and output_per_mtok, in dollars per million tokens: {error}"
         ) from None

@@ -36,12 +36,7 @@ def scorers_of(rows: Iterable[Row]) -> list[str]:
 
 
 def read_recorded(
-    source: Source,
-    scorer: str = "",
-    mapped: Map = NO_MAP,
-    *,
-    epoch: str | None = None,
-    name: str | None = None,
+    source: Source, scorer: str = "", mapped: Map = NO_MAP, *, epoch: str | None = None, name: str | None = None
 ) -> tuple[Outputs, str]:
     """Return the rows of a finished run, of a file or in memory, and the name of their score.
 
@@ -82,9 +77,7 @@ def join_recorded(runs: Sequence[Outputs], *, allow_partial: bool) -> tuple[Join
     systems = name_apart([(run.system, run.path) for run in runs])
     aligned = align(runs, texts=False)
     scored = [
-        (item, rows)
-        for item, *rows in zip(aligned.items, *aligned.rows, strict=True)
-        if None not in map(_score, rows)
+        (item, rows) for item, *rows in zip(aligned.items, *aligned.rows, strict=True) if None not in map(_score, rows)
     ]
     left_out = _left_out(runs, aligned.rows, len(scored))
     if not scored:
@@ -97,9 +90,7 @@ def join_recorded(runs: Sequence[Outputs], *, allow_partial: bool) -> tuple[Join
     outputs = zip(*([row.output for row in rows] for _, rows in scored), strict=True)
     pool = Pool(tuple(item for item, _ in scored), systems, tuple(outputs))
     return Joined(pool, left_out), {
-        (item.id, system): row.score
-        for item, rows in scored
-        for system, row in zip(systems, rows, strict=True)
+        (item.id, system): row.score for item, rows in scored for system, row in zip(systems, rows, strict=True)
     }
 
 
@@ -107,9 +98,7 @@ def _score(row: OutputRow | None) -> float | None:
     return row.score if isinstance(row, ScoredRow) else None
 
 
-def _left_out(
-    runs: Sequence[Outputs], rows: Sequence[Sequence[OutputRow | None]], scored: int
-) -> str:
+def _left_out(runs: Sequence[Outputs], rows: Sequence[Sequence[OutputRow | None]], scored: int) -> str:
     """Return the counts of what is not compared, in words; empty if everything is."""
     counts = []
     for run, here, there in zip(runs, rows, rows[::-1], strict=True):
@@ -127,9 +116,7 @@ def _scores(row: Row, chosen: str) -> dict[str, object]:
     return {chosen: row.fields[chosen]} if chosen in row.fields else scores_of(row.fields)
 
 
-def _only_scorer(
-    table: Table, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
-) -> str:
+def _only_scorer(table: Table, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]) -> str:
     names = list(dict.fromkeys(name for values in scores for name in values))
     if chosen in names:
         return chosen
@@ -165,9 +152,7 @@ def _number(table: Table, row: Row, scorer: str, value: object) -> float | None:
     return number
 
 
-def _of_items(
-    path: Place, rows: list[Located[ScoredRow]], epoch: str | None
-) -> Iterator[Located[OutputRow]]:
+def _of_items(path: Place, rows: list[Located[ScoredRow]], epoch: str | None) -> Iterator[Located[OutputRow]]:
     """Yield one row for each item: with the mean of its epochs, if that is asked for."""
     by_item: dict[str | None, list[Located[ScoredRow]]] = {}
     for located in rows:

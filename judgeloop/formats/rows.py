@@ -44,8 +44,7 @@ def one_epoch(table: Table, epoch: str | None) -> Iterator[Row]:
     """
     if epoch == MEAN:
         raise InputError(
-            "`epoch=mean` is a mean of recorded scores; a judge reads one answer to an item, as with "
-            "`epoch=1`"
+            "`epoch=mean` is a mean of recorded scores; a judge reads one answer to an item, as with `epoch=1`"
         )
     seen: set[int] = set()
     for row in table.rows:
@@ -224,9 +223,7 @@ def _plain(fields: dict[str, Any]) -> OutputRow | None:
     id_, prompt, reference, group, model, output = texts
     if output is None:
         return None
-    return OutputRow(
-        id_ or None, prompt or None, reference or None, once(group), once(model), output
-    )
+    return OutputRow(id_ or None, prompt or None, reference or None, once(group), once(model), output)
 
 
 def at(line: int, unit: str) -> str:
@@ -294,8 +291,7 @@ def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
 def _failure(table: Table, row: Row, why: str, count: int) -> DataError:
     others = f"; {count} {table.unit}s have none" if count > 1 else ""
     return table.wrong(
-        f"there is no output: {why}{others}; ask the system again, or leave such items out with "
-        "`allow_partial`",
+        f"there is no output: {why}{others}; ask the system again, or leave such items out with `allow_partial`",
         row.line,
     )
 

@@ -165,6 +165,4 @@ def _check_size(path: Path, value: object, most: int) -> None:
         most -= 1 + (len(one) if isinstance(one, str) else 0)
         if most < 0:
             raise DataError(path, "the aliases of this YAML stand for far more than its text")
-        left += (
-            [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else []
-        )
+        left += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else []

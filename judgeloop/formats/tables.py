@@ -52,10 +52,7 @@ def read_bytes(path: Path) -> bytes:
         # A pipe of the system, and not a link to one.
         typed_pipe = str(path).startswith(DEVICES) and path.is_fifo()
         if path.exists() and not (path.is_file() or path.is_dir() or typed_pipe):
-            raise InputError(
-                f"{path}: expected a file, found a pipe or a device; to read from a pipe, give "
-                "/dev/stdin"
-            )
+            raise InputError(f"{path}: expected a file, found a pipe or a device; to read from a pipe, give /dev/stdin")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
@@ -71,9 +68,7 @@ def read_bytes(path: Path) -> bytes:
 
 def no_such_file(path: Path) -> NoFileError:
     """Return the error for a path at which there is nothing, with the nearest name in its folder."""
-    return NoFileError(
-        path, did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
-    )
+    return NoFileError(path, did_you_mean(path.name, (other.name for other in path.parent.glob("*"))))
 
 
 def most_unpacked(packed: int) -> int:
@@ -208,11 +203,7 @@ def delimited(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
             header = cells
             named = _named_columns(path, header, line)
         elif len(cells) != len(header):
-            raise DataError(
-                path,
-                f"expected {len(header)} columns as in the header, found {len(cells)}",
-                line=line,
-            )
+            raise DataError(path, f"expected {len(header)} columns as in the header, found {len(cells)}", line=line)
         elif len(named) == len(header):
             yield line, dict(zip(header, cells, strict=True))
         else:

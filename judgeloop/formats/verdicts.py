@@ -75,9 +75,7 @@ class VerdictTable:
         """
         if self.paired:
             raise ValueError("a table of pairs has no scores of single systems")
-        rows, columns = (
-            {name: place for place, name in enumerate(names)} for names in (systems, items)
-        )
+        rows, columns = ({name: place for place, name in enumerate(names)} for names in (systems, items))
         found = np.full((len(systems), len(items)), np.nan)
         for (item, system), recorded in self.rows.items():
             if system in rows and item in columns and recorded.score is not None:
@@ -131,9 +129,7 @@ class VerdictRow(BaseModel):
         if self.model is None and self.model_a == self.model_b:
             raise ValueError(f"'model_a' and 'model_b' are both {self.model_a!r}")
         if self.model is None and self.score is not None and not 0 <= self.score <= 1:
-            raise ValueError(
-                f"the score of a pair is in [0, 1], 1 where model_a is better; found {self.score}"
-            )
+            raise ValueError(f"the score of a pair is in [0, 1], 1 where model_a is better; found {self.score}")
         return self
 
     @property
@@ -160,10 +156,7 @@ def read_verdicts(path: Path) -> VerdictTable:
             raise DataError(path, f"a second verdict on {', '.join(key)}", line=source.line)
         rows[key] = Recorded(row.score, row.cost_usd)
     return VerdictTable(
-        name=path.name,
-        digest=hashlib.sha256(read_bytes(path)).hexdigest(),
-        paired=form == PAIR_KEY_LENGTH,
-        rows=rows,
+        name=path.name, digest=hashlib.sha256(read_bytes(path)).hexdigest(), paired=form == PAIR_KEY_LENGTH, rows=rows
     )
 
 

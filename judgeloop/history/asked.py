@@ -16,7 +16,9 @@ from judgeloop.ledger.opening import Address, runs_of
 
 NOTED = 16  # items of which a run notes its questions
 DIGITS = 8  # hexadecimal, of a judge with an item, and of an output
-SAME = 0.75  # of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance
+SAME = (
+    0.75  # of two baselines' outputs to the same items, from which on they are one: short outputs may agree by chance
+)
 PAIR = 2  # systems
 
 
@@ -32,9 +34,7 @@ def noted_questions(
     chosen = nsmallest(NOTED, range(len(items)), key=lambda at: _hash("".join(_texts(items[at]))))
     placed = [[_texts(items[at]), output(at)] for at in chosen]
     return tuple(
-        digest([judge, place])[:DIGITS] + digest(given)[:DIGITS]
-        for judge in judges
-        for place, given in placed
+        digest([judge, place])[:DIGITS] + digest(given)[:DIGITS] for judge in judges for place, given in placed
     )
 
 
@@ -46,8 +46,7 @@ def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
     among = (
         len(note.systems)
         for note in runs
-        if len(note.systems) > PAIR
-        and all(any(_same(asked, each) for each in _by_system(note)) for asked in both)
+        if len(note.systems) > PAIR and all(any(_same(asked, each) for each in _by_system(note)) for asked in both)
     )
     return max(among, default=0)
 

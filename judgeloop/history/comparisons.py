@@ -18,15 +18,7 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history import verdict_columns
 from judgeloop.history.pairing import compared
-from judgeloop.history.past import (
-    About,
-    Pair,
-    Past,
-    no_past,
-    past_of_pairs,
-    past_of_scores,
-    prospects_of,
-)
+from judgeloop.history.past import About, Pair, Past, no_past, past_of_pairs, past_of_scores, prospects_of
 from judgeloop.ledger.opening import Address, runs_of
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
@@ -79,18 +71,14 @@ def find_history(given: str, about: About, ledger: Address, run: str, *, begin: 
         return _of_file(Path(given), about)
     runs = named_runs(given, ledger)
     began = next((one.began_at for one in runs_of(ledger) if one.id == run), None)
-    verdicts = verdict_columns.remembered_verdicts(
-        ledger, run, begin=begin, of_runs=runs, outputs=about.digests
-    )
+    verdicts = verdict_columns.remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests)
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(
             f"`history={given}`: found no comparisons on these items in these runs, apart from "
             "those of the very outputs that are compared now"
         )
-    found = history_of(
-        past, _said(past, by_same=by_same, runs=runs), about.systems, by_same=by_same
-    )
+    found = history_of(past, _said(past, by_same=by_same, runs=runs), about.systems, by_same=by_same)
     return replace(found, began=began)
 
 
@@ -102,10 +90,7 @@ def ties_with(baseline: int, about: About, ledger: Address) -> tuple[int, int]:
     """
     if baseline in about.live:
         return 0, 0
-    outputs = {
-        place_of(item): digest(text)
-        for item, text in zip(about.items, about.outputs[baseline], strict=True)
-    }
+    outputs = {place_of(item): digest(text) for item, text in zip(about.items, about.outputs[baseline], strict=True)}
     verdicts = verdict_columns.remembered_verdicts(
         ledger, None, begin=False, outputs=set(outputs.values()), only_on=True
     )
@@ -137,9 +122,7 @@ def named_runs(given: str, ledger: Address) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             latest = ", ".join(known[-SHOWN:]) or "none"
-            raise InputError(
-                f"`history={name}`: {ledger} has no such run; its latest runs: {latest}"
-            )
+            raise InputError(f"`history={name}`: {ledger} has no such run; its latest runs: {latest}")
     return names
 
 
@@ -172,9 +155,7 @@ def _of_file(path: Path, about: About) -> History:
     return history_of(past, f"{_counted(past)} in {path.name}", about.systems)
 
 
-def past_of_table(
-    table: VerdictTable, items: Sequence[str], tie_margin: float, today: Collection[str] = ()
-) -> Past:
+def past_of_table(table: VerdictTable, items: Sequence[str], tie_margin: float, today: Collection[str] = ()) -> Past:
     """Return the comparisons that a verdict table holds on `items`.
 
     A table of scores gives all pairs of its systems; a table of pairs gives these pairs. Of several
@@ -185,9 +166,7 @@ def past_of_table(
         pairs: dict[Pair, dict[int, int]] = {}
         for (item, first, second), recorded in table.rows.items():
             if item in positions and recorded.score is not None:
-                pairs.setdefault((first, second), {})[positions[item]] = Verdict(
-                    recorded.score
-                ).preference
+                pairs.setdefault((first, second), {})[positions[item]] = Verdict(recorded.score).preference
         return past_of_pairs(pairs, len(items))
     systems = sorted(table.systems)
     scores = table.scores(systems, items)
@@ -225,17 +204,10 @@ def _of_today(verdicts: verdict_columns.VerdictColumns, about: About) -> NDArray
     """
     places = [place_of(item) for item in about.items]
     first, second = (
-        verdicts.at_places(
-            {
-                place: verdicts.number(digest(text))
-                for place, text in zip(places, texts, strict=True)
-            }
-        )
+        verdicts.at_places({place: verdicts.number(digest(text)) for place, text in zip(places, texts, strict=True)})
         for texts in about.outputs
     )
     one, other = verdicts.shown.T
-    found: NDArray[np.bool_] = (one == first) & (other == second) | (one == second) & (
-        other == first
-    )
+    found: NDArray[np.bool_] = (one == first) & (other == second) | (one == second) & (other == first)
     names = [verdicts.number(about.systems[number]) for number in about.live]
     return found | np.isin(verdicts.systems, names).any(axis=1)

@@ -39,9 +39,7 @@ class Versions:
         that system's name.
         """
         for present, current in self.today.items():
-            if len(outputs) >= ENOUGH_ALIKE and all(
-                current.get(at) == text for at, text in outputs.items()
-            ):
+            if len(outputs) >= ENOUGH_ALIKE and all(current.get(at) == text for at, text in outputs.items()):
                 return present
         versions = self.known.setdefault(name, [])
         for number, version in enumerate(versions, 1):
@@ -57,9 +55,7 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
 
 
-def compared(
-    verdicts: VerdictColumns, positions: Mapping[Place, int], today: Today | None = None
-) -> Past:
+def compared(verdicts: VerdictColumns, positions: Mapping[Place, int], today: Today | None = None) -> Past:
     """Return comparisons by pair of systems, on the items at `positions`.
 
     If the verdicts on an item disagree (in two orders of presentation, or by two judges), it is a
@@ -83,9 +79,7 @@ def compared(
     )
 
 
-def labelled(
-    verdicts: VerdictColumns, rated: int, today: Today
-) -> tuple[list[str], NDArray[np.int64]]:
+def labelled(verdicts: VerdictColumns, rated: int, today: Today) -> tuple[list[str], NDArray[np.int64]]:
     """Return the names of all systems in alphabetical order, and the verdicts' systems as numbers.
 
     Runs may use one name for several systems, and several names for one (`Versions`). All verdicts
@@ -133,9 +127,7 @@ def _with_today(verdicts: VerdictColumns, items: dict[str, int], today: Today) -
         return known if known != UNKNOWN else new.setdefault(text, UNKNOWN - 1 - len(new))
 
     numbered = {
-        name: {
-            items.setdefault(item, len(items)): number_of(text) for item, text in by_item.items()
-        }
+        name: {items.setdefault(item, len(items)): number_of(text) for item, text in by_item.items()}
         for name, by_item in today.items()
     }
     versions = Versions(today=numbered)

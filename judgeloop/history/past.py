@@ -119,8 +119,7 @@ class Past:
             if both.any():
                 done.add(frozenset((first, second)))
                 ours, theirs = (
-                    self.preferences[row] * (1 if self.pairs[row][1] in shared else -1)
-                    for row in (one, other)
+                    self.preferences[row] * (1 if self.pairs[row][1] in shared else -1) for row in (one, other)
                 )
                 yield (first, second), np.where(both, np.sign(ours - theirs), 0), both
 
@@ -130,9 +129,7 @@ class Past:
 
     def but(self, pair: Pair) -> Past:
         """Return all comparisons but those of the two systems in `pair`."""
-        return self._only(
-            np.array([set(pair) != set(other) for other in self.pairs], dtype=np.bool_)
-        )
+        return self._only(np.array([set(pair) != set(other) for other in self.pairs], dtype=np.bool_))
 
     def beside(self, other: Past) -> Past:
         """Return these comparisons and those of `other`, which are on the same items."""
@@ -169,16 +166,14 @@ def past_of_scores(systems: Sequence[str], scores: NDArray[np.float64], tie_marg
     both = known[first] & known[second]
     return Past(
         tuple((systems[a], systems[b]) for a, b in pairs),
-        np.where(
-            both, signs(np.nan_to_num(scores[first]), np.nan_to_num(scores[second]), tie_margin), 0
-        ).astype(np.int8),
+        np.where(both, signs(np.nan_to_num(scores[first]), np.nan_to_num(scores[second]), tie_margin), 0).astype(
+            np.int8
+        ),
         both,
     )
 
 
-def signs(
-    first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float
-) -> NDArray[np.int8]:
+def signs(first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float) -> NDArray[np.int8]:
     """Return which score is higher: 1 for the first, -1 for the second, 0 within the margin."""
     apart = first - second
     return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
@@ -195,9 +190,7 @@ def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Pas
     return Past(tuple(verdicts), preferences, known)
 
 
-def prospects_of(
-    past: Past, systems: tuple[str, ...], power: float | None = None
-) -> Prospects | None:
+def prospects_of(past: Past, systems: tuple[str, ...], power: float | None = None) -> Prospects | None:
     """Return how likely each item is to tell `systems` apart; None if `past` prefers no item.
 
     `power` is the exponent of the draw weights. By default it grows with the number of systems that

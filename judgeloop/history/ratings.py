@@ -30,9 +30,7 @@ class RatingsForecast:
     source: str
 
 
-def find_ratings(
-    given: str, about: About, ledger: Address, run: str, *, begin: bool
-) -> RatingsForecast:
+def find_ratings(given: str, about: About, ledger: Address, run: str, *, begin: bool) -> RatingsForecast:
     """Return the forecast from other systems' ratings in `given` (auto, none, runs or a file).
 
     Ratings in a ledger count only if the same judge gave them with the same prompt. With `begin`
@@ -47,11 +45,7 @@ def find_ratings(
         return _forecast_of(_ratings_of_file(Path(given), about), Path(given).name)
     runs = named_runs(given, ledger)
     scores = _rated(
-        _ratings(
-            remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests),
-            about,
-        ),
-        about,
+        _ratings(remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests), about), about
     )
     if runs and not len(scores):
         raise InputError(
@@ -67,9 +61,7 @@ def _forecast_of(scores: Floats, where: str) -> RatingsForecast:
         return RatingsForecast(None, f"no other ratings by this judge on these items in {where}")
     ratings, found = int((~np.isnan(scores)).sum()), forecast_scores(scores)
     said = f"{count(ratings, 'rating')} of {count(len(scores), 'system')} in {where}"
-    return RatingsForecast(
-        found, said if found is not None else f"{said}, which do not distinguish the items"
-    )
+    return RatingsForecast(found, said if found is not None else f"{said}, which do not distinguish the items")
 
 
 def _ratings_of_file(path: Path, about: About) -> Floats:
@@ -79,10 +71,7 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
     """
     table = read_verdicts(path)
     if table.paired:
-        raise InputError(
-            f"`history={path}`: expected scores of systems (item_id, model, score), "
-            "found comparisons"
-        )
+        raise InputError(f"`history={path}`: expected scores of systems (item_id, model, score), found comparisons")
     items = [item.id for item in about.items]
     names = [name for name in sorted(table.systems) if name not in about.systems]
     scores = table.scores(names, items)

@@ -136,13 +136,9 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
     kind, separator, rest = spec[:at], spec[at : at + 1], spec[at + 1 :]
     row = next((row for row in JUDGES if row.kind == kind), None)
     if separator and not rest and not (row and row.alone):
-        raise InputError(
-            f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}"
-        )
+        raise InputError(f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}")
     if row is None or bool(row.mark) != bool(separator):
-        raise InputError(
-            f"`judge={spec}`: there is no such judge{_meant(spec, kind)}; expected one of {FORMS}"
-        )
+        raise InputError(f"`judge={spec}`: there is no such judge{_meant(spec, kind)}; expected one of {FORMS}")
     return row, rest
 
 
@@ -193,9 +189,7 @@ def judge_name(provider: str, model: str) -> str:
     return f"{provider}{row.mark if row else '/'}{model}"
 
 
-def server_names(
-    given: Sequence[str], judges: Sequence[str], asked: Sequence[str]
-) -> dict[str, str]:
+def server_names(given: Sequence[str], judges: Sequence[str], asked: Sequence[str]) -> dict[str, str]:
     """Return the name of each judge's server, by the judge as typed.
 
     A local server or a gateway may have another address every day. Verdicts are found again by the

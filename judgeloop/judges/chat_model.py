@@ -125,13 +125,9 @@ def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answe
             mass[token.strip()] += math.exp(min(0.0, logprob))
     total = sum(mass.values())
     if total < LEAST_MASS:
-        return Abstention(
-            f"the labels are unlikely first tokens (their probabilities add up to {total:.2f})"
-        )
+        return Abstention(f"the labels are unlikely first tokens (their probabilities add up to {total:.2f})")
     score = sum(labels[label] * share for label, share in mass.items()) / total
-    return Verdict(
-        min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}"
-    )
+    return Verdict(min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}")
 
 
 def form_of(template: Template, by: str) -> Form:

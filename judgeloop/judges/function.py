@@ -62,9 +62,7 @@ class PluginJudge(BaseJudge):
         parameters = {"source": plugin.source_digest(self._function)} if given is None else given
         return records.JudgeIdentity("python", self._name, parameters, mark=":")
 
-    def check(
-        self, questions: Questions, items: Sequence[records.Item], max_missing: float
-    ) -> None:
+    def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
         """Refuse a function that cannot be called with the outputs.
 
         Raises:
@@ -119,9 +117,7 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
     if isinstance(returned, int | float) and not isinstance(returned, bool) and 0 <= returned <= 1:
         return records.Verdict(float(returned))
     expected = ", ".join((*labels, "a score from 0 to 1"))
-    return records.Abstention(
-        f"the function returned {repr(returned)[:60]}; expected {expected} or None"
-    )
+    return records.Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
 
 
 def _left_out(function: plugin.Plugin) -> frozenset[str]:
@@ -141,9 +137,7 @@ def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
     return PluginJudge(spec, plugin.load_function(spec, setting, allowed=options.allow_plugins))
 
 
-def function_judge(
-    function: plugin.Plugin, *, version: str | None = None, name: str | None = None
-) -> PluginJudge:
+def function_judge(function: plugin.Plugin, *, version: str | None = None, name: str | None = None) -> PluginJudge:
     """Return a judge that calls `function`, sync or async; see `PluginJudge` for its parameters.
 
     `version` identifies what the function does: give another one when it changes. `name` is shown

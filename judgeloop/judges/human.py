@@ -41,9 +41,7 @@ class _Form:
 
 
 _OTHERS = f"{SKIP}: skip  {BACK}: back  {QUIT}: quit"
-COMPARISON = _Form(
-    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, f"a: A is better  b: B is better  t: tie  {_OTHERS}"
-)
+COMPARISON = _Form(("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, f"a: A is better  b: B is better  t: tie  {_OTHERS}")
 RATING = _Form(
     ("Answer",),
     {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
@@ -71,9 +69,7 @@ class HumanJudge(BaseJudge):
 
     by_hand = True
 
-    def __init__(
-        self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
-    ) -> None:
+    def __init__(self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None) -> None:
         """`read_key` returns the next key, or an empty string at the end of input.
 
         `screen` is where to print; standard error by default.
@@ -150,9 +146,7 @@ class HumanJudge(BaseJudge):
         while True:
             key = (await asyncio.to_thread(self._read_key)).lower()
             if not key and not self._pressed:
-                raise EOFError(
-                    "standard input ended before any key was pressed; a person has to judge at a terminal"
-                )
+                raise EOFError("standard input ended before any key was pressed; a person has to judge at a terminal")
             self._pressed = True
             key = key or QUIT
             if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
@@ -187,12 +181,8 @@ class HumanJudge(BaseJudge):
         parts = [("Task", call.item.prompt), *zip(form.names, call.outputs, strict=True)]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
-        shown = "\n".join(
-            f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts
-        )
-        self._show(
-            f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n"
-        )
+        shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
+        self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n")
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
@@ -207,9 +197,7 @@ def _wrapped(text: str) -> str:
     width = min(WIDEST, shutil.get_terminal_size().columns)
     lines = visible_lines(text).split("\n")
     return "\n".join(
-        line
-        if len(line) <= width
-        else textwrap.fill(line, width, expand_tabs=False, break_on_hyphens=False)
+        line if len(line) <= width else textwrap.fill(line, width, expand_tabs=False, break_on_hyphens=False)
         for line in lines
     )
 

@@ -57,9 +57,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", str(error))[:LONGEST_WHY] or type(error).__name__
-        return _unparsable(
-            f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form"
-        )
+        return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form")
     if not isinstance(reply, dict) or not set(reply) <= {"reason", field}:
         return _unparsable(f"not an object of 'reason' and '{field}'")
     label = reply.get(field)
@@ -120,9 +118,7 @@ def read_reply(text: str, read: Read, leniently: Read, *, lenient: bool) -> Answ
     if lenient:
         return bared
     if isinstance(bared, Verdict):
-        return replace(
-            answer, reason=f"unparsable: {_around(text)}; {SETTING} would read this reply"
-        )
+        return replace(answer, reason=f"unparsable: {_around(text)}; {SETTING} would read this reply")
     return answer
 
 

@@ -30,10 +30,7 @@ from judgeloop.core.records import Call
 from judgeloop.formats.own_files import shipped
 from judgeloop.formats.tables import read_text
 
-_FORM = re.compile(
-    r"\A\+\+\+\n(?P<front>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z",
-    re.DOTALL,
-)
+_FORM = re.compile(r"\A\+\+\+\n(?P<front>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 PAIRWISE, RATING = {"prompt", "first", "second"}, {"prompt", "output"}
 OPTIONAL = {"reference", "rubric"}
@@ -118,9 +115,7 @@ def parse_template(text: str, path: object) -> Template:
     """
     match = _FORM.match(text.replace("\r\n", "\n"))
     if match is None:
-        raise DataError(
-            path, "expected front matter between +++ lines, then '# System' and '# User'"
-        )
+        raise DataError(path, "expected front matter between +++ lines, then '# System' and '# User'")
     try:
         front = tomllib.loads(match["front"])
         fields = {str(field) for field in front["fields"]}
@@ -150,20 +145,14 @@ def _check_fields(path: object, template: Template, declared: set[str]) -> None:
     known = PAIRWISE | RATING | OPTIONAL
     used = set(_FIELD.findall(template.user)) - {"marker"}
     if unknown := (used | declared) - known:
-        raise DataError(
-            path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(known))}, marker"
-        )
+        raise DataError(path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(known))}, marker")
     if used != declared:
         odd = min(used ^ declared)
-        raise DataError(
-            path, f"the field {odd!r} is in 'fields' or in the user part, but not in both"
-        )
+        raise DataError(path, f"the field {odd!r} is in 'fields' or in the user part, but not in both")
     if used - OPTIONAL not in (PAIRWISE, RATING):
         raise DataError(path, "expected the fields prompt, first and second, or prompt and output")
     if "{{" in _FIELD.sub("", template.user) or "{{" in template.system:
-        raise DataError(
-            path, "a field is written {{name}}, without spaces, and in the user part only"
-        )
+        raise DataError(path, "a field is written {{name}}, without spaces, and in the user part only")
 
 
 def _literal(text: str | None) -> str:
@@ -176,9 +165,7 @@ def _literal(text: str | None) -> str:
     return literal
 
 
-def template_for(
-    verdict: str, prompt: str | None, rubric: str | None, *, rating: bool = False
-) -> Template:
+def template_for(verdict: str, prompt: str | None, rubric: str | None, *, rating: bool = False) -> Template:
     """Return the template that `prompt` names, or the default, with `rubric` filled in.
 
     `verdict` is the form of the reply. `prompt` is the name of a shipped prompt or the path of a
@@ -192,27 +179,19 @@ def template_for(
     template = _named_template(verdict, prompt, rubric, "rating" if rating else "pairwise")
     template.check_question(rating=rating)
     if verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
-        raise InputError(
-            "`verdict=logprob` needs a prompt with two labels, scored 1 and 0; "
-            f"{template.id} has others"
-        )
+        raise InputError(f"`verdict=logprob` needs a prompt with two labels, scored 1 and 0; {template.id} has others")
     bare = template.schema.get("type") == "string"
     if bare != (verdict in BARE):
         one, other = ("choice", "logprob") if bare else ("schema", "tool")
         raise InputError(
-            f"`prompt={template.id}` needs `verdict={one}` or `verdict={other}`, found "
-            f"`verdict={verdict}`"
+            f"`prompt={template.id}` needs `verdict={one}` or `verdict={other}`, found `verdict={verdict}`"
         )
     if rubric is None:
         if template.takes_rubric:
-            raise InputError(
-                f"`prompt={template.id}` has a place for a rubric; give `rubric`, text or a file"
-            )
+            raise InputError(f"`prompt={template.id}` has a place for a rubric; give `rubric`, text or a file")
         return template
     if not template.takes_rubric:
-        raise InputError(
-            f"`rubric`: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})"
-        )
+        raise InputError(f"`rubric`: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})")
     return template.with_rubric(_text_or_file(rubric))
 
 
@@ -248,11 +227,7 @@ def shipped_template(name: str) -> Template:
         InputError: there is no such prompt; the message lists the prompts.
     """
     folder = shipped("prompts")
-    names = sorted(
-        entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md")
-    )
+    names = sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))
     if name not in names:
-        raise InputError(
-            f"`prompt={name}`: expected a file ending in .md, or one of {', '.join(names)}"
-        )
+        raise InputError(f"`prompt={name}`: expected a file ending in .md, or one of {', '.join(names)}")
     return parse_template((folder / f"{name}.md").read_text(encoding="utf-8"), f"{name}.md")

@@ -27,9 +27,7 @@ class ReplayJudge(BaseJudge):
     order_matters = False
     blind = False
 
-    def __init__(
-        self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None
-    ) -> None:
+    def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None) -> None:
         """Create the judge.
 
         In a comparison, scores that differ by at most `tie_margin` are a tie. Ratings ignore it.
@@ -44,15 +42,10 @@ class ReplayJudge(BaseJudge):
     def identity(self) -> records.JudgeIdentity:
         """The hash of the table's content, and the tie margin."""
         return records.JudgeIdentity(
-            "replay",
-            self._table.name,
-            {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
-            mark=":",
+            "replay", self._table.name, {"table": self._table.digest, "tie_margin": repr(self._tie_margin)}, mark=":"
         )
 
-    def check(
-        self, questions: Questions, items: Sequence[records.Item], max_missing: float
-    ) -> None:
+    def check(self, questions: Questions, items: Sequence[records.Item], max_missing: float) -> None:
         """Check that the table can answer `questions`: a system to rate or two to compare each.
 
         The table must contain every system but the one that its scores are verdicts against. The
@@ -80,12 +73,7 @@ class ReplayJudge(BaseJudge):
         self._check_range(rated, item_ids, "a rating")
         if self._against is not None:
             self._check_range(scored, item_ids, f"a verdict against {self._against}")
-        missing = [
-            (item, systems)
-            for systems in questions
-            for item in item_ids
-            if not self._has(item, systems)
-        ]
+        missing = [(item, systems) for systems in questions for item in item_ids if not self._has(item, systems)]
         wanted = len(questions) * len(item_ids)
         if len(missing) > max_missing * wanted:
             item, systems = missing[0]
@@ -151,6 +139,4 @@ class ReplayJudge(BaseJudge):
 
 def make_judge(file: str, options: JudgeOptions) -> ReplayJudge:
     """Create the judge `replay:FILE`."""
-    return ReplayJudge(
-        read_verdicts(Path(file)), tie_margin=options.tie_margin, against=options.against
-    )
+    return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin, against=options.against)

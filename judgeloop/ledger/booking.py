@@ -161,15 +161,7 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
     if attempt.state == "settled":
         cost_p = attempt.charged_p  # what the provider's invoice says
     said = "" if attempt.ended is None else LATE
-    close(
-        connection,
-        attempt,
-        "settled",
-        _end_of(reply.answer),
-        cost_p=cost_p,
-        result=reply,
-        said=said,
-    )
+    close(connection, attempt, "settled", _end_of(reply.answer), cost_p=cost_p, result=reply, said=said)
     if isinstance(reply.answer, Abstention):
         return None
     held = known_under(connection, ticket)
@@ -180,9 +172,7 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
     return _record(connection, attempt, cost_p, reply.answer)
 
 
-def _record(
-    connection: LedgerConnection, attempt: AttemptRow, cost_p: int, verdict: Verdict
-) -> Verdict:
+def _record(connection: LedgerConnection, attempt: AttemptRow, cost_p: int, verdict: Verdict) -> Verdict:
     row = VerdictRow(
         next_number(connection, VerdictRow),
         attempt.id,
@@ -237,9 +227,7 @@ def _end_of(answer: Answer | Output) -> End:
     return End.TRUNCATED if answer.truncated else End.ABSTAINED
 
 
-def close_ticket(
-    connection: LedgerConnection, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str
-) -> None:
+def close_ticket(connection: LedgerConnection, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str) -> None:
     """Close a reservation without a reply; one that was never sent is not kept.
 
     Raises:
@@ -290,9 +278,7 @@ def close(
     )
 
 
-def _close(
-    connection: LedgerConnection, row: AttemptRow, *, charged_p: int, **changes: object
-) -> None:
+def _close(connection: LedgerConnection, row: AttemptRow, *, charged_p: int, **changes: object) -> None:
     """Change an attempt that ends, or has ended, and all that counts what it was charged."""
     charges.charge(connection, row, charged_p - row.charged_p)
     changes |= {"charged_p": charged_p, "ended_at": connection.now()}
@@ -311,9 +297,7 @@ def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, i
     freed_p = kept_p = 0
     for row in list(read(connection, AttemptRow, left, run, opener)):
         if row.state == "sent":
-            close(
-                connection, row, "abandoned", End.LOST, cost_p=row.charged_p, result=MAY_BE_BILLED
-            )
+            close(connection, row, "abandoned", End.LOST, cost_p=row.charged_p, result=MAY_BE_BILLED)
             kept_p += row.charged_p
         elif row.rehearsed or not row.charged_p:  # not noted when it is sent: it may be late
             close(connection, row, "released", End.UNSENT, cost_p=0, result=NEVER_SENT)

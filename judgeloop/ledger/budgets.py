@@ -27,9 +27,7 @@ HELD = """SELECT run, CAST(sum(charged_p) AS BIGINT) FROM attempts WHERE ended I
     AND first <= attempts.id) GROUP BY run HAVING sum(charged_p) > 0 ORDER BY run"""
 
 
-def set_budget(
-    connection: LedgerConnection, name: str, limit_p: int, per: str, day_starts: str
-) -> None:
+def set_budget(connection: LedgerConnection, name: str, limit_p: int, per: str, day_starts: str) -> None:
     """Set a budget, or change one; what was spent in its present period stays counted.
 
     A new budget of every run counts what they were charged in the period before it was set.
@@ -38,11 +36,7 @@ def set_budget(
     if found is not None and (found.per, found.day_starts) == (per, day_starts):
         rows.change(connection, found, limit_p=limit_p)
         return
-    period = {
-        "per": per,
-        "day_starts": day_starts,
-        "since": began(per, day_starts, connection.now()),
-    }
+    period = {"per": per, "day_starts": day_starts, "since": began(per, day_starts, connection.now())}
     if found is None:
         number = rows.next_number(connection, rows.BudgetRow)
         rows.insert(connection, rows.BudgetRow(number, name, limit_p, charged_p=0, **period))
@@ -85,10 +79,7 @@ def remove_budget(connection: LedgerConnection, name: str) -> None:
 def balances(connection: LedgerConnection, names: Sequence[str] | None = None) -> list[Balance]:
     """Return the budgets that a run charged to `names` draws on; every budget for None."""
     every = rows.read(connection, rows.BudgetRow, "true ORDER BY name")
-    return [
-        _balance(connection, row)
-        for row in (list(every) if names is None else _charged(connection, names))
-    ]
+    return [_balance(connection, row) for row in (list(every) if names is None else _charged(connection, names))]
 
 
 def _balance(connection: LedgerConnection, row: rows.BudgetRow) -> Balance:
@@ -106,9 +97,7 @@ def _balance(connection: LedgerConnection, row: rows.BudgetRow) -> Balance:
     )
 
 
-def room_p(
-    connection: LedgerConnection, names: Sequence[str], instead: rows.AttemptRow | None = None
-) -> int | None:
+def room_p(connection: LedgerConnection, names: Sequence[str], instead: rows.AttemptRow | None = None) -> int | None:
     """Return the least that is left of the budgets of a run; None if it draws on none.
 
     What the attempt `instead` takes of the same period is added: it is given back.
@@ -116,22 +105,15 @@ def room_p(
     own = [] if instead is None else list(_draws_of(connection, instead))
     left = []
     for row in _charged(connection, names):
-        back = any(
-            (draw.budget, draw.since) == (row.seq, _present(connection, row)) for draw in own
-        )
+        back = any((draw.budget, draw.since) == (row.seq, _present(connection, row)) for draw in own)
         left_p = max(0, row.limit_p - _drawn_p(connection, row))
         left.append(left_p + (instead.charged_p if instead and back else 0))
     return min(left, default=None)
 
 
-def draw(
-    connection: LedgerConnection, names: Sequence[str], opener: str, first: int, cost_p: int
-) -> None:
+def draw(connection: LedgerConnection, names: Sequence[str], opener: str, first: int, cost_p: int) -> None:
     """Take `cost_p` for attempts of `opener`, numbered from `first` on, from each budget of its run."""
-    drawn = {
-        (draw.budget, draw.since): draw
-        for draw in rows.by(connection, rows.DrawRow, "opener", opener)
-    }
+    drawn = {(draw.budget, draw.since): draw for draw in rows.by(connection, rows.DrawRow, "opener", opener)}
     for each in _charged(connection, names):
         row = _at_present(connection, each)
         rows.change(connection, row, charged_p=row.charged_p + cost_p)
@@ -185,7 +167,5 @@ def _drawn_p(connection: LedgerConnection, row: rows.BudgetRow) -> int:
 
 def _draws_of(connection: LedgerConnection, attempt: rows.AttemptRow) -> Collection[rows.DrawRow]:
     """Return what holds an attempt's charge: of each budget, the opener's last row up to its number."""
-    drawn = sorted(
-        rows.by(connection, rows.DrawRow, "opener", attempt.opener), key=lambda draw: draw.first
-    )
+    drawn = sorted(rows.by(connection, rows.DrawRow, "opener", attempt.opener), key=lambda draw: draw.first)
     return {draw.budget: draw for draw in drawn if draw.first <= attempt.id}.values()

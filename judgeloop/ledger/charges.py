@@ -66,11 +66,7 @@ def run_row(connection: LedgerConnection, run: str) -> RunRow:
 
 
 def room_p(
-    connection: LedgerConnection,
-    run: str,
-    budget_p: int | None,
-    charge_to: Sequence[str],
-    instead: AttemptRow | None,
+    connection: LedgerConnection, run: str, budget_p: int | None, charge_to: Sequence[str], instead: AttemptRow | None
 ) -> int | None:
     """Return how much `run` may still reserve once `instead` is given back; None without a budget."""
     left_p = budgets.room_p(connection, charge_to, instead)
@@ -144,9 +140,7 @@ def others_that_hold(connection: LedgerConnection, run: str) -> list[str]:
 
     If each run that holds money waits only for later ones, no circle of runs waits.
     """
-    found = connection.execute(
-        "SELECT run FROM attempts WHERE ended IS NULL GROUP BY run HAVING sum(charged_p) > 0"
-    )
+    found = connection.execute("SELECT run FROM attempts WHERE ended IS NULL GROUP BY run HAVING sum(charged_p) > 0")
     held = {other for (other,) in found.fetchall()}
     if run not in held:
         return sorted(held)

@@ -42,9 +42,7 @@ class LedgerConnection(Protocol):
         """Return the rows with one of these values in a column, by number; their seals are checked."""
         ...
 
-    def write(
-        self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
-    ) -> None:
+    def write(self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None) -> None:
         """Insert the row `after` with its seal, change `before` into it, or delete `before`."""
 
     def next_number(self, kind: type[Any]) -> int:

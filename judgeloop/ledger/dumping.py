@@ -56,9 +56,7 @@ def dump(address: Address) -> Iterator[str]:
     with connected(address) as connection:
         yield json.dumps({"ledger": FORM | {"id": connection.sealer.ledger}})
         for name, kind in KINDS.items():
-            for row in rows.read(
-                connection, kind, f"{CLOSED.get(name, 'true')} ORDER BY {kind._fields[0]}"
-            ):
+            for row in rows.read(connection, kind, f"{CLOSED.get(name, 'true')} ORDER BY {kind._fields[0]}"):
                 values = {key: value for key, value in row._asdict().items() if key not in LEFT_OUT}
                 yield json.dumps({name: values})
 
@@ -193,6 +191,4 @@ class _Loading:
         )
         verdict = rows.next_number(self._made, rows.VerdictRow)
         reason = str(values.get("reason", ""))
-        self._verdict(
-            rows.VerdictRow(verdict, number, 0, float(values["score"]), ingredients.key, reason)
-        )
+        self._verdict(rows.VerdictRow(verdict, number, 0, float(values["score"]), ingredients.key, reason))

@@ -34,9 +34,7 @@ class Group:
         # What is still to be sent: of each table the rows by number, as they were and as they are.
         self._changes: dict[type[Any], dict[Any, tuple[Any, Any]]] = {kind: {} for kind in TABLES}
 
-    def learn(
-        self, kind: type[Any], column: str, values: Collection[Any], rows: Iterable[Any]
-    ) -> None:
+    def learn(self, kind: type[Any], column: str, values: Collection[Any], rows: Iterable[Any]) -> None:
         """Keep what a lookup found: for each value its rows, and none for the others.
 
         A row with another value is damaged. It is kept for all: who looks for one checks its seal.
@@ -119,9 +117,7 @@ class Grouping:
         found = {row[0]: row for value in wanted for row in known[value]}
         return [found[number] for number in sorted(found)]
 
-    def write(
-        self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None
-    ) -> None:
+    def write(self, kind: type[Any], before: Sequence[Any] | None, after: Sequence[Any] | None) -> None:
         """Insert the row `after` with its seal, change `before` into it, or delete `before`."""
         if self.group is None:
             self.send([statement_of(self.sealer, kind, before, after)])

@@ -27,13 +27,7 @@ from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.opening import Address, connected, server_of
 from judgeloop.ledger.schema import VERSION
 from judgeloop.ledger.seals import CRC_BYTES, Sealer, key_of
-from judgeloop.ledger.sqlite import (
-    SqliteConnection,
-    check_schema,
-    connect,
-    errors_of_reading,
-    version_of,
-)
+from judgeloop.ledger.sqlite import SqliteConnection, check_schema, connect, errors_of_reading, version_of
 
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
@@ -98,9 +92,7 @@ def opened_to_read(path: Path) -> Iterator[SqliteConnection]:
     with errors_of_reading(path), closing(_opened(uri)) as connection:
         connection.place = str(path)
         if (version := version_of(connection, path)) != VERSION:
-            raise NoLedgerError(
-                f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}"
-            )
+            raise NoLedgerError(f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}")
         found = next(_rows(connection, "SELECT id FROM about", lambda _: None), ("",))
         connection.sealer = Sealer(str(found[0]), key_of(os.environ))
         yield connection
@@ -131,9 +123,7 @@ def every_row(
             yield from _rows(connection, f"{select} WHERE {number} = {at}", lambda _: None)
 
 
-def _rows(
-    connection: LedgerConnection, select: str, report: Callable[[str], None]
-) -> Iterator[tuple[Any, ...]]:
+def _rows(connection: LedgerConnection, select: str, report: Callable[[str], None]) -> Iterator[tuple[Any, ...]]:
     """Yield what a SELECT finds, up to damage, which is reported."""
     try:
         yield from connection.stream(select)
@@ -206,9 +196,7 @@ def salvage(source: Address, target: Path, *, sign: bool = False) -> Salvaged:
         LedgerError: a file cannot be read or written.
     """
     if server_of(source) is not None:
-        raise InputError(
-            f"`ledger={source}`: salvage reads files; a server's database is restored from its backups"
-        )
+        raise InputError(f"`ledger={source}`: salvage reads files; a server's database is restored from its backups")
     if target.exists():
         raise InputError(f"`to={target}`: this file exists; name a new one")
     with opened_to_read(Path(str(source))) as old:
@@ -267,9 +255,7 @@ def _take_id(old: SqliteConnection, new: SqliteConnection) -> None:
         rows.write_first_rows(new, abouts[0].created_at)
 
 
-def _sound(
-    old: LedgerConnection, kind: type[rows.Row], left: Counter[str] | None = None
-) -> Iterator[rows.Row]:
+def _sound(old: LedgerConnection, kind: type[rows.Row], left: Counter[str] | None = None) -> Iterator[rows.Row]:
     """Yield the rows that have their seal; count the others in `left`."""
     table, others = rows.TABLES[kind], Counter[str]() if left is None else left
     for *values, seal in every_row(old, kind, lambda _: None):
@@ -284,9 +270,7 @@ def _ensure_run(new: SqliteConnection, run: str, began_at: str) -> None:
         rows.insert(new, rows.RunRow(rows.next_number(new, rows.RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(
-    new: SqliteConnection, verdict: rows.VerdictRow | rows.OutputRow
-) -> rows.AttemptRow:
+def _ensure_attempt(new: SqliteConnection, verdict: rows.VerdictRow | rows.OutputRow) -> rows.AttemptRow:
     found = rows.one(new, rows.AttemptRow, "id", verdict.attempt)
     if found is None:
         _ensure_run(new, UNKNOWN_RUN, new.now())
@@ -298,9 +282,7 @@ def _ensure_attempt(
 def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> rows.AttemptRow:
     """Return an attempt in place of one or more that could not be read."""
     told: tuple[Any, ...] = (LOST, None, None, None, rows.now(), rows.now())
-    return rows.AttemptRow(
-        number, run, "", key, "", "", "{}", state, End.LOST.value, cost_p, cost_p, 0, *told
-    )
+    return rows.AttemptRow(number, run, "", key, "", "", "{}", state, End.LOST.value, cost_p, cost_p, 0, *told)
 
 
 def _correct_charges(new: SqliteConnection) -> None:

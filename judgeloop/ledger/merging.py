@@ -65,12 +65,7 @@ class Merged:
 
 
 def merge(
-    target: Address,
-    sources: Sequence[Path],
-    believing: Believing,
-    *,
-    own: bool = False,
-    prefer: Address | None = None,
+    target: Address, sources: Sequence[Path], believing: Believing, *, own: bool = False, prefer: Address | None = None
 ) -> list[Merged]:
     """Take the rows of `sources` into `target`, which is made if it is missing.
 
@@ -107,10 +102,7 @@ def _opened(path: Path, believing: Believing) -> Iterator[SqliteConnection]:
     with tempfile.TemporaryDirectory() as folder, errors_of_reading(path):
         copy = Path(folder) / "copy.sqlite"
         uri = f"{path.absolute().as_uri()}?mode=ro"
-        with (
-            closing(sqlite3.connect(uri, uri=True)) as read_only,
-            closing(sqlite3.connect(copy)) as to,
-        ):
+        with closing(sqlite3.connect(uri, uri=True)) as read_only, closing(sqlite3.connect(copy)) as to:
             read_only.backup(to)
         connection = sqlite3.connect(copy, isolation_level=None, factory=SqliteConnection)
         with closing(connection):
@@ -156,13 +148,7 @@ class _Merge:
     """Takes the rows of one source."""
 
     def __init__(
-        self,
-        new: LedgerConnection,
-        old: LedgerConnection,
-        found: Merged,
-        *,
-        own: bool,
-        wins: bool | None,
+        self, new: LedgerConnection, old: LedgerConnection, found: Merged, *, own: bool, wins: bool | None
     ) -> None:
         self._new, self._old, self._found, self._own, self._wins = new, old, found, own, wins
         self._known = _marks(new)
@@ -170,9 +156,7 @@ class _Merge:
 
     def all(self) -> Merged:
         """Take everything."""
-        for attempts in _some(
-            rows.read(self._old, rows.AttemptRow, "ended IS NOT NULL ORDER BY id")
-        ):
+        for attempts in _some(rows.read(self._old, rows.AttemptRow, "ended IS NOT NULL ORDER BY id")):
             self._attempts(attempts)
         disputed = list[str]()
         for verdicts in _some(rows.read(self._old, rows.VerdictRow, "true ORDER BY seq")):
@@ -185,9 +169,7 @@ class _Merge:
         for result in rows.read(self._old, rows.ResultRow, "true ORDER BY seq"):
             self._result(result)
         self._found.disputed = tuple(said for said in disputed if said)
-        (self._found.open,) = self._old.execute(
-            "SELECT count(*) FROM attempts WHERE ended IS NULL"
-        ).fetchone()
+        (self._found.open,) = self._old.execute("SELECT count(*) FROM attempts WHERE ended IS NULL").fetchone()
         return self._found
 
     def _attempts(self, attempts: Sequence[rows.AttemptRow]) -> None:
@@ -213,9 +195,7 @@ class _Merge:
 
     def _insert_attempt(self, attempt: rows.AttemptRow, mark: str) -> rows.AttemptRow:
         run = self._run(attempt.run, attempt.began_at)
-        taken = attempt._replace(
-            id=rows.next_number(self._new, rows.AttemptRow), run=run, opener=mark
-        )
+        taken = attempt._replace(id=rows.next_number(self._new, rows.AttemptRow), run=run, opener=mark)
         rows.insert(self._new, taken)
         return taken
 
@@ -250,12 +230,8 @@ class _Merge:
         if rows.one(self._new, rows.ResultRow, "run", run) is None:
             for text in rows.by(self._old, rows.JudgedRow, "digest", *json.loads(row.digests)):
                 if rows.one(self._new, rows.JudgedRow, "digest", text.digest) is None:
-                    rows.insert(
-                        self._new, text._replace(seq=rows.next_number(self._new, rows.JudgedRow))
-                    )
-            rows.insert(
-                self._new, row._replace(seq=rows.next_number(self._new, rows.ResultRow), run=run)
-            )
+                    rows.insert(self._new, text._replace(seq=rows.next_number(self._new, rows.JudgedRow)))
+            rows.insert(self._new, row._replace(seq=rows.next_number(self._new, rows.ResultRow), run=run))
             held = rows.one(self._new, rows.RunRow, "id", run)
             assert held is not None, "it was made just now"
             rows.change(self._new, held, note=self._note(row.run))

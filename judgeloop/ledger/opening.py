@@ -117,9 +117,7 @@ def budgets_of(address: Address, charge_to: Sequence[str]) -> list[Balance]:
             every = {budget.name: budget for budget in reader.balances()}
     for name in charge_to:
         if not is_ledger(address):
-            raise InputError(
-                f"`charge_to={name}`: there is no ledger at {address}, so no budget either"
-            )
+            raise InputError(f"`charge_to={name}`: there is no ledger at {address}, so no budget either")
         if not name or name not in every:
             raise InputError(
                 f"`charge_to={name}`: the ledger {address} has no budget of this name"

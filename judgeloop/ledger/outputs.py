@@ -12,33 +12,18 @@ from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.rows import AttemptRow, OutputRow, RunRow, by, insert, next_number, one
 
 
-def outputs_under(
-    connection: LedgerConnection, keys: Sequence[str], since: str = ""
-) -> dict[str, Output]:
+def outputs_under(connection: LedgerConnection, keys: Sequence[str], since: str = "") -> dict[str, Output]:
     """Return the latest output under each of `keys` that has one, unless it was recorded before `since`."""
-    rows = sorted(
-        by(connection, OutputRow, "key", *keys), key=lambda row: (row.created_at, row.seq)
-    )
+    rows = sorted(by(connection, OutputRow, "key", *keys), key=lambda row: (row.created_at, row.seq))
     return {row.key: output_of(row) for row in rows if row.created_at >= since}
 
 
 def output_of(row: OutputRow) -> Output:
     """Return the output in a row."""
-    return Output(
-        row.text,
-        row.failed,
-        bool(row.cut),
-        row.cost_p,
-        row.tokens,
-        row.seconds,
-        row.model,
-        row.created_at,
-    )
+    return Output(row.text, row.failed, bool(row.cut), row.cost_p, row.tokens, row.seconds, row.model, row.created_at)
 
 
-def record_output(
-    connection: LedgerConnection, attempt: AttemptRow, cost_p: int, output: Output
-) -> Output:
+def record_output(connection: LedgerConnection, attempt: AttemptRow, cost_p: int, output: Output) -> Output:
     """Record what a system gave; return it as recorded.
 
     No output is older than its run, also where the clock was set back: a run knows its own by that.

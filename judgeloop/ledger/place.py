@@ -95,11 +95,6 @@ def file_system_of(path: Path) -> str | None:
         lines = MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    mounts = [
-        (line.split(" ")[4].replace("\\040", " "), line.partition(" - ")[2].split(" ")[0])
-        for line in lines
-    ]
-    found = [
-        (point, kind) for point, kind in mounts if f"{real}/".startswith(f"{point.rstrip('/')}/")
-    ]
+    mounts = [(line.split(" ")[4].replace("\\040", " "), line.partition(" - ")[2].split(" ")[0]) for line in lines]
+    found = [(point, kind) for point, kind in mounts if f"{real}/".startswith(f"{point.rstrip('/')}/")]
     return max(found, key=lambda mount: len(mount[0]))[1] if found else None

@@ -122,9 +122,7 @@ class PostgresConnection(Grouping):
         cursor = self._raw.execute(translated(statement), list(map(escaped, parameters)))
         return FoundRows(list(map(restored, cursor.fetchall())) if cursor.description else [])
 
-    def stream(
-        self, statement: str, parameters: Sequence[object] = ()
-    ) -> Iterator[tuple[Any, ...]]:
+    def stream(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a SELECT finds, of which only some are in memory."""
         if self.group is not None:
             yield from self.execute(statement, parameters)

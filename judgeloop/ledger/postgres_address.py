@@ -95,9 +95,7 @@ def _port(split: SplitResult) -> str:
     try:
         return "" if split.port is None else str(split.port)
     except ValueError:
-        raise InputError(
-            f"`ledger`: the port in the address is no number; expected {SHAPE}"
-        ) from None
+        raise InputError(f"`ledger`: the port in the address is no number; expected {SHAPE}") from None
 
 
 def _check_password(split: SplitResult) -> None:

@@ -163,9 +163,7 @@ def check_ledger(raw: Raw, place: str) -> None:
     """
     told = _told(raw)
     if told is None:
-        raise NoLedgerError(
-            f"{place} has no ledger; who owns the database makes one: judgeloop ledger create {place}"
-        )
+        raise NoLedgerError(f"{place} has no ledger; who owns the database makes one: judgeloop ledger create {place}")
     if told != TOLD:
         raise NoLedgerError(f"{place}: expected a {TOLD}, found: {told}")
     if (strange := raw.execute(STRANGE).fetchone()) is not None:
@@ -235,8 +233,5 @@ def restored(row: tuple[Any, ...]) -> tuple[Any, ...]:
     if not any(isinstance(value, str) and MARK in value for value in row):
         return row
     return tuple(
-        value.replace(f"{MARK}0", NUL).replace(f"{MARK}1", MARK)
-        if isinstance(value, str)
-        else value
-        for value in row
+        value.replace(f"{MARK}0", NUL).replace(f"{MARK}1", MARK) if isinstance(value, str) else value for value in row
     )

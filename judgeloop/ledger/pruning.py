@@ -72,10 +72,7 @@ def prune(address: Address, before: str, *, verdicts: bool = False) -> Pruned:
         raise InputError(f"`ledger={address}`: there is no ledger there")
     with closing(writer_of(address)) as writer:
         gone, merged = writer.do(
-            lambda connection: (
-                _forget_verdicts(connection, before) if verdicts else 0,
-                _merge(connection, before),
-            )
+            lambda connection: (_forget_verdicts(connection, before) if verdicts else 0, _merge(connection, before))
         )
     if server_of(address) is not None:
         return Pruned(merged, gone, None)
@@ -112,9 +109,7 @@ def _merge(connection: LedgerConnection, before: str) -> int:
         for row in old:
             rows.delete(connection, row)
         if any(row.charged_p for row in old):
-            rows.insert(
-                connection, _one_for(old)._replace(id=rows.next_number(connection, rows.AttemptRow))
-            )
+            rows.insert(connection, _one_for(old)._replace(id=rows.next_number(connection, rows.AttemptRow)))
     return sum(map(len, groups.values()))
 
 

@@ -21,9 +21,7 @@ from judgeloop.ledger.results import note_of
 
 LATEST_VERDICTS = 1_000_000  # read of a larger ledger, if no runs are named: a third of a GiB
 LATEST = 2_000  # attempts that are looked through for replies, of all judges
-AMONG_THE_LATEST = (
-    "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
-)
+AMONG_THE_LATEST = "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND rehearsed = 0"
 ELSEWHERE = "elsewhere"  # what merged ledgers spent, by their ids
 KINDS = ("day", "night", "systems", "judge", "run", "state", ELSEWHERE)
 OUTPUTS = 5  # the place of the first output among the numbers of a verdict
@@ -56,9 +54,7 @@ class LedgerReader:
     def runs(self) -> list[ledger.RecordedRun]:
         """Return all runs, the oldest first."""
         return [
-            ledger.RecordedRun(
-                row.id, row.created_at, row.charged_p, bool(row.finished), note_of(row)
-            )
+            ledger.RecordedRun(row.id, row.created_at, row.charged_p, bool(row.finished), note_of(row))
             for row in rows.read(self._connection, rows.RunRow, "true ORDER BY seq")
         ]
 
@@ -68,9 +64,7 @@ class LedgerReader:
 
     def headlines(self) -> dict[str, str]:
         """Return the decisions of all runs that have a result, by run."""
-        return {
-            row.run: row.headline for row in rows.read(self._connection, rows.ResultRow, "true")
-        }
+        return {row.run: row.headline for row in rows.read(self._connection, rows.ResultRow, "true")}
 
     def result(self, run: str) -> ledger.KeptResult | None:
         """Return the result of a run with its texts; None if it has none."""
@@ -121,11 +115,7 @@ class LedgerReader:
                     continue
                 found[kind][name] = found[kind].get(name, ledger.Charged()) + charged
         always = {*KINDS} - {"night", ELSEWHERE}
-        return {
-            kind: dict(sorted(groups.items()))
-            for kind, groups in found.items()
-            if groups or kind in always
-        }
+        return {kind: dict(sorted(groups.items())) for kind, groups in found.items() if groups or kind in always}
 
     def _sums(self) -> Iterator[rows.SumRow]:
         """Yield the sums of what has ended, then those of what has not."""
@@ -176,12 +166,7 @@ class LedgerReader:
         return found
 
     def history(
-        self,
-        run: str | None,
-        of_runs: Collection[str] = (),
-        outputs: Collection[str] = (),
-        *,
-        only_on: bool = False,
+        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = (), *, only_on: bool = False
     ) -> ledger.RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
@@ -202,9 +187,7 @@ class LedgerReader:
             shown, more = self._shown(known)
             where, values = f"{where} AND {shown}", [*values, *more]
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
-        found = rows.read_many(
-            self._connection, rows.VerdictRow, f"seq <= ? AND {where} ORDER BY seq", last, *values
-        )
+        found = rows.read_many(self._connection, rows.VerdictRow, f"seq <= ? AND {where} ORDER BY seq", last, *values)
         parts = (_columns(some, among) for some in found)
         none = (
             np.empty(0, dtype=np.int64),
@@ -231,9 +214,7 @@ class LedgerReader:
 
     def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
         """Return the numbers by text of the texts with these values in a column."""
-        return {
-            row.text: row.id for row in rows.by(self._connection, rows.TextRow, column, *values)
-        }
+        return {row.text: row.id for row in rows.by(self._connection, rows.TextRow, column, *values)}
 
     def _shown(self, outputs: Sequence[int]) -> tuple[str, list[object]]:
         """Return the condition that a verdict shows one of some outputs, by their numbers."""

@@ -40,10 +40,7 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     """
     for digest, text in result.texts.items():
         if rows.one(connection, rows.JudgedRow, "digest", digest) is None:
-            rows.insert(
-                connection,
-                rows.JudgedRow(rows.next_number(connection, rows.JudgedRow), digest, text),
-            )
+            rows.insert(connection, rows.JudgedRow(rows.next_number(connection, rows.JudgedRow), digest, text))
     values = {
         "headline": result.headline,
         "text": result.text,
@@ -56,10 +53,7 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     note(connection, run, known, kept=int(not same))
     if found is None:
         rows.insert(
-            connection,
-            rows.ResultRow(
-                rows.next_number(connection, rows.ResultRow), run, connection.now(), **values
-            ),
+            connection, rows.ResultRow(rows.next_number(connection, rows.ResultRow), run, connection.now(), **values)
         )
         return
     at = found.created_at if same else connection.now()

@@ -217,9 +217,7 @@ def checked(connection: LedgerConnection, kind: type[Row], values: Sequence[Any]
     return kind(*own)
 
 
-def damaged(
-    connection: LedgerConnection, kind: type[Any], number: object, problem: str
-) -> DamagedLedgerError:
+def damaged(connection: LedgerConnection, kind: type[Any], number: object, problem: str) -> DamagedLedgerError:
     """Return the error for a row that cannot be believed."""
     return DamagedLedgerError(
         f"row {number} of the table {TABLES[kind]} in the ledger {connection.place} {problem}; it is "
@@ -228,9 +226,7 @@ def damaged(
     )
 
 
-def read(
-    connection: LedgerConnection, kind: type[Row], where: str, *parameters: object
-) -> Generator[Row, None, None]:
+def read(connection: LedgerConnection, kind: type[Row], where: str, *parameters: object) -> Generator[Row, None, None]:
     """Yield the rows that fulfil `where`, an SQL condition with its parameters.
 
     Raises:

@@ -159,10 +159,7 @@ ROLES = {
         "GRANT UPDATE (since, charged_p, seal) ON budgets TO {role}",
         "GRANT DELETE ON attempts TO {role}",
     ),
-    "reader": (
-        "GRANT USAGE ON SCHEMA judgeloop TO {role}",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}",
-    ),
+    "reader": ("GRANT USAGE ON SCHEMA judgeloop TO {role}", "GRANT SELECT ON ALL TABLES IN SCHEMA judgeloop TO {role}"),
 }
 
 

@@ -211,9 +211,7 @@ def connect(path: Path | str) -> SqliteConnection:
         if str(path) != MEMORY:
             make_private(Path(path))
             refuse_if_anybody_writes(Path(path), signed=key is not None)
-        connection = sqlite3.connect(
-            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, factory=SqliteConnection
-        )
+        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, factory=SqliteConnection)
     except (OSError, sqlite3.Error) as error:
         raise _cannot_open(path, error) from error
     try:
@@ -237,8 +235,7 @@ def errors_of_reading(path: object) -> Iterator[None]:
             ) from error
         if _is_damage(error):
             raise DamagedLedgerError(
-                f"the ledger {path} is damaged ({error}); copy what can be read to a new file: "
-                "judgeloop ledger salvage"
+                f"the ledger {path} is damaged ({error}); copy what can be read to a new file: judgeloop ledger salvage"
             ) from error
         raise _cannot_open(path, error) from error
 
@@ -287,9 +284,7 @@ def _create(connection: SqliteConnection, path: object, key: bytes | None) -> No
 
 
 def _cannot_open(path: object, error: Exception) -> LedgerError:
-    return LedgerError(
-        f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)"
-    )
+    return LedgerError(f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)")
 
 
 def make_private(path: Path) -> None:
@@ -318,9 +313,7 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return 0
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise NoLedgerError(
-            f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
-        )
+        raise NoLedgerError(f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)")
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -333,8 +326,7 @@ def check_schema(connection: sqlite3.Connection, path: object) -> None:
     found = {
         sql: f"{kind} {name}"
         for kind, name, sql in connection.execute(
-            "SELECT type, name, coalesce(sql, '') FROM sqlite_master "
-            "WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+            "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         )
     }
     strange = [name for sql, name in found.items() if sql not in DDL]
@@ -359,9 +351,7 @@ def carry_out(connection: SqliteConnection, jobs: Sequence[Job]) -> Sequence[Don
         of_job = isinstance(error, Exception) and not isinstance(error, sqlite3.OperationalError)
         if of_job and len(jobs) > 1:
             return [done for job in jobs for done in carry_out(connection, [job])]
-        failure = (
-            _typed(error) if of_job else LedgerError(f"the ledger could not be written: {error}")
-        )
+        failure = _typed(error) if of_job else LedgerError(f"the ledger could not be written: {error}")
         if failure is not error:
             failure.__cause__ = error
     return [partial(job.future.set_exception, failure) for job in jobs]
@@ -373,8 +363,7 @@ def _typed(error: BaseException) -> BaseException:
         return error
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
         typed: Exception = DamagedLedgerError(
-            f"the ledger's file is damaged: {error}; `judgeloop ledger salvage` copies what can be "
-            "read to a new file"
+            f"the ledger's file is damaged: {error}; `judgeloop ledger salvage` copies what can be read to a new file"
         )
     else:
         typed = LedgerError(f"this cannot be written to the ledger: {error}")

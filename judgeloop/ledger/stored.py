@@ -42,16 +42,7 @@ from judgeloop.ledger import booking, budgets, charges, results
 from judgeloop.ledger.connection import LedgerConnection
 from judgeloop.ledger.outputs import outputs_under
 from judgeloop.ledger.reader import recorded
-from judgeloop.ledger.rows import (
-    AttemptRow,
-    BudgetRow,
-    DrawRow,
-    OutputRow,
-    RunRow,
-    SumRow,
-    TextRow,
-    VerdictRow,
-)
+from judgeloop.ledger.rows import AttemptRow, BudgetRow, DrawRow, OutputRow, RunRow, SumRow, TextRow, VerdictRow
 from judgeloop.ledger.writer import Wanted, Wants, Writer
 
 T = TypeVar("T")
@@ -77,32 +68,23 @@ class Ledger:
         self._opener = uuid.uuid4().hex
         self._runs: set[str] = set()  # that this object has reserved for
         self._asked: set[tuple[str, str]] = set()  # the runs and judges that were reserved for
-        self._open: dict[
-            int, tuple[str, Reservation]
-        ] = {}  # the run and reservation of each attempt
+        self._open: dict[int, tuple[str, Reservation]] = {}  # the run and reservation of each attempt
         self._writer = writer
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         return await self._do(
-            lambda connection: booking.verdicts_under(connection, keys),
-            lambda: [(VerdictRow, "key", keys)],
+            lambda connection: booking.verdicts_under(connection, keys), lambda: [(VerdictRow, "key", keys)]
         )
 
     async def outputs(self, keys: Sequence[str], since: str = "") -> dict[str, Output]:
         """Return the latest output under each of `keys` that has one recorded at or after `since`."""
         return await self._do(
-            lambda connection: outputs_under(connection, keys, since),
-            lambda: [(OutputRow, "key", keys)],
+            lambda connection: outputs_under(connection, keys, since), lambda: [(OutputRow, "key", keys)]
         )
 
     async def reserve(
-        self,
-        run: str,
-        groups: Sequence[Sequence[Reservation]],
-        budget_p: int | None,
-        *,
-        instead: Ticket | None = None,
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that all its budgets still cover.
 
@@ -113,13 +95,7 @@ class Ledger:
         self._runs.add(run)
         granted = await self._do(
             lambda connection: booking.reserve(
-                connection,
-                run,
-                self._opener,
-                groups,
-                budget_p,
-                charge_to=self._charge_to,
-                instead=instead,
+                connection, run, self._opener, groups, budget_p, charge_to=self._charge_to, instead=instead
             ),
             lambda: self._of_money(*filter(None, [instead])),
         )
@@ -136,11 +112,7 @@ class Ledger:
             (RunRow, "id", list(self._runs)),
             (BudgetRow, "name", ["", *self._charge_to]),
             (DrawRow, "opener", [self._opener]),
-            (
-                SumRow,
-                "name",
-                [name for one in list(self._asked) for name in charges.sum_names(*one)],
-            ),
+            (SumRow, "name", [name for one in list(self._asked) for name in charges.sum_names(*one)]),
         ]
 
     async def held_back(self, run: str, cost_p: int, budget_p: int | None) -> dict[str, int] | None:
@@ -157,13 +129,9 @@ class Ledger:
         self, connection: LedgerConnection, run: str, cost_p: int, budget_p: int | None
     ) -> dict[str, int] | None:
         living = [
-            other
-            for other in charges.others_that_hold(connection, run)
-            if not self._recovered(connection, other)
+            other for other in charges.others_that_hold(connection, run) if not self._recovered(connection, other)
         ]
-        return charges.worth_waiting_for(
-            connection, run, cost_p, budget_p, charge_to=self._charge_to, living=living
-        )
+        return charges.worth_waiting_for(connection, run, cost_p, budget_p, charge_to=self._charge_to, living=living)
 
     async def balances(self) -> list[Balance]:
         """Return the budgets that runs booked through this object draw on."""
@@ -189,25 +157,14 @@ class Ledger:
             return Clearance()
         return await self._do(
             lambda connection: self._cleared(connection, ticket),
-            lambda: [
-                (AttemptRow, "id", [ticket.attempt]),
-                (AttemptRow, "key", [ticket.key]),
-                _under(ticket),
-            ],
+            lambda: [(AttemptRow, "id", [ticket.attempt]), (AttemptRow, "key", [ticket.key]), _under(ticket)],
         )
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
         connection.check_locks()
         held = booking.known_under(connection, ticket)
         if held is not None:
-            booking.close_ticket(
-                connection,
-                ticket,
-                "released",
-                End.UNNEEDED,
-                cost_p=0,
-                why=booking.HAD_MEANWHILE,
-            )
+            booking.close_ticket(connection, ticket, "released", End.UNNEEDED, cost_p=0, why=booking.HAD_MEANWHILE)
             return Clearance(held)
         others = list(booking.sent_by_others(connection, ticket))
         # A process that died holds no lock; its call is not waited for.
@@ -225,9 +182,7 @@ class Ledger:
         """
         return (await self.settle_all([(ticket, reply)]))[0]
 
-    async def settle_all(
-        self, replies: Sequence[tuple[Ticket, Reply]]
-    ) -> list[Verdict | Output | None]:
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | Output | None]:
         """As `settle` for each reply, in one transaction."""
         tickets = [ticket for ticket, _ in replies]
         asked = [self._open.pop(one.attempt) for one in tickets if one.attempt in self._open]
@@ -251,18 +206,14 @@ class Ledger:
     async def _close(self, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str) -> None:
         self._open.pop(ticket.attempt, None)
         await self._do(
-            lambda connection: booking.close_ticket(
-                connection, ticket, state, end, cost_p=cost_p, why=why
-            ),
+            lambda connection: booking.close_ticket(connection, ticket, state, end, cost_p=cost_p, why=why),
             lambda: self._of_money(ticket),
         )
 
     async def spend(self, run: str, budget_p: int | None, answers: Collection[str] = ()) -> Spend:
         """Return what `run` has cost so far, how much of it through this object, and the cost of `answers`, by key."""
         return await self._do(
-            lambda connection: charges.spend_of(
-                connection, run, self._opener, budget_p, self._charge_to, answers
-            )
+            lambda connection: charges.spend_of(connection, run, self._opener, budget_p, self._charge_to, answers)
         )
 
     async def recover(self, run: str) -> tuple[int, int]:
@@ -309,9 +260,7 @@ class Ledger:
         """Note what `run` is, in the place of an earlier note, and that this process works on it now."""
         process = f"process {os.getpid()} on {platform.node()}"
         await self._do(
-            lambda connection: results.note(
-                connection, run, replace(note, process=process, since=connection.now())
-            )
+            lambda connection: results.note(connection, run, replace(note, process=process, since=connection.now()))
         )
 
     def keep(self, run: str, result: KeptResult) -> None:
@@ -323,9 +272,7 @@ class Ledger:
 
         What was spent in its present period stays counted.
         """
-        self._writer.do(
-            lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts)
-        )
+        self._writer.do(lambda connection: budgets.set_budget(connection, name, limit_p, per, day_starts))
 
     def remove_budget(self, name: str) -> None:
         """Remove a budget.

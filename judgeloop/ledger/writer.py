@@ -41,9 +41,7 @@ class Job:
 class Writer(Generic[C]):
     """Runs jobs, in the order submitted, on the connection that `connect` opens."""
 
-    def __init__(
-        self, connect: Callable[[], C], carry_out: Callable[[C, Sequence[Job]], Sequence[Done]]
-    ) -> None:
+    def __init__(self, connect: Callable[[], C], carry_out: Callable[[C, Sequence[Job]], Sequence[Done]]) -> None:
         """Start the thread and open the connection; an error of `connect` is raised here."""
         self._carry_out = carry_out
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -65,9 +63,7 @@ class Writer(Generic[C]):
         self._put(Job(action, future, wants))
         return future
 
-    def asked(
-        self, action: Callable[[LedgerConnection], T], wants: Wants = tuple
-    ) -> asyncio.Future[T]:
+    def asked(self, action: Callable[[LedgerConnection], T], wants: Wants = tuple) -> asyncio.Future[T]:
         """As `submit`; the result comes with those of the whole group, in one turn of the event loop.
 
         Raises:

@@ -89,9 +89,7 @@ class Message(WireReply):
         written = self.usage.cache_creation_input_tokens or 0
         details, output = self.usage.output_tokens_details, self.usage.output_tokens
         thoughts = (details.thinking_tokens if details else None) or 0
-        return Usage(
-            self.usage.input_tokens + read + written, output, read, written, min(output, thoughts)
-        )
+        return Usage(self.usage.input_tokens + read + written, output, read, written, min(output, thoughts))
 
     def tier(self) -> str | None:
         """Return the speed if it is not the standard one, else the service tier."""
@@ -139,9 +137,7 @@ class AnthropicChat(Chat[Message]):
             "model": self.spec.model,
             "max_tokens": self.limit.of(call),
             **({"system": "\n\n".join(system)} if system else {}),
-            "messages": [
-                {"role": role, "content": text} for role, text in messages if role != "system"
-            ],
+            "messages": [{"role": role, "content": text} for role, text in messages if role != "system"],
             "service_tier": "standard_only",  # the priority tier has other prices
             **self._thoughts(),
             **self._form(),
@@ -177,12 +173,7 @@ class AnthropicChat(Chat[Message]):
         schema = dict(form.schema)
         if form.by == "schema":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}, **how}}
-        tool = {
-            "name": TOOL,
-            "description": "Give the verdict.",
-            "input_schema": schema,
-            "strict": True,
-        }
+        tool = {"name": TOOL, "description": "Give the verdict.", "input_schema": schema, "strict": True}
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
     def _whole(self, events: Sequence[Any]) -> Any:

@@ -34,12 +34,7 @@ DEAREST_TIER = 4
 
 
 def quote(
-    most: Usage,
-    texts: Sequence[str],
-    price: Price | None,
-    *,
-    thinking: int = 0,
-    likely: int = LIKELY_OUTPUT_TOKENS,
+    most: Usage, texts: Sequence[str], price: Price | None, *, thinking: int = 0, likely: int = LIKELY_OUTPUT_TOKENS
 ) -> Quote:
     """Return the worst case of an attempt that uses at most `most`, and its likely cost.
 
@@ -137,9 +132,7 @@ def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
     return Bill(booked_p, "; ".join(breaches), saved_p)
 
 
-def _breaches(
-    reply: WireReply, usage: Usage | None, dearer: Price | None, asked: Asked
-) -> list[str]:
+def _breaches(reply: WireReply, usage: Usage | None, dearer: Price | None, asked: Asked) -> list[str]:
     """Return a sentence for each way in which `reply` costs more than was quoted."""
     sentences = []
     if dearer is not None:
@@ -149,22 +142,18 @@ def _breaches(
     most = asked.most
     if usage and usage.output_tokens > most.output_tokens:
         sentences.append(
-            f"it reports {usage.output_tokens:,} output tokens, more than the "
-            f"{most.output_tokens:,} asked for"
+            f"it reports {usage.output_tokens:,} output tokens, more than the {most.output_tokens:,} asked for"
         )
     if usage and usage.input_tokens > most.input_tokens:
         sentences.append(
-            f"it reports {usage.input_tokens:,} input tokens for a request of at most "
-            f"{most.input_tokens:,}"
+            f"it reports {usage.input_tokens:,} input tokens for a request of at most {most.input_tokens:,}"
         )
     return sentences
 
 
 def _is_possible(usage: Usage, reply: WireReply, asked: Asked) -> bool:
     """Return whether `usage` has a token for every word that was sent and that came back."""
-    return usage.input_tokens >= least_tokens(asked.texts) and usage.output_tokens >= least_tokens(
-        [reply.said()]
-    )
+    return usage.input_tokens >= least_tokens(asked.texts) and usage.output_tokens >= least_tokens([reply.said()])
 
 
 def _is_dearer(tier: str | None) -> bool:

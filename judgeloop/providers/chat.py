@@ -21,15 +21,7 @@ from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.records import Abstention, Answer, Output, Quote, Reply, Usage
 from judgeloop.providers import billing
 from judgeloop.providers.catalogue import STANDARD
-from judgeloop.providers.ending import (
-    FILTERED,
-    TOO_LONG,
-    changed,
-    ending,
-    ending_of,
-    ran_out,
-    unreadable,
-)
+from judgeloop.providers.ending import FILTERED, TOO_LONG, changed, ending, ending_of, ran_out, unreadable
 from judgeloop.providers.endpoint import Endpoint, Provider
 from judgeloop.providers.failures import Failure
 from judgeloop.providers.prices import Published, note, unpublished
@@ -146,9 +138,7 @@ class Chat(ABC, Generic[WireT]):
         found: dict[str, Any] = {}
         for key, value in given.items():
             if key not in cls.parameters:
-                raise InputError(
-                    f"{cls.provider.name}/… does not take `{key}`; it takes {', '.join(cls.parameters)}"
-                )
+                raise InputError(f"{cls.provider.name}/… does not take `{key}`; it takes {', '.join(cls.parameters)}")
             outer, dot, inner = cls.parameters[key].partition(".")
             found[outer] = {inner: value} if dot else value
         return found
@@ -157,11 +147,7 @@ class Chat(ABC, Generic[WireT]):
         """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
         texts, spec = _texts(messages), self.spec
         return billing.quote(
-            self._most(call, texts),
-            texts,
-            spec.price,
-            thinking=spec.thinking_tokens,
-            likely=spec.likely_tokens,
+            self._most(call, texts), texts, spec.price, thinking=spec.thinking_tokens, likely=spec.likely_tokens
         )
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
@@ -190,9 +176,7 @@ class Chat(ABC, Generic[WireT]):
             # methods accept any body with status 200. It also sends the request unchanged, which
             # takes half the time.
             with self._clients.one() as client:
-                raw = await client.post(
-                    self.path, cast_to=httpx2.Response, body=request, options=options
-                )
+                raw = await client.post(self.path, cast_to=httpx2.Response, body=request, options=options)
         except api_error as error:
             failure = Failure.of(error) if hasattr(error, "status_code") else None
             if failure and ran_out(failure):  # it may be billed
@@ -267,14 +251,10 @@ class Chat(ABC, Generic[WireT]):
         except EndedEarlyError:
             raise JudgeError(ErrorKind.RETRY, "the stream ended early", billed=True) from None
         except (ValidationError, ValueError, TypeError, LookupError, AttributeError):
-            raise JudgeError(
-                ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True
-            ) from None
+            raise JudgeError(ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True) from None
         raise ending_of(failure, self.spec.endpoint)
 
-    def _answered(
-        self, call: Hashable, message: WireT, usage: Usage | None, read: Read | None
-    ) -> Answer | Output:
+    def _answered(self, call: Hashable, message: WireT, usage: Usage | None, read: Read | None) -> Answer | Output:
         if read is not None:
             return self._answer(call, message, usage, read)
         said, cut = self._said(message), self._is_truncated(message)
@@ -301,9 +281,7 @@ class Chat(ABC, Generic[WireT]):
         if spec.price is None:
             return billing.Bill(0)
         most = self._most(call, texts)
-        return billing.bill(
-            message, billing.Asked(spec.model, spec.price, tuple(texts), most, spec.published)
-        )
+        return billing.bill(message, billing.Asked(spec.model, spec.price, tuple(texts), most, spec.published))
 
     def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
         return billing.most_tokens(texts, self._schema_size, self.limit.of(call))
@@ -333,9 +311,7 @@ class Clients(Generic[Client]):
     @contextmanager
     def one(self) -> Iterator[Client]:
         """Lend a client that has room for one more call."""
-        number = next(
-            (n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls)
-        )
+        number = next((n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls))
         if number == len(self._clients):
             self._clients.append(self.make())
             self._calls.append(0)

@@ -44,10 +44,7 @@ class ReplyStream(httpcore2.AsyncNetworkStream):
         await self._stream.aclose()
 
     async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> ReplyStream:
         """Return the encrypted stream, which keeps what it reads, too."""
         return ReplyStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
@@ -94,9 +91,7 @@ class ReplyBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Options = None,
     ) -> ReplyStream:
         """Connect to a host."""
-        return ReplyStream(
-            await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
-        )
+        return ReplyStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Options = None

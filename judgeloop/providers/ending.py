@@ -38,13 +38,7 @@ OF_ITEM = {
     "ResponsibleAIPolicyViolation": FILTERED,
 }
 # Codes of errors that concern every request with the same settings.
-OF_SETTINGS = {
-    "invalid_model",
-    "model_not_found",
-    "unknown_parameter",
-    "unsupported_parameter",
-    "unsupported_value",
-}
+OF_SETTINGS = {"invalid_model", "model_not_found", "unknown_parameter", "unsupported_parameter", "unsupported_value"}
 # Fields of a request that are the same in every request of a judge.
 SETTINGS = {
     "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort",
@@ -111,11 +105,7 @@ def ending(error: Any, endpoint: Endpoint) -> JudgeError:
     if cause == _TOO_LARGE:
         why = f"no usable reply from {endpoint.origin}: {error.__cause__}"
         return JudgeError(ErrorKind.RETRY, why, billed=True)
-    return JudgeError(
-        ErrorKind.RETRY,
-        f"no reply from {endpoint.origin} ({cause})",
-        billed=cause not in _NEVER_SENT,
-    )
+    return JudgeError(ErrorKind.RETRY, f"no reply from {endpoint.origin} ({cause})", billed=cause not in _NEVER_SENT)
 
 
 def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
@@ -142,9 +132,7 @@ def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
 def unreachable(endpoint: Endpoint) -> JudgeError:
     """Return how an attempt ended that found no server: nothing was sent."""
     return JudgeError(
-        ErrorKind.UNREACHABLE,
-        f"nothing answers at {endpoint.origin}: is the server running?",
-        billed=False,
+        ErrorKind.UNREACHABLE, f"nothing answers at {endpoint.origin}: is the server running?", billed=False
     )
 
 

@@ -146,9 +146,7 @@ class Endpoint:
         if not isinstance(answer, Output):
             return replace(answer, reason=self.clean(answer.reason))
         text = None if answer.text is None else self._masked(answer.text)
-        return replace(
-            answer, text=text, failed=self.clean(answer.failed), model=self.clean(answer.model)
-        )
+        return replace(answer, text=text, failed=self.clean(answer.failed), model=self.clean(answer.model))
 
     @property
     def identity(self) -> dict[str, str]:
@@ -206,9 +204,7 @@ def _check_url(url: str, names: Names) -> None:
     The message does not repeat an address with "@", which may contain a password.
     """
     if "@" in url:
-        raise InputError(
-            f"`{names.base_url}`: a key does not belong in an address; set {names.key}"
-        )
+        raise InputError(f"`{names.base_url}`: a key does not belong in an address; set {names.key}")
     try:
         parts = urlsplit(url)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -219,9 +215,7 @@ def _check_url(url: str, names: Names) -> None:
         raise InputError(f"`{names.base_url}`: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
-def _key(
-    provider: Provider, url: str, environment: Mapping[str, str], names: Names, *, given: bool
-) -> str:
+def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Names, *, given: bool) -> str:
     official = provider.owns(url)
     name = provider.key_variable if provider.key_variable and (official or not given) else JUDGE_KEY
     key = environment.get(name, "").strip()

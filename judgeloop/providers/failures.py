@@ -79,19 +79,12 @@ class Failure:
             *(part.get(name) for name in ("error_code", "reason") for part in parts),
             _fields(self.error.get("innererror")).get("code"),
         ]
-        return [
-            code
-            for code in found
-            if isinstance(code, str) and not code.isdecimal() and code not in {"", "None"}
-        ]
+        return [code for code in found if isinstance(code, str) and not code.isdecimal() and code not in {"", "None"}]
 
     @property
     def message(self) -> str:
         """The server's words, with those of the provider behind a gateway."""
-        said = next(
-            (self.error[name] for name in ("message", "Message", "detail") if self.error.get(name)),
-            self.text,
-        )
+        said = next((self.error[name] for name in ("message", "Message", "detail") if self.error.get(name)), self.text)
         raw = self._metadata.get("raw")
         return f"{said} ({raw})" if isinstance(raw, str) and raw else str(said)
 

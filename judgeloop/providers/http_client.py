@@ -225,9 +225,7 @@ class BoundedStream(httpx2.AsyncByteStream):
             raise httpx2.DecodingError(str(error)) from None
         self._decoded_left -= len(decoded)
         if self._decoded_left < 0:
-            raise ReplyTooLargeError(
-                f"the reply has more than {self._most >> 20} MiB, decompressed"
-            )
+            raise ReplyTooLargeError(f"the reply has more than {self._most >> 20} MiB, decompressed")
         return decoded
 
     async def aclose(self) -> None:

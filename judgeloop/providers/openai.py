@@ -26,12 +26,7 @@ from judgeloop.providers.streams import EndedEarlyError
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
 PROVIDER = Provider(
-    "openai",
-    "https://api.openai.com/v1",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    length_is_free=True,
-    flex_is_half=True,
+    "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL", length_is_free=True, flex_is_half=True
 )
 SAMPLING = {
     "temperature": "temperature", "top-p": "top_p", "seed": "seed", "stop": "stop",
@@ -191,10 +186,7 @@ class OpenAIChat(Chat[ChatCompletion]):
     path = "/chat/completions"
     request_id_header = "x-request-id"
     reply_name = "chat completion"
-    streaming: ClassVar[Mapping[str, Any]] = {
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
+    streaming: ClassVar[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
     wire = ChatCompletion
     parameters: ClassVar[Mapping[str, str]] = SAMPLING | {"verbosity": "verbosity"}
 
@@ -276,10 +268,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         if not ends:
             raise EndedEarlyError
         deltas = [chunk.get("delta") or {} for chunk in chunks]
-        message = {
-            name: "".join(delta.get(name) or "" for delta in deltas) or None
-            for name in ("content", "refusal")
-        }
+        message = {name: "".join(delta.get(name) or "" for delta in deltas) or None for name in ("content", "refusal")}
         told = {name: text for event in events for name, text in event.items() if text is not None}
         return told | {"choices": [{"index": 0, "finish_reason": ends[-1], "message": message}]}
 

@@ -20,16 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError, nearest_to
-from judgeloop.core.money import (
-    PRICE_FILE,
-    Price,
-    Rate,
-    halved,
-    is_price_file,
-    rate_per_mtok,
-    show_price,
-    show_usd,
-)
+from judgeloop.core.money import PRICE_FILE, Price, Rate, halved, is_price_file, rate_per_mtok, show_price, show_usd
 from judgeloop.core.protocols import Judge, System
 from judgeloop.core.records import JudgeIdentity
 from judgeloop.providers.catalogue import FLEX, STANDARD, chat_class
@@ -95,9 +86,7 @@ class Metered(Priced, Protocol):
         """
 
 
-def model_price(
-    provider: Provider, model: str, url: str, *, given: str | None, tier: str
-) -> Price | None:
+def model_price(provider: Provider, model: str, url: str, *, given: str | None, tier: str) -> Price | None:
     """Return the price of `model` at `url`; None if it is not known.
 
     `given` is what the user typed (`own_price`). The price at flex is added unless `tier` is the
@@ -132,9 +121,7 @@ def own_price(given: str | None, name: str) -> Price | None:
     return read_price(name, Path(given))
 
 
-def _flex_price(
-    provider: Provider, model: str, url: str, price: Price, *, own: bool
-) -> Price | None:
+def _flex_price(provider: Provider, model: str, url: str, price: Price, *, own: bool) -> Price | None:
     """Return the price of `model` at flex; None if it is not known.
 
     It is the user's (`price.flex`), else the published one, else half of the standard price at the
@@ -215,9 +202,7 @@ def published_price(
     from genai_prices import data_snapshot
 
     try:
-        where, found = data_snapshot.get_snapshot().find_provider_model(
-            model, None, provider, base_url
-        )
+        where, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, base_url)
     except LookupError:
         return None
     if base_url is not None and not _reaches(where.api_pattern, base_url):
@@ -226,14 +211,8 @@ def published_price(
     if context and all(variant.when != context for variant in found.price_variants or ()):
         return None
     now = datetime.now(UTC)
-    by_hour = [
-        found.get_prices(now.replace(hour=hour, minute=half), context)
-        for hour in range(24)
-        for half in (0, 30)
-    ]
-    charged = {
-        key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None
-    }
+    by_hour = [found.get_prices(now.replace(hour=hour, minute=half), context) for hour in range(24) for half in (0, 30)]
+    charged = {key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None}
     if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
         return None
     rates = {key: _dearest(by_hour, key) for key in charged & TOKEN_PRICES}
@@ -244,8 +223,7 @@ def published_price(
         cache_read=rates.get("cache_read_mtok", plain),
         cache_write=rates.get("cache_write_mtok", plain),
         checked=table_date(),
-        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}"
-        f"{f' at {tier}' if tier else ''}",
+        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}{f' at {tier}' if tier else ''}",
     )
 
 

@@ -122,9 +122,7 @@ class VllmChat(OpenAIChat):
         served = [str(model.get("id")) for model in models if isinstance(model, dict)]
         if self.spec.model not in served:
             listed = self.spec.endpoint.clean(", ".join(served)) or "nothing"
-            raise _unfit(
-                f"{self.spec.endpoint.origin} does not serve {self.spec.model!r}; it serves {listed}"
-            )
+            raise _unfit(f"{self.spec.endpoint.origin} does not serve {self.spec.model!r}; it serves {listed}")
 
     def _check_form(self, reply: dict[str, Any]) -> None:
         try:

@@ -63,9 +63,7 @@ def kept_of(result: RunResult) -> KeptResult:
         pool = _with_texts(result.texts.pool.only(judged), named)
         result = replace(result, texts=replace(result.texts, pool=pool))
     document = to_json({"job": result.job, "result": result}, inf_nan_mode="constants").decode()
-    return KeptResult(
-        result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code
-    )
+    return KeptResult(result.page.headline, f"{result}\n", document, texts, exit_code=result.exit_code)
 
 
 def result_of(kept: KeptResult, *, texts: bool = True, shown: str | None = None) -> RunResult:
@@ -121,14 +119,7 @@ def said(run: str, result: RunResult) -> str:
 def _with_texts(pool: Pool, other: Callable[[str], str]) -> Pool:
     """Return a pool with another text in the place of each prompt, reference and output."""
     items = (
-        Item(
-            item.id,
-            other(item.prompt),
-            None if item.reference is None else other(item.reference),
-            item.group,
-        )
+        Item(item.id, other(item.prompt), None if item.reference is None else other(item.reference), item.group)
         for item in pool.items
     )
-    return replace(
-        pool, items=tuple(items), outputs=tuple(tuple(map(other, texts)) for texts in pool.outputs)
-    )
+    return replace(pool, items=tuple(items), outputs=tuple(tuple(map(other, texts)) for texts in pool.outputs))

@@ -28,9 +28,7 @@ def scheduler(given: object) -> str:
     return str(given)
 
 
-def results(
-    address: str, calls: Iterable[Call], shared: Sequence[object]
-) -> Iterator[tuple[Any, ...]]:
+def results(address: str, calls: Iterable[Call], shared: Sequence[object]) -> Iterator[tuple[Any, ...]]:
     """Yield the results of calls on the workers of a cluster, in the order in which they end.
 
     Each worker is sent the arguments that are `shared` by the calls once. When a worker dies, its calls
@@ -80,9 +78,7 @@ def _check_workers(address: str, client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=PATIENCE_S)
     except TimeoutError:
-        raise InputError(
-            f"`engine`: the cluster {address} has no workers; start some with `dask worker`"
-        ) from None
+        raise InputError(f"`engine`: the cluster {address} has no workers; start some with `dask worker`") from None
     found = client.run(version, OWN, on_error="return")
     other = [f"{worker} has {one}" for worker, one in found.items() if one != version(OWN)]
     if other:

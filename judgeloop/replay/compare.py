@@ -143,16 +143,11 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], config: ReplayConfig
             # All selectors and rules use the same seed. The seed differs between pairs, so that
             # their runs are not correlated.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
-            rows += [
-                head | {"gap": contest.gap} | row
-                for row in run(selector, contest, config, (*pair, seed, 1))
-            ]
+            rows += [head | {"gap": contest.gap} | row for row in run(selector, contest, config, (*pair, seed, 1))]
     return rows
 
 
-def selector_for(
-    name: str, recordings: Recordings, contest: Contest, seed: int, config: ReplayConfig
-) -> Selector[Any]:
+def selector_for(name: str, recordings: Recordings, contest: Contest, seed: int, config: ReplayConfig) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
     row, variant = selector_row(QUESTION, name), variant_of(config)
     start = config.min_judgments if config.iterative else config.sizes[0]
@@ -169,9 +164,7 @@ def selector_for(
     return selector
 
 
-def prospects_for(
-    recordings: Recordings, contest: Contest, seed: int, history: int
-) -> Prospects | None:
+def prospects_for(recordings: Recordings, contest: Contest, seed: int, history: int) -> Prospects | None:
     """Return what a random history says of the items, with the distances of the output lengths.
 
     The history is drawn among the other systems, anew for each pair and repetition. None if it
@@ -187,9 +180,7 @@ def variant_of(config: ReplayConfig) -> Variant:
     return Variant(config.combine, config.clustering, config.representative)
 
 
-def _at_sizes(
-    selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]
-) -> Iterator[Row]:
+def _at_sizes(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
     """Yield a row for each number of judged items, from one walk through the selector's steps."""
     items, rng = len(contest.preferences), np.random.default_rng(seed)
     labels = walked(selector, items, config.sizes, rng, contest.verdict)
@@ -222,9 +213,7 @@ def walked(
         yield active
 
 
-def _until_met(
-    selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]
-) -> Iterator[Row]:
+def _until_met(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:
     items, limit, give_up = len(contest.preferences), config.max_judgments, config.give_up
     for name in suiting(config.rules, selector.name):
         for risk in config.risk:
@@ -278,20 +267,14 @@ def without_lengths(config: ReplayConfig) -> str | None:
 
 def _check_rules(config: ReplayConfig) -> list[str]:
     """Return a note on the rules that are not run with some selectors."""
-    refused = {
-        name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors
-    }
+    refused = {name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors}
     if all(rules == set(config.rules) for rules in refused.values()):
-        raise InputError(
-            "`rules`: expected a rule that holds for these `selectors`; a guarantee needs random"
-        )
+        raise InputError("`rules`: expected a rule that holds for these `selectors`; a guarantee needs random")
     rules = [rule for rule in config.rules if any(rule in names for names in refused.values())]
     if not rules:
         return []
     picky = ", ".join(name for name, names in refused.items() if names)
-    return [
-        f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"
-    ]
+    return [f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"]
 
 
 def recordings_for(config: ReplayConfig) -> Recordings:

@@ -61,12 +61,9 @@ def _among(help_: str, names: Sequence[str], panel: str = SELECTION, **more: Any
 
 # Settings of several questions.
 VectorsFile = Annotated[
-    Path | None,
-    _file("File of output vectors: .npz with the arrays models and embeddings.", SELECTION),
+    Path | None, _file("File of output vectors: .npz with the arrays models and embeddings.", SELECTION)
 ]
-TieMargin = Annotated[
-    float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)
-]
+TieMargin = Annotated[float, Ge(0), run_setting("Scores that differ by no more than this are a tie.", PROTOCOL)]
 
 # A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
 REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
@@ -79,9 +76,7 @@ def _not_one(value: object) -> object:
         ValueError: the value is 1.
     """
     if str(value) == "1":
-        raise ValueError(
-            "expected 0 or at least 2; a single system has nothing to be compared with"
-        )
+        raise ValueError("expected 0 or at least 2; a single system has nothing to be compared with")
     return value
 
 
@@ -89,9 +84,7 @@ def _not_one(value: object) -> object:
 class ReplaySettings(Configuration):
     """Settings of every replay."""
 
-    outputs: Annotated[
-        Path, _file("Folder of output files, one per system.", argument="OUTPUTS_DIR")
-    ]
+    outputs: Annotated[Path, _file("Folder of output files, one per system.", argument="OUTPUTS_DIR")]
     items: Annotated[Path, _file("File of prompts, joined by id or prompt.")]
     verdicts: Annotated[Path, _file("File of recorded scores: item_id, model, score.")]
     leave_out: Annotated[
@@ -99,13 +92,8 @@ class ReplaySettings(Configuration):
         Parse(listed),
         run_setting("Systems to leave out, separated by commas.", DATA, metavar="NAME,..."),
     ] = ()
-    output: Annotated[
-        Path,
-        Setting("Folder for the tables and the journal.", OUTPUT, Part.PLACE, Caller, short="-o"),
-    ]
-    jobs: Annotated[
-        int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
-    ] = -1
+    output: Annotated[Path, Setting("Folder for the tables and the journal.", OUTPUT, Part.PLACE, Caller, short="-o")]
+    jobs: Annotated[int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)] = -1
     engine: Annotated[
         str | None,
         Parse(scheduler),
@@ -118,12 +106,10 @@ class ReplaySettings(Configuration):
         ),
     ] = None
     resume: Annotated[
-        bool,
-        Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
+        bool, Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller)
     ] = False
     cache_dir: Annotated[
-        Path,
-        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
+        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True)
     ] = HOME / "cache"
     seed: Seed = 0
 
@@ -133,9 +119,7 @@ class ReplaySettings(Configuration):
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""
-        return {
-            name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE
-        }
+        return {name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,8 +143,7 @@ class ReplayConfig(ReplaySettings):
     represent: Annotated[
         Represent,
         Setting(
-            "How texts become vectors: lexical, minilm or minilm:FOLDER; for estimates also "
-            "hidden:MODEL.",
+            "How texts become vectors: lexical, minilm or minilm:FOLDER; for estimates also hidden:MODEL.",
             SELECTION,
             Part.RUN,
             Vectors,
@@ -172,11 +155,9 @@ class ReplayConfig(ReplaySettings):
         one_of(catalogue.COMBINATIONS),
         _among("Vectors to cluster, made from the two outputs", catalogue.COMBINATIONS),
     ] = catalogue.COMBINATIONS[0]
-    clustering: Annotated[
-        str,
-        one_of(catalogue.CLUSTERINGS),
-        _among("Clustering method", catalogue.CLUSTERINGS),
-    ] = catalogue.CLUSTERINGS[0]
+    clustering: Annotated[str, one_of(catalogue.CLUSTERINGS), _among("Clustering method", catalogue.CLUSTERINGS)] = (
+        catalogue.CLUSTERINGS[0]
+    )
     representative: Annotated[
         str,
         one_of(catalogue.REPRESENTATIVES),
@@ -187,8 +168,7 @@ class ReplayConfig(ReplaySettings):
         Ge(0),
         Parse(_not_one),
         run_setting(
-            "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy "
-            "history.",
+            "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy history.",
             SELECTION,
         ),
     ] = 0
@@ -196,15 +176,9 @@ class ReplayConfig(ReplaySettings):
         tuple[Count, ...],
         Parse(numbers),
         MinLen(1),
-        run_setting(
-            "Numbers of items judged: FIRST:LAST:STEP, or separated by commas.",
-            PROTOCOL,
-            metavar="NUMBERS",
-        ),
+        run_setting("Numbers of items judged: FIRST:LAST:STEP, or separated by commas.", PROTOCOL, metavar="NUMBERS"),
     ] = tuple(range(5, 201, 5))
-    iterative: Annotated[
-        bool, run_setting("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)
-    ] = False
+    iterative: Annotated[bool, run_setting("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)] = False
     rules: Annotated[
         tuple[str, ...],
         some_of(REPLAYED_RULES),
@@ -219,17 +193,14 @@ class ReplayConfig(ReplaySettings):
     ] = (0.1, 0.2)
     pairs: Annotated[int, Ge(1), run_setting("Maximum number of pairs of systems.", PROTOCOL)] = 300
     seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10
-    subset: Annotated[
-        float, Gt(0), Le(1), run_setting("Share of the items in a repetition, up to 1.", PROTOCOL)
-    ] = 0.8
+    subset: Annotated[float, Gt(0), Le(1), run_setting("Share of the items in a repetition, up to 1.", PROTOCOL)] = 0.8
     tie_margin: TieMargin = 0.0
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
     give_up: Annotated[
         Share | None,
         run_setting(
-            "Stop undecided once the probability of a decision within the maximum number of judgments "
-            "is below this.",
+            "Stop undecided once the probability of a decision within the maximum number of judgments is below this.",
             STOPPING,
         ),
     ] = None
@@ -252,18 +223,14 @@ class ReplaySelectConfig(ReplaySettings):
     QUESTION: ClassVar[str] = "select"
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
-    baseline: Annotated[
-        str, run_setting("System that all others are compared with.", MANY, metavar="NAME")
-    ]
+    baseline: Annotated[str, run_setting("System that all others are compared with.", MANY, metavar="NAME")]
     selectors: Annotated[
         tuple[str, ...],
         some_of(catalogue.names_of("select")),
         MinLen(1),
         _among("Selectors", catalogue.names_of("select"), metavar="NAME,..."),
     ] = catalogue.names_of("select")
-    pool: Annotated[
-        int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)
-    ] = 400
+    pool: Annotated[int, Ge(1), run_setting("Number of items in the random pool of a realisation.", MANY)] = 400
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
     risk: Annotated[Share, run_setting("Stated risk at which a race stops.", PROTOCOL)] = 0.1
@@ -300,17 +267,13 @@ class ReplayEstimateConfig(ReplaySettings):
         ),
     ] = "lexical"
     vectors: VectorsFile = None
-    history_systems: Annotated[
-        int, Ge(0), run_setting("Number of other systems in the history.", SELECTION)
-    ] = 0
+    history_systems: Annotated[int, Ge(0), run_setting("Number of other systems in the history.", SELECTION)] = 0
     shares: Annotated[
         tuple[Annotated[int, Ge(1), Le(100)], ...],
         Parse(numbers),
         MinLen(1),
         run_setting(
-            "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.",
-            ONE,
-            metavar="NUMBERS",
+            "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.", ONE, metavar="NUMBERS"
         ),
     ] = tuple(range(5, 51))
     layer: Annotated[
@@ -326,9 +289,7 @@ class ReplayEstimateConfig(ReplaySettings):
     proxy: Annotated[
         str | None,
         one_of((BY_CONFIDENCE, BY_HISTORY)),
-        run_setting(
-            "Guess at every item's score, for the selectors that draw: confidence or history.", ONE
-        ),
+        run_setting("Guess at every item's score, for the selectors that draw: confidence or history.", ONE),
     ] = None
     risk: Annotated[Share, run_setting("Stated risk of the intervals.", PROTOCOL)] = 0.1
     seeds: Annotated[int, Ge(1), run_setting("Number of repetitions.", PROTOCOL)] = 10

@@ -149,9 +149,7 @@ def stratify(subject: Subject, number: int, share: int, config: ReplayEstimateCo
     searching = np.random.default_rng([config.seed, number, share])
     found = searched(subject, size, searching) if _searches(rows) else None
     wanted = Wanted(limit=size, start=size, distance=distance_of(config.confidence_by))
-    trials = [
-        _Trial(subject, number, share, repetition, config) for repetition in range(config.seeds)
-    ]
+    trials = [_Trial(subject, number, share, repetition, config) for repetition in range(config.seeds)]
     return [
         trial.session(make_selector(row, material, wanted))
         for trial in trials
@@ -231,9 +229,7 @@ class _Trial:
         A larger history contains the systems of a smaller history.
         """
         earlier = needed(self.subject.earlier)
-        return forecast_scores(
-            earlier[self.rng(2).permutation(len(earlier))[: self.config.history_systems]]
-        )
+        return forecast_scores(earlier[self.rng(2).permutation(len(earlier))[: self.config.history_systems]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

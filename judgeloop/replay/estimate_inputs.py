@@ -39,18 +39,14 @@ def check(config: ReplayEstimateConfig) -> None:
         InputError: a setting has no effect with the other settings.
     """
     if (config.proxy == BY_HISTORY) != (config.history_systems > 0):
-        raise InputError(
-            "`proxy=history` and `history_systems=N`: neither has an effect without the other"
-        )
+        raise InputError("`proxy=history` and `history_systems=N`: neither has an effect without the other")
     if config.layer is not None and not config.represent.startswith(f"{HIDDEN}:"):
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
     if config.vectors is not None and config.represent != "lexical":
         raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
 
-def read_systems(
-    config: ReplayEstimateConfig,
-) -> tuple[list[Subject], ReplayEstimateConfig]:
+def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], ReplayEstimateConfig]:
     """Return every system with verdicts that is not left out, by name, and the settings completed.
 
     Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
@@ -74,8 +70,7 @@ def _check_range(path: Path, table: VerdictTable) -> None:
     for (item, system), recorded in table.rows.items():
         if recorded.score is not None and not 0 <= recorded.score <= 1:
             raise DataError(
-                path,
-                f"an estimate needs scores in [0, 1], found {recorded.score:g} of {system!r} on {item!r}",
+                path, f"an estimate needs scores in [0, 1], found {recorded.score:g} of {system!r} on {item!r}"
             )
 
 
@@ -88,12 +83,9 @@ def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
 
 def _possible(config: ReplayEstimateConfig, files: Mapping[str, Outputs]) -> tuple[str, ...]:
     known = all(
-        any(config.confidence in row.fields for row in read_rows(Path(of_system.path)))
-        for of_system in files.values()
+        any(config.confidence in row.fields for row in read_rows(Path(of_system.path))) for of_system in files.values()
     )
-    return tuple(
-        name for name in EVERY if known or Need.CONFIDENCE not in selector_row(QUESTION, name).needs
-    )
+    return tuple(name for name in EVERY if known or Need.CONFIDENCE not in selector_row(QUESTION, name).needs)
 
 
 @dataclass(frozen=True)
@@ -165,9 +157,7 @@ class _Sources:
         config = self.config
         if given is not None:
             return reduced(given)
-        return states_of(
-            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
-        )
+        return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
 
     def _output_vectors(self, pool: Pool) -> NDArray[np.floating]:
         """Return vectors of the outputs alone, not reduced, shape (items, dimensions).

@@ -136,9 +136,7 @@ def read_scores(path: Path) -> VerdictTable:
     """
     table = read_verdicts(path)
     if table.paired:
-        raise DataError(
-            path, "expected a score for each system and item (item_id, model, score), found pairs"
-        )
+        raise DataError(path, "expected a score for each system and item (item_id, model, score), found pairs")
     return table
 
 
@@ -157,9 +155,7 @@ def outputs_of(place: Path, systems: Sequence[str]) -> dict[str, Outputs]:
     return {outputs.system: outputs for outputs in found if outputs.system in systems}
 
 
-def read_texts(
-    place: Path, items: Path, systems: Sequence[str]
-) -> tuple[list[Item], dict[str, Texts]]:
+def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[Item], dict[str, Texts]]:
     """Return the items of a file, and the outputs of each of `systems` that has some, by item.
 
     Raises:
@@ -171,9 +167,7 @@ def read_texts(
     return list(aligned.items), dict(zip(found, texts, strict=True))
 
 
-def output_lengths(
-    folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]
-) -> NDArray[np.float64]:
+def output_lengths(folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
     """Return the lengths of outputs in characters, shape (systems, items); NaN without an output.
 
     Raises:
@@ -202,12 +196,7 @@ def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
         with np.load(path, allow_pickle=False) as arrays:
             names, vectors = arrays["models"], arrays["embeddings"]
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            path, f"expected an .npz with the arrays models and embeddings: {error}"
-        ) from None
+        raise DataError(path, f"expected an .npz with the arrays models and embeddings: {error}") from None
     if vectors.shape[:-1] != (len(names), items):
-        raise DataError(
-            path,
-            f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}",
-        )
+        raise DataError(path, f"expected embeddings of the shape ({len(names)}, {items}, …), found {vectors.shape}")
     return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))

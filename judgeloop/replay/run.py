@@ -16,12 +16,7 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay import cluster
 from judgeloop.replay.cluster import Call
 from judgeloop.replay.compare import Row, recordings_for, run_pair
-from judgeloop.replay.config import (
-    ReplayConfig,
-    ReplayEstimateConfig,
-    ReplaySelectConfig,
-    ReplaySettings,
-)
+from judgeloop.replay.config import ReplayConfig, ReplayEstimateConfig, ReplaySelectConfig, ReplaySettings
 from judgeloop.replay.estimate import parts_of, run_part
 from judgeloop.replay.estimate_inputs import read_systems
 from judgeloop.replay.select import completed, field_for, realise
@@ -52,9 +47,7 @@ class Journal:
         settings = json.loads(json.dumps(settings))
         if path.exists():
             if not resume:
-                raise InputError(
-                    f"-o: {path} exists already; continue it with `resume`, or name another folder"
-                )
+                raise InputError(f"-o: {path} exists already; continue it with `resume`, or name another folder")
             self._read(settings)
         else:
             self._prepare_folder()
@@ -73,9 +66,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
-                f"-o: the folder {folder} cannot be created: {error.strerror}"
-            ) from None
+            raise InputError(f"-o: the folder {folder} cannot be created: {error.strerror}") from None
         if not os.access(folder, os.W_OK):
             raise InputError(f"-o: the folder {folder} cannot be written; name another")
 
@@ -96,12 +87,8 @@ class Journal:
             before = head["settings"]
             self.finished = {tuple(entry["pair"]): entry["rows"] for entry in entries}
         except (ValueError, LookupError, TypeError):
-            raise InputError(
-                f"`resume`: {self._path} is not the journal of a replay; name another folder"
-            ) from None
-        changed = sorted(
-            name for name in settings.keys() | before if settings.get(name) != before.get(name)
-        )
+            raise InputError(f"`resume`: {self._path} is not the journal of a replay; name another folder") from None
+        changed = sorted(name for name in settings.keys() | before if settings.get(name) != before.get(name))
         if changed:
             raise InputError(
                 f"`resume`: {self._path} was made with other settings ({', '.join(changed)}); name another folder"
@@ -120,12 +107,7 @@ def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
     recordings = recordings_for(config)
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     return _run_all(
-        config,
-        journal,
-        pairs,
-        lambda pair: (run_pair, recordings, pair, config),
-        observe,
-        shared=[recordings],
+        config, journal, pairs, lambda pair: (run_pair, recordings, pair, config), observe, shared=[recordings]
     )
 
 
@@ -139,14 +121,7 @@ def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
     field = field_for(config)
     plan = completed(config, field)
     numbers = [(number, number) for number in range(config.seeds)]
-    return _run_all(
-        config,
-        journal,
-        numbers,
-        lambda part: (realise, field, part[0], plan),
-        observe,
-        shared=[field],
-    )
+    return _run_all(config, journal, numbers, lambda part: (realise, field, part[0], plan), observe, shared=[field])
 
 
 def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]:
@@ -161,12 +136,7 @@ def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]
     subjects, plan = read_systems(config)
     parts = [(number, part) for number in range(len(subjects)) for part in parts_of(plan)]
     rows = _run_all(
-        config,
-        journal,
-        parts,
-        lambda part: (run_part, subjects[part[0]], *part, plan),
-        observe,
-        shared=subjects,
+        config, journal, parts, lambda part: (run_part, subjects[part[0]], *part, plan), observe, shared=subjects
     )
     places = {name: place for place, name in enumerate(plan.selectors)}
 

@@ -83,11 +83,7 @@ def realise(field: Field, realisation: int, config: ReplaySelectConfig) -> list[
 
 
 def _session(
-    field: Field,
-    items: NDArray[np.int64],
-    name: str,
-    config: ReplaySelectConfig,
-    rng: np.random.Generator,
+    field: Field, items: NDArray[np.int64], name: str, config: ReplaySelectConfig, rng: np.random.Generator
 ) -> Session[Standings]:
     systems = len(field.systems)
     row, most = selector_row(QUESTION, name), systems * len(items)
@@ -132,15 +128,11 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     tally = outcome.estimate.tally
     asked, points = _along(outcome, len(gaps))
     if tally.levels is not None:
-        hopes = np.where(
-            asked == items, points / items, (points + PRIOR_SUM) / (asked + PRIOR_NUMBER)
-        )
+        hopes = np.where(asked == items, points / items, (points + PRIOR_SUM) / (asked + PRIOR_NUMBER))
     else:
         verdicts = asked - _along(outcome, len(gaps), silent=True)[0]
         whole = asked == asked.max(axis=1, keepdims=True)
-        hopes = np.divide(
-            points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0)
-        )
+        hopes = np.divide(points, verdicts, out=np.full(points.shape, -np.inf), where=whole & (verdicts > 0))
     hopes[:, tally.baseline] = TIE
     leading = hopes == hopes.max(axis=1, keepdims=True)
     if tally.levels is not None and outcome.winner is not None:
@@ -148,17 +140,11 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
     calls, queries = asked.sum(axis=1), asked.max(axis=1)
-    changes = np.flatnonzero(
-        (np.diff(identified, prepend=-1) != 0) | (np.diff(gap, prepend=-1) != 0)
-    )
-    return [
-        [int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes
-    ]
+    changes = np.flatnonzero((np.diff(identified, prepend=-1) != 0) | (np.diff(gap, prepend=-1) != 0))
+    return [[int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes]
 
 
-def _along(
-    outcome: Outcome[Standings], systems: int, *, silent: bool = False
-) -> tuple[Floats, Floats]:
+def _along(outcome: Outcome[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
     """Return the numbers of calls and the sums of scores by system along a run.
 
     Both have the shape (looks, systems). A look is after the last call on an item, as asked. With

@@ -83,9 +83,7 @@ def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, f
     The standard error is None for a single pair.
     """
     values = np.array([value(row) for row in group], dtype=np.float64)
-    _, pair = np.unique(
-        [(row["first"], row["second"]) for row in group], axis=0, return_inverse=True
-    )
+    _, pair = np.unique([(row["first"], row["second"]) for row in group], axis=0, return_inverse=True)
     mean = float(values.mean())
     clusters = int(pair.max()) + 1
     if clusters == 1:
@@ -127,12 +125,8 @@ def needed(rows: Sequence[Row]) -> list[Row]:
             calls = _first_at(group, goal, level)
             gaps = None if calls is None else _at(group, calls, CALLS)[:, GAP]
             gap = None if gaps is None else float(np.quantile(gaps, 0.95))
-            table.append(
-                {"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap}
-            )
-    random = {
-        (row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"
-    }
+            table.append({"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap})
+    random = {(row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"}
     for row in table:
         base = random.get((row["goal"], row["level"]))
         row["against_random"] = 1 - row["calls"] / base if base and row["calls"] else None
@@ -176,9 +170,7 @@ def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list
                 "identified": float(identified.mean()),
                 "identified_se": float(identified.std() / np.sqrt(len(at))),
             }
-            row |= {
-                f"within_{near:g}": float((at[:, GAP] <= near + ROUNDING).mean()) for near in NEAR
-            }
+            row |= {f"within_{near:g}": float((at[:, GAP] <= near + ROUNDING).mean()) for near in NEAR}
             table.append(row | {"gap95": float(np.quantile(at[:, GAP], 0.95))})
     return table
 
@@ -268,9 +260,7 @@ def areas(rows: Sequence[Row]) -> list[Row]:
             row["against_random"] = float(found[place] / found[base] - 1)
             row["against_random_se"] = float(ratios.std())
         spread = float(covered[:, place].std())
-        table.append(
-            row | {"coverage": _known(float(coverage[place])), "coverage_se": _known(spread)}
-        )
+        table.append(row | {"coverage": _known(float(coverage[place])), "coverage_se": _known(spread)})
     return table
 
 

@@ -15,12 +15,7 @@ from judgeloop.report.words import count, dollars, per_cent, seconds
 
 SHOWN_ONCE = "each pair was shown in one order"
 A_CONTROL = "a control", "shows the judge an answer to a question beside one to another question"
-ENDS = {
-    Control.PASSED: "passed",
-    Control.FAILED: "not passed",
-    Control.NOT_SHOWN: "not passed",
-    None: "not finished",
-}
+ENDS = {Control.PASSED: "passed", Control.FAILED: "not passed", Control.NOT_SHOWN: "not passed", None: "not finished"}
 TIED = "; each counts as a tie"
 NOT_ASKED = "not asked; `controls=on` asks them first"
 
@@ -36,12 +31,7 @@ def costs(result: RunResult) -> Section:
         "What it cost",
         rows(
             ("paid", money(result)),
-            (
-                "all answers",
-                f"{show_usd(spend.answers_p)}, with those known from before"
-                if with_known(result)
-                else "",
-            ),
+            ("all answers", f"{show_usd(spend.answers_p)}, with those known from before" if with_known(result) else ""),
             (
                 "of it",
                 f"{show_usd(spend.unconfirmed_p)} for attempts that failed, at their maximum: they may not be billed"
@@ -50,10 +40,7 @@ def costs(result: RunResult) -> Section:
             ),
             *_parts(result),
             ("recorded", show_usd(spend.rehearsed_p) if spend.rehearsed_p else ""),
-            (
-                "judgments",
-                f"{result.judged:,} of {result.queries_in_all:,}{result.also_judged}",
-            ),
+            ("judgments", f"{result.judged:,} of {result.queries_in_all:,}{result.also_judged}"),
             (every, "" if whole is None else f"about {dollars(whole)}"),
             *_with_outputs(result, whole),
             (
@@ -163,19 +150,12 @@ def _live(one: Generated) -> tuple[str, ...]:
         visible(one.system),
         f"{one.asked:,}",
         *("" if usd is None else dollars(usd) for usd in (each, one.usd_of_all)),
-        *(
-            "" if value is None else seconds(value)
-            for value in (one.seconds_median, one.seconds_p95)
-        ),
+        *("" if value is None else seconds(value) for value in (one.seconds_median, one.seconds_p95)),
     )
 
 
 def once(result: RunResult) -> Section:
     """Return what names the run: version, seed, run id; the command line adds what was typed."""
     setup = result.setup
-    named = (
-        ("version", f"judgeloop {setup.version}"),
-        ("seed", str(setup.seed)),
-        ("run", setup.run),
-    )
+    named = (("version", f"judgeloop {setup.version}"), ("seed", str(setup.seed)), ("run", setup.run))
     return Section("How to do it again", rows(*named))

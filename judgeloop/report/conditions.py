@@ -9,12 +9,7 @@ and of abstentions are of all that was judged, for the groups too. The cost ends
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from judgeloop.core.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_JUDGE,
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-)
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
 from judgeloop.report.escaping import visible
@@ -48,9 +43,7 @@ def required(result: RunResult, asked: Sequence[tuple[int, str]] = ()) -> Sectio
     wins = result.setup.required_winner
     every = [(result.answer_code, f"{wins} wins")] if wins else []
     every += asked
-    every += [
-        (one.exit_code, one.sentence) for one in result.conditions if not one.name.startswith(GROUP)
-    ]
+    every += [(one.exit_code, one.sentence) for one in result.conditions if not one.name.startswith(GROUP)]
     if every and result.setup.fail_on_warning and result.answer_code != EXIT_JUDGE:
         every.append((EXIT_OTHER_WON if result.warnings else 0, "nothing is warned of"))
     rows = tuple((STATES[code], visible(text)) for code, text in every)

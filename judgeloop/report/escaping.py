@@ -12,9 +12,7 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Commands to a CI system: GitHub reads them at the beginning of a line, Azure anywhere.
 _COMMAND = re.compile(r"\A\s*::|##(?=\[|vso\[)")
 # Letters and marks without a glyph: fillers, joiners, variation selectors.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # The selector of the picture of an emoji, behind a sign that can be one. It shows, and is no place to hide a text.
 _OF_EMOJI = re.compile(
     "((?<=[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"

@@ -53,9 +53,7 @@ class GroupRow:
 
 
 def group_rows(
-    labels: Iterable[LabelRow],
-    items: Iterable[Item],
-    findings: Mapping[str | None, Finding] | None = None,
+    labels: Iterable[LabelRow], items: Iterable[Item], findings: Mapping[str | None, Finding] | None = None
 ) -> tuple[GroupRow, ...]:
     """Return the groups, the largest first; none if no item has a group."""
     sizes = Counter(item.group for item in items)
@@ -114,22 +112,11 @@ def group_table(rows: Sequence[GroupRow], heading: str) -> tuple[Table, ...]:
     if not shown or len(rows) == 1:
         return ()
     tested = any(row.claim for row in shown)
-    columns = (
-        "group",
-        "items",
-        "judged",
-        "won",
-        "ties",
-        "lost",
-        "gap",
-        *(CLAIMED if tested else ()),
-    )
+    columns = ("group", "items", "judged", "won", "ties", "lost", "gap", *(CLAIMED if tested else ()))
     cells = [_cells(row) for row in shown]
     if left := [row for row in rows if row not in shown]:
         name = left[0].name if len(left) == 1 else f"({count(len(left), 'more group')})"
-        counts = zip(
-            *((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True
-        )
+        counts = zip(*((row.items, row.judged, row.wins, row.ties, row.losses) for row in left), strict=True)
         more = (name, *(f"{sum(each):,}" for each in counts))
         cells.append((*more, *[""] * (len(columns) - len(more))))
     return (Table(heading, columns, tuple(cells)),)

@@ -32,9 +32,7 @@ from judgeloop.report.svg import draw, styles
 from judgeloop.report.words import count, shortened
 
 LONGEST_PEEK = 160  # characters of a prompt beside a judged item
-MOST_TEXT = (
-    20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
-)
+MOST_TEXT = 20_000_000  # characters of prompts and outputs on a page, so that a browser still opens it
 LONG = 28  # characters of a name that may be broken
 _SIGNS = re.compile(r"[-/]")
 _CODE = re.compile(r"(?<!\w)`([a-z][^`]*)`(?!\w)")  # a setting or a command in a sentence
@@ -171,15 +169,11 @@ def _body(card: Section | Table, level: str = "h2") -> str:
     return "\n".join([f"{heading}<dl>", *rows, "</dl>"])
 
 
-def _table(
-    table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING
-) -> str:
+def _table(table: Table, links: Mapping[str, str] = NOTHING, tones: Mapping[str, str] = NOTHING) -> str:
     """Return a table; a name may lead to a link, and a cell of one of the `tones` is a chip."""
     kinds = ["" if figure else ' class="word"' for figure in table.figures]
     named = list(zip(kinds, table.columns, strict=True))
-    linked = {
-        name: f'<a href="{escape(quote(link))}">{escape(name)}</a>' for name, link in links.items()
-    }
+    linked = {name: f'<a href="{escape(quote(link))}">{escape(name)}</a>' for name, link in links.items()}
     head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in named)
     body = "\n".join(
         f'<tr><th scope="row">{linked.get(name) or escape(name)}</th>'
@@ -195,16 +189,12 @@ def _table(
 
 
 def _toned(cell: str, tones: Mapping[str, str]) -> str:
-    return (
-        f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
-    )
+    return f'<span class="chip {tones[cell]}">{escape(cell)}</span>' if cell in tones else escape(cell)
 
 
 def _again(section: Section) -> str:
     """Return the command as it can be copied, and the rest as a list."""
-    command = "".join(
-        f"<pre>{escape(text)}</pre>" for name, text in section.rows if name == "command"
-    )
+    command = "".join(f"<pre>{escape(text)}</pre>" for name, text in section.rows if name == "command")
     rest = tuple((name, text) for name, text in section.rows if name != "command")
     return command + _body(Section("", rest))
 
@@ -220,9 +210,7 @@ def _filters(result: Shows) -> Iterable[str]:
         names |= {"won": own, "lost": next(name for name in result.setup.systems if name != own)}
     yield f'<button type="button" value="all" aria-pressed="true">All {len(result.labels):,}</button>'
     found = [(kind, name, kinds[kind]) for kind, name in names.items()]
-    found.append(
-        ("flipped", "changed with the order", sum(label.flipped for label in result.labels))
-    )
+    found.append(("flipped", "changed with the order", sum(label.flipped for label in result.labels)))
     for kind, name, number in found:
         if number:
             said = f"{escape(visible(name))} {number:,}"
@@ -262,11 +250,7 @@ def _about_items(result: Shows, items: list[str]) -> str:
     if opened:
         said.append("An item opens to show its prompt and outputs.")
     if opened < len(items) and texts is not None:
-        why = (
-            "the others were left out"
-            if texts.shown is not Shown.ALL
-            else "the page would be too large"
-        )
+        why = "the others were left out" if texts.shown is not Shown.ALL else "the page would be too large"
         said.append(f"{opened:,} have their texts; {why}.")
     if not all(label.in_decision for label in result.labels):
         said.append(f"Items marked “{ASIDE}” were judged, but do not count in the decision.")
@@ -282,12 +266,7 @@ def _items(result: Shows) -> Iterable[str]:
         if result.texts is not None and not hidden and left > 0:
             inside, peek = _texts(label, result)
             left -= len(inside)
-        yield _item(
-            label,
-            result,
-            inside,
-            peek or ("" if hidden else visible(" ".join(label.reason.split()))),
-        )
+        yield _item(label, result, inside, peek or ("" if hidden else visible(" ".join(label.reason.split()))))
 
 
 def _item(label: LabelRow, result: Shows, inside: str, peek: str) -> str:
@@ -316,9 +295,7 @@ def _texts(label: LabelRow, result: Shows) -> tuple[str, str]:
     assert result.texts is not None, "the caller looks first"
     (_, prompt), *reference = result.texts.of_item(label)
     parts = [f'<p class="text prompt" dir="auto" tabindex="0">{_shown(prompt)}</p>']
-    parts += [
-        f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference
-    ]
+    parts += [f'<h3>{name}</h3><p class="text" dir="auto">{_shown(text)}</p>' for name, text in reference]
     outputs = "".join(
         f"<section><h3>{_letter(system, label, result)}{escape(visible(system))}</h3>"
         f'<p class="text output" dir="auto">{_shown(text)}</p></section>'

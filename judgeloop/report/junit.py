@@ -9,13 +9,7 @@ from itertools import starmap
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.errors import (
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_JUDGE,
-    EXIT_OTHER_WON,
-    EXIT_USAGE,
-)
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_USAGE
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WARNING, render
 from judgeloop.report.run_result import RunResult
@@ -41,16 +35,10 @@ def render_junit(result: RunResult) -> str:
     ended = EXIT_OTHER_WON if result.warned else result.answer_code
     why = "warning" if result.warned else _exit(ended)
     answer = Case(result.test_name, _kind(ended), result.page.headline, why, said)
-    return _suite(
-        result.job,
-        answer,
-        *(_ended(one.name, one.exit_code, one.said) for one in result.conditions),
-    )
+    return _suite(result.job, answer, *(_ended(one.name, one.exit_code, one.said) for one in result.conditions))
 
 
-def render_ends(
-    question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = ""
-) -> str:
+def render_ends(question: str, ends: Iterable[tuple[str, int, str, Iterable[str]]], skipped: str = "") -> str:
     """Return a test suite with a test for each end: a name, an exit code, a sentence and warnings.
 
     If something was `skipped`, a last test says what.
@@ -98,11 +86,9 @@ def _exit(code: int) -> str:
 def _suite(question: str, *cases: Case) -> str:
     """Return a suite with these tests."""
     kinds = [case.kind for case in cases]
-    counts = {
-        "tests": len(cases),
-        "failures": kinds.count("failure"),
-        "errors": kinds.count("error"),
-    } | ({"skipped": kinds.count("skipped")} if "skipped" in kinds else {})
+    counts = {"tests": len(cases), "failures": kinds.count("failure"), "errors": kinds.count("error")} | (
+        {"skipped": kinds.count("skipped")} if "skipped" in kinds else {}
+    )
     numbers = {name: str(number) for name, number in counts.items()}
     suite = ET.Element("testsuite", {"name": "judgeloop"} | numbers)
     for one in cases:

@@ -59,14 +59,10 @@ def label_rows(
     labels: Sequence[Label], systems: Sequence[str], items: Sequence[Item], deciding: frozenset[Key]
 ) -> tuple[LabelRow, ...]:
     """Return label rows; `items` are by position, `deciding` are keys in the decision."""
-    return tuple(
-        _row(label, systems, items, in_decision=label.choice.key in deciding) for label in labels
-    )
+    return tuple(_row(label, systems, items, in_decision=label.choice.key in deciding) for label in labels)
 
 
-def _row(
-    label: Label, systems: Sequence[str], items: Sequence[Item], *, in_decision: bool
-) -> LabelRow:
+def _row(label: Label, systems: Sequence[str], items: Sequence[Item], *, in_decision: bool) -> LabelRow:
     answer = label.answer
     first, *others = (systems[number] for number in label.choice.systems)
     second = others[0] if others else None
@@ -148,9 +144,7 @@ class Texts:
         return found
 
 
-def render_csv(
-    labels: Sequence[LabelRow], texts: Texts | None = None, may: Callable[[LabelRow], bool] = bool
-) -> str:
+def render_csv(labels: Sequence[LabelRow], texts: Texts | None = None, may: Callable[[LabelRow], bool] = bool) -> str:
     """Return a header and a row for each judged item, in the order asked.
 
     With `texts`, further columns hold prompts and outputs. They and the reasons are empty where they

@@ -37,9 +37,7 @@ def render_latex(page: Page) -> str:
 
 def _table(table: Table, caption: str) -> str:
     form = "".join("r" if figure else "l" for figure in table.figures)
-    inside = "\n".join(
-        [r"\hline", _row(table.columns), r"\hline", *map(_row, table.rows), r"\hline"]
-    )
+    inside = "\n".join([r"\hline", _row(table.columns), r"\hline", *map(_row, table.rows), r"\hline"])
     said = escaped(" ".join(caption.split()))
     whole = f"\\begin{{tabular}}{{{form}}}\n{inside}\n\\end{{tabular}}"
     return f"\\begin{{table}}\n\\caption{{{said}}}\n{whole}\n\\end{{table}}\n"

@@ -28,9 +28,7 @@ def _section(section: Section | Table) -> str:
     heading = [f"#### {escape(section.heading)}\n"] if section.heading else []
     if isinstance(section, Table):
         ruler = "|".join(["", *("--:" if figure else "---" for figure in section.figures), ""])
-        first, *rows = (
-            f"| {' | '.join(map(escape, cells))} |" for cells in (section.columns, *section.rows)
-        )
+        first, *rows = (f"| {' | '.join(map(escape, cells))} |" for cells in (section.columns, *section.rows))
         note = ["", _paragraph(section.note)] if section.note else []
         return "\n".join([*heading, first, ruler, *rows, *note])
     if not any(name for name, _ in section.rows):

@@ -97,16 +97,13 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right.",
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
-    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for "
-    "no verdict twice.",
-    NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge "
-    "without `version`.",
+    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes, and pays for no verdict twice.",
+    NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge, or a prompt, that reads the question. Its answers are remembered, "
     "so a server that was repaired, or got another model, needs another `judge_name`; a model of a provider, "
     "another `ledger`. If your criteria ignore the question (valid JSON, tone), set `controls=off`.",
     NoteCode.ALL_ASKED: "All items have been judged.",
-    NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would "
-    "probably cost.",
+    NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
     NoteCode.ITEMS_WANTED: "If it goes on like this, about {items:more item} like these would be enough.",
     NoteCode.MORE_ITEMS: "With about {even:more item} the chance of a decision is even; with {likely:,}, "
@@ -124,19 +121,15 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SECOND_TEST: "That is a second test, with a risk of its own.",
     NoteCode.MORE_FOR_BETTER: "To show that {system} is better would take about "
     "{judgments:more judgment}{usd:about}, if it goes on like this: ask without `min_gap`, which is a second test.",
-    NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about "
-    "{limit:judgment}.",
+    NoteCode.EQUAL_PASSES: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}.",
     NoteCode.BETWEEN: "An equal system passes in 80 % of the runs with a limit of about {limit:judgment}, and this run "
     "had more: the system may be a little worse, which takes far more judgments to tell.",
-    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, "
-    "with a risk of its own.",
+    NoteCode.ANOTHER_RUN: "A higher `max_judgments`, or more items, make another run, with a risk of its own.",
     NoteCode.LEVEL_NAMED: "One of two level systems is named in 80 % of the runs with a limit of about "
     "{limit:judgment}.",
     NoteCode.MORE_ITEMS_ANEW: "More items make another run, with a risk of its own.",
-    NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, "
-    "which is one.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
-    "maximum cost.",
+    NoteCode.RAISE_LIMIT: "Leave out `give_up`, which is no second test, or raise `max_judgments`, which is one.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the maximum cost.",
     NoteCode.RAISE_NIGHT: "To go on in the night {night}, raise the budget that its pairs share, in the file of the suite or "
     "by `judgeloop suite --budget`, and this pair's own if it has one: {usd:dollars} more covers "
     "{judgments:more judgment} at the maximum cost.",
@@ -166,11 +159,7 @@ def note(code: NoteCode, **values: Any) -> Note:
     return Note(code, values)
 
 
-SHOWN: Mapping[str, Callable[[float], str]] = {
-    "about": about,
-    "dollars": dollars,
-    "share": per_cent,
-}
+SHOWN: Mapping[str, Callable[[float], str]] = {"about": about, "dollars": dollars, "share": per_cent}
 
 
 class _Sentences(Formatter):

@@ -145,10 +145,7 @@ def _columns(table: Table, width: int) -> Iterable[str]:
     longest, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
     room = width - INDENT - sum(INDENT + size for size in sizes)
     longest = min(longest, max(room, width // NARROW))
-    forms = [
-        f"{'>' if figure else '<'}{size}"
-        for figure, size in zip(table.figures[1:], sizes, strict=True)
-    ]
+    forms = [f"{'>' if figure else '<'}{size}" for figure, size in zip(table.figures[1:], sizes, strict=True)]
     for name, *cells in rows:
         more = (f"{'':{INDENT}}{cell:{form}}" for cell, form in zip(cells, forms, strict=True))
         yield f"{'':{INDENT}}{shortened(name, longest):<{longest}}{''.join(more)}".rstrip()

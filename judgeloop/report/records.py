@@ -145,10 +145,7 @@ class DataNotes(Part):
         partial = note(NoteCode.ITEMS_LEFT_OUT, items=self.items, left_out=self.left_out)
         return [
             *([partial] if self.left_out else []),
-            *(
-                note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items)
-                for name, number in same
-            ),
+            *(note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items) for name, number in same),
             *(
                 note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number)
                 for name, number in empty

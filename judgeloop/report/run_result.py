@@ -8,13 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from judgeloop.core.choices import Order, Population, Shown
-from judgeloop.core.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_JUDGE,
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-    InputError,
-)
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, InputError
 from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import Control, StopKind
 from judgeloop.core.part import Part, Say, Sentence, plain
@@ -35,10 +29,7 @@ from judgeloop.report.svg import Drawing
 
 SCHEMA_VERSION = 1
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
-FEW = {
-    Population.THESE_ITEMS: NoteCode.FEW_ITEMS,
-    Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE,
-}
+FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
 # What to do after an end that cuts a run short.
 CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
@@ -52,12 +43,7 @@ CUT_SHORT = {
 
 # Of several conditions the first of these exit codes is that of the command.
 FIRST = (EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED, 0)
-JUDGE_FAILED = {
-    StopKind.JUDGE_FAILED,
-    StopKind.SYSTEM_FAILED,
-    StopKind.ABSTENTIONS,
-    StopKind.CONTROLS,
-}
+JUDGE_FAILED = {StopKind.JUDGE_FAILED, StopKind.SYSTEM_FAILED, StopKind.ABSTENTIONS, StopKind.CONTROLS}
 
 
 class Condition(NamedTuple):
@@ -100,9 +86,7 @@ class RunResult(Part):
 
     job: ClassVar[str]
 
-    HIDDEN = frozenset(
-        {"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course"}
-    )
+    HIDDEN = frozenset({"setup", "options", "data", "counts", "spend", "labels", "page", "texts", "course"})
     COMPUTED: ClassVar[tuple[str, ...]] = (
         "more_usd",
         "ahead_usd",
@@ -457,9 +441,7 @@ class RunResult(Part):
         """
         drawn = [picture for card in self.page.board.pictures for picture in card]
         if not drawn:
-            raise InputError(
-                "there is no picture of this result: its evidence has no order or bounds"
-            )
+            raise InputError("there is no picture of this result: its evidence has no order or bounds")
         if not 1 <= number <= len(drawn):
             raise InputError(f"`number`: expected 1 to {len(drawn)}, found {number}")
         return Drawing(drawn[number - 1])

@@ -21,9 +21,7 @@ LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 300  # characters of why a run ended, in its headline
 
-ABOUT_THE_JUDGE = (
-    "This is about the judge's verdicts on these items, not about whether the judge is right."
-)
+ABOUT_THE_JUDGE = "This is about the judge's verdicts on these items, not about whether the judge is right."
 ABOUT_LIKE_THESE = "This is about the judge's verdicts on items like these{}, not about whether the judge is right."
 ONE_ORDER = ", each shown in one random order"
 AS_GIVEN = ", and on outputs as these systems give them"
@@ -76,9 +74,7 @@ def plainly(result: RunResult, wrong: str, took: str = "", on: str = "") -> str:
     took = took or f"{result.judged:,} of {count(result.items, 'item')}{alike}{result.also_judged}"
     spend = result.spend
     paid = show_usd(spend.run_p) if spend.known else "an unknown amount"
-    paid += (
-        f" ({show_usd(spend.now_p)} of it now)" if spend.known and spend.now_p < spend.run_p else ""
-    )
+    paid += f" ({show_usd(spend.now_p)} of it now)" if spend.known and spend.now_p < spend.run_p else ""
     if result.spend.unconfirmed_p:
         paid += f", of which {show_usd(result.spend.unconfirmed_p)} for attempts that failed"
     risk = f" {wrong}" if wrong and not result.failed else ""
@@ -144,9 +140,7 @@ def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
     return (*standing, *([advice] if advice else []), *warnings)
 
 
-def notes(
-    result: RunResult, heading: str, means: str, *, whole: bool = False
-) -> tuple[Section, ...]:
+def notes(result: RunResult, heading: str, means: str, *, whole: bool = False) -> tuple[Section, ...]:
     """Return why the run ended, and under `heading` what its risk or interval `means`.
 
     The second is left out if nothing is judged, or if `means` is empty. `whole`: every item is
@@ -162,9 +156,7 @@ def notes(
 
 def judged_by(result: RunResult) -> str:
     """Return the judges' names, for a sentence."""
-    return " + ".join(
-        "a person" if name == HUMAN else visible(name) for name in result.setup.judges
-    )
+    return " + ".join("a person" if name == HUMAN else visible(name) for name in result.setup.judges)
 
 
 def judge(result: RunResult) -> str:
@@ -229,9 +221,7 @@ def money(result: RunResult) -> str:
     """Return the money spent and the budget."""
     spend = result.spend
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
-    now = (
-        f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
-    )
+    now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
     if spend.budget_p is None:
         return f"{spent}{now}"
     if result.setup.night and not spend.over_p:  # its own part depends on when it ran
@@ -254,17 +244,13 @@ def cost(result: RunResult) -> str:
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown, as the model has no price"
     ahead = result.counts.ahead
     what = "paid for" if result.ahead_usd else "given"
-    unneeded = (
-        f"{count(ahead, 'more answer')} {'was' if ahead == 1 else 'were'} {what}, and not needed"
-    )
+    unneeded = f"{count(ahead, 'more answer')} {'was' if ahead == 1 else 'were'} {what}, and not needed"
     parts = [
         (
             f"{now}{_of_outputs(result)}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered "
             "from the ledger"
         ),
-        f"decided earlier, on {result.counts.decided_at[:10]}"
-        if result.counts.decided_at and not result.open
-        else "",
+        f"decided earlier, on {result.counts.decided_at[:10]}" if result.counts.decided_at and not result.open else "",
         _of_all(result),
         tokens(spend.tokens),
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
@@ -278,11 +264,7 @@ def cost(result: RunResult) -> str:
 def _of_all(result: RunResult) -> str:
     """Return what it would probably cost to judge everything; empty if that is not known, or done."""
     usd, all_ = result.usd_of_all, result.queries_in_all
-    return (
-        ""
-        if not usd or result.judged >= all_
-        else f"judging all {all_:,} would cost about {dollars(usd)}"
-    )
+    return "" if not usd or result.judged >= all_ else f"judging all {all_:,} would cost about {dollars(usd)}"
 
 
 def _of_outputs(result: RunResult) -> str:
@@ -302,12 +284,8 @@ def _generated(one: Generated, result: RunResult) -> str:
     models = [model for model in one.models if model != one.system.partition("/")[2]]
     parts = [
         f"{visible(one.system)}: {_asked(one, result)}",
-        f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}"
-        if one.remembered
-        else "",
-        f"{one.left_out:,} from the ledger left out, as another model answers now"
-        if one.left_out
-        else "",
+        f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}" if one.remembered else "",
+        f"{one.left_out:,} from the ledger left out, as another model answers now" if one.left_out else "",
         f"{one.unjudged:,} paid and not judged" if one.unjudged else "",
         *(
             f"{number:,} {what}"
@@ -349,9 +327,7 @@ def _asked(one: Generated, result: RunResult) -> str:
         text += f" (all {result.items:,} would cost about {dollars(one.usd_of_all)}, an estimate)"
     text += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
     if one.seconds_median is not None and one.seconds_p95 is not None:
-        text += (
-            f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
-        )
+        text += f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
     return text
 
 
@@ -359,10 +335,7 @@ def tokens(usage: Usage) -> str:
     """Return how many tokens were read and written; empty for none."""
     if usage == NO_TOKENS:
         return ""
-    read, wrote = (
-        count(usage.input_tokens, "input token"),
-        count(usage.output_tokens, "output token"),
-    )
+    read, wrote = (count(usage.input_tokens, "input token"), count(usage.output_tokens, "output token"))
     thought = f", {usage.reasoning_tokens:,} of them thoughts" if usage.reasoning_tokens else ""
     return f"{read} and {wrote}{thought}"
 
@@ -386,12 +359,7 @@ def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:
 
 def shared(result: RunResult) -> list[tuple[str, str]]:
     """Return the rows of all questions, on cost, criteria, controls and data; some are empty."""
-    return [
-        *generating(result),
-        ("cost", cost(result)),
-        ("price", result.setup.prices),
-        *about_data(result),
-    ]
+    return [*generating(result), ("cost", cost(result)), ("price", result.setup.prices), *about_data(result)]
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:

@@ -20,12 +20,7 @@ from judgeloop.report.words import shortened
 
 WIDE, HEIGHT, LEFT, TOP, BOTTOM = 520, 250, 58, 14, 46  # a chart, and its margins
 BAR_HEIGHT = 30
-ROW, AXIS, TICKS, EDGE = (
-    40,
-    26,
-    24,
-    2,
-)  # of a scale: a row, its line, what is below; an edge in per cent
+ROW, AXIS, TICKS, EDGE = (40, 26, 24, 2)  # of a scale: a row, its line, what is below; an edge in per cent
 TITLE, AROUND, LONGEST_TITLE = 30, 12, 68  # of a picture that stands alone: pixels, and letters
 LEADING, LONGEST_NOTE = 18, 76  # the lines of its note
 NARROWEST = 320  # pixels of a bar or a scale: a phone
@@ -35,15 +30,7 @@ MOST_TICKS = 6
 LONGEST_NAME = 18  # letters at the end of a line
 ROOM = 0.1  # of the height of the points, beyond them for the name of a side
 FEWEST_APART = 19  # units between two names
-ORDER = (
-    "other",
-    "third",
-    "second",
-    "first",
-    "bound",
-    "lead",
-    "dots",
-)  # of lines, the uppermost last
+ORDER = ("other", "third", "second", "first", "bound", "lead", "dots")  # of lines, the uppermost last
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +46,7 @@ class Drawing:
         texts, inner = (legend, self.picture.note), _height(self.picture)
         note = [line for text in texts for line in textwrap.wrap(text, LONGEST_NOTE)]
         wide, height = WIDE + 2 * AROUND, TITLE + inner + len(note) * LEADING + AROUND
-        below = "\n".join(
-            _text(0, TITLE + inner + at * LEADING, line) for at, line in enumerate(note, start=1)
-        )
+        below = "\n".join(_text(0, TITLE + inner + at * LEADING, line) for at, line in enumerate(note, start=1))
         parts = "\n".join(_parts(self.picture))
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="jl" width="{wide}" height="{height}" '
@@ -251,9 +236,7 @@ def _ends(lines: Sequence[Line], placed: Callable[[Point], Point], right: float)
         if line.role != "lead" or abs(y - end) > 1:
             yield f'<path d="{path([(x, end), (right, end), (right + 10, y)])}" class="jl-led jl-{line.role}"/>'
             yield f'<circle cx="{_short(x)}" cy="{_short(end)}" r="3" class="jl-dot jl-{line.role}"/>'
-        yield _text(
-            right + 13, y + 4, shortened(line.name, LONGEST_NAME), f"jl-name jl-{line.role}"
-        )
+        yield _text(right + 13, y + 4, shortened(line.name, LONGEST_NAME), f"jl-name jl-{line.role}")
 
 
 def _bar(bar: Bar) -> Iterator[str]:
@@ -266,9 +249,7 @@ def _bar(bar: Bar) -> Iterator[str]:
             yield f'<rect x="{at:.2f}%" y="0" width="{width:.2f}%" height="{BAR_HEIGHT}" class="jl-{side}">'
             yield f"<title>{escape(name)}: {number:,}</title></rect>"
         if len(f"{number:,}") * 2 * SMALL_LETTER < width / 100 * NARROWEST:
-            yield _placed(
-                f"{at + width / 2:.2f}%", BAR_HEIGHT / 2 + 5, f"{number:,}", "jl-number", "middle"
-            )
+            yield _placed(f"{at + width / 2:.2f}%", BAR_HEIGHT / 2 + 5, f"{number:,}", "jl-number", "middle")
         at += width
 
 
@@ -292,9 +273,7 @@ def _scale(scale: Scale) -> Iterator[str]:
     yield from _beside(bottom + TICKS - 5, named)
 
 
-def _row(
-    row: Row, top: float, at: Callable[[float], float], room: int, *, whole: bool
-) -> Iterator[str]:
+def _row(row: Row, top: float, at: Callable[[float], float], room: int, *, whole: bool) -> Iterator[str]:
     """Yield a row: the name and its figures, if there is room for all, and below it the interval."""
     kind = "jl-name jl-lead" if row.role == "lead" else "jl-name"
     yield _placed("0", top + 14, shortened(row.name, room), kind)

@@ -81,18 +81,12 @@ def places(gap: float, margin: float | None) -> int:
     (3, 4, 2, 2)
     """
     number = 2
-    while (
-        number < MOST_PLACES
-        and margin not in {None, abs(gap)}
-        and round(abs(gap), number) == margin
-    ):
+    while number < MOST_PLACES and margin not in {None, abs(gap)} and round(abs(gap), number) == margin:
         number += 1
     return number
 
 
-def ends(
-    interval: tuple[float, float], *, out: float | None = None, margin: float | None = None
-) -> tuple[str, str]:
+def ends(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> tuple[str, str]:
     """Return the ends of an interval of gaps with their signs; one that looks like the gap ruled `out` says so.
 
     None that is not the `margin` looks like it.
@@ -104,10 +98,7 @@ def ends(
     if out is None:
         return low, high
     named = signed(out) if out else "0"
-    return (
-        f"above {named}" if low == signed(out) else low,
-        f"below {named}" if high == signed(out) else high,
-    )
+    return (f"above {named}" if low == signed(out) else low, f"below {named}" if high == signed(out) else high)
 
 
 def signed(gap: float, margin: float | None = None) -> str:

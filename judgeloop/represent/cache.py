@@ -41,9 +41,7 @@ def opened(folder: Path) -> Iterator[Store]:
         raise UnusableError(f"a cache needs {install('cache')}") from error
     try:
         _check_database(folder / diskcache.core.DBNAME)
-        with diskcache.Cache(
-            folder, disk=raw_disk(), eviction_policy="none", cull_limit=0
-        ) as cache:
+        with diskcache.Cache(folder, disk=raw_disk(), eviction_policy="none", cull_limit=0) as cache:
             yield cache
     except (sqlite3.DatabaseError, diskcache.Timeout) as error:
         raise UnusableError(f"the cache in {folder} cannot be used: {error}") from error
@@ -100,10 +98,7 @@ def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
     """Return `embed` with a cache in `folder`, keyed by `model` and text; vectors are float32."""
 
     def embed_new(texts: Sequence[str]) -> NDArray[np.floating]:
-        keys = [
-            hashlib.sha256(f"{model}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-            for text in texts
-        ]
+        keys = [hashlib.sha256(f"{model}\0{text}".encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
         found = kept(dict(zip(keys, texts, strict=True)), _as_float32(embed), _read, folder)
         return np.stack([found[key] for key in keys])
 

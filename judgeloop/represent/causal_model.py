@@ -56,9 +56,7 @@ def flag(model: str) -> str:
 
 def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
     """Return the error for a missing extra `judgeloop[embed]`."""
-    return InputError(
-        f"{flag(model)} needs {install('embed')} (no {error.name}); or use `represent=lexical`"
-    )
+    return InputError(f"{flag(model)} needs {install('embed')} (no {error.name}); or use `represent=lexical`")
 
 
 def _identity(model: str, folder: Path) -> str:
@@ -72,9 +70,7 @@ def _identity(model: str, folder: Path) -> str:
             found = path.stat()
             digest.update(f"\0{path.name}\0{found.st_size}\0{found.st_mtime_ns}".encode())
     except FileNotFoundError as error:
-        raise InputError(
-            f"{flag(model)}: this folder holds no model: there is no {error.filename}"
-        ) from error
+        raise InputError(f"{flag(model)}: this folder holds no model: there is no {error.filename}") from error
     except OSError as error:
         raise InputError(f"{flag(model)}: this folder cannot be read: {error}") from error
     return digest.hexdigest()
@@ -131,17 +127,11 @@ class CausalModel:
             InputError: a prompt has no tokens, or a token that is not in the model's vocabulary.
         """
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
-        own = (
-            self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-            if texts
-            else []
-        )
+        own = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
         before = self.prefix
         encoded = [tokens if tokens[: len(before)] == before else before + tokens for tokens in own]
         if not all(encoded):
-            raise InputError(
-                f"{flag(self.name)}: a prompt has no tokens, and the tokenizer adds no first token"
-            )
+            raise InputError(f"{flag(self.name)}: a prompt has no tokens, and the tokenizer adds no first token")
         known = self.network.get_input_embeddings().num_embeddings
         if (most := max(map(max, encoded), default=0)) >= known:
             raise InputError(
@@ -162,9 +152,7 @@ class CausalModel:
             stacklevel=3,
         )
         return [
-            self.prefix + tokens[len(tokens) - longest + len(self.prefix) :]
-            if len(tokens) > longest
-            else tokens
+            self.prefix + tokens[len(tokens) - longest + len(self.prefix) :] if len(tokens) > longest else tokens
             for tokens in encoded
         ]
 
@@ -179,10 +167,7 @@ class CausalModel:
         lengths = torch.tensor([len(prompt) for prompt in tokens])
         mask = torch.arange(len(rows[0])) < lengths[:, None]
         device = self.network.device
-        return {
-            "input_ids": torch.tensor(rows, device=device),
-            "attention_mask": mask.long().to(device),
-        }
+        return {"input_ids": torch.tensor(rows, device=device), "attention_mask": mask.long().to(device)}
 
 
 def load(place: ModelPlace) -> CausalModel:
@@ -204,9 +189,7 @@ def load(place: ModelPlace) -> CausalModel:
     where = {"revision": place.revision} if place.revision else {"local_files_only": True}
     try:
         with _quietly(transformers.utils.logging):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                place.name, trust_remote_code=False, **where
-            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place.name, trust_remote_code=False, **where)
             network, report = transformers.AutoModelForCausalLM.from_pretrained(
                 place.name,
                 trust_remote_code=False,
@@ -227,9 +210,7 @@ def load(place: ModelPlace) -> CausalModel:
         ) from error
     if report["missing_keys"]:
         lacking = ", ".join(sorted(report["missing_keys"])[:3])
-        raise InputError(
-            f"{flag(place.name)}: weights of the causal language model are missing: {lacking}"
-        )
+        raise InputError(f"{flag(place.name)}: weights of the causal language model are missing: {lacking}")
     model = CausalModel(place.name, network, tokenizer, layers, _prefix(tokenizer))
     _check_causal(model)
     return model

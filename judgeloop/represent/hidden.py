@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent.cache import cached
-from judgeloop.represent.causal_model import (
-    CausalModel,
-    Tokens,
-    find_place,
-    flag,
-    load,
-)
+from judgeloop.represent.causal_model import CausalModel, Tokens, find_place, flag, load
 
 # Part of cache keys: increase it when code changes a hidden state.
 VERSION = "hidden.1"
@@ -67,9 +61,7 @@ def _check(prompts: Sequence[str], model: str, layer: Layer) -> None:
     if not prompts:
         raise ValueError("expected at least one prompt")
     if isinstance(layer, str) and layer not in NAMES:
-        raise InputError(
-            f"{flag(model)}: expected the layer {', '.join(NAMES)} or a number, found {layer!r}"
-        )
+        raise InputError(f"{flag(model)}: expected the layer {', '.join(NAMES)} or a number, found {layer!r}")
 
 
 def _number(model: CausalModel, layer: Layer) -> int:
@@ -77,8 +69,7 @@ def _number(model: CausalModel, layer: Layer) -> int:
     number = {"middle": model.layers // 2, "last": model.layers}.get(str(layer), layer)
     if not 0 <= int(number) <= model.layers:
         raise InputError(
-            f"{flag(model.name)}: expected a layer from 0 (the embeddings) to {model.layers} "
-            f"(the last), found {layer}"
+            f"{flag(model.name)}: expected a layer from 0 (the embeddings) to {model.layers} (the last), found {layer}"
         )
     return int(number)
 
@@ -86,9 +77,7 @@ def _number(model: CausalModel, layer: Layer) -> int:
 def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
     """Return the vectors of all prompts, computed in parts of prompts of similar length."""
     order = sorted(range(len(prompts)), key=lambda position: len(prompts[position]))
-    parts = [
-        order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)
-    ]
+    parts = [order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)]
     vectors = np.concatenate([embed([prompts[position] for position in part]) for part in parts])
     return vectors[np.argsort(order)]
 
@@ -137,7 +126,6 @@ def _states(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Any:
     found = model.base(**model.padded(tokens), output_hidden_states=True).hidden_states
     if len(found) != model.layers + 1 or found[layer].ndim != STATE_AXES:
         raise InputError(
-            f"{flag(model.name)}: a {model.network.config.model_type} does not return the hidden "
-            "states of each layer"
+            f"{flag(model.name)}: a {model.network.config.model_type} does not return the hidden states of each layer"
         )
     return found[layer]

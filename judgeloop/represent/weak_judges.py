@@ -23,9 +23,7 @@ Texts = tuple[str, ...]  # the outputs of all systems for one query
 Likelihoods = NDArray[np.float64]  # shape (weak judges, systems)
 
 
-def weak_opinions(
-    outputs: Sequence[Sequence[str]], baseline: int, judges: int, folder: Path
-) -> NDArray[np.int8]:
+def weak_opinions(outputs: Sequence[Sequence[str]], baseline: int, judges: int, folder: Path) -> NDArray[np.int8]:
     """Return weak judges' opinions on each system against `baseline`.
 
     The shape is (judges, queries, systems). `outputs` holds the texts by system, then by query.

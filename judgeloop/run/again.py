@@ -64,9 +64,7 @@ def called(function: str, places: Iterable[object], names: Mapping[str, object])
 def _written(value: object) -> str:
     if isinstance(value, Path):
         return repr(str(value))
-    if isinstance(value, tuple | list) and all(
-        isinstance(one, str | Path | float | int) for one in value
-    ):
+    if isinstance(value, tuple | list) and all(isinstance(one, str | Path | float | int) for one in value):
         return f"[{', '.join(map(_written, value))}]"
     if value is None or isinstance(value, str | float | int):
         return repr(value)

@@ -16,16 +16,7 @@ from judgeloop.core.choices import Order
 from judgeloop.core.ledger import KeptResult, RunNote
 from judgeloop.core.outcomes import Control, ControlTally, Finished, StopKind
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import (
-    Check,
-    Estimator,
-    Further,
-    Judge,
-    Selector,
-    StoppingRule,
-    System,
-    T,
-)
+from judgeloop.core.protocols import Check, Estimator, Further, Judge, Selector, StoppingRule, System, T
 from judgeloop.core.records import Abstention, Answer, Call, Output, Query
 from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import digest
@@ -183,9 +174,7 @@ def silent_of(prepared: Prepared[Any]) -> dict[str, Abstention]:
 def _controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
     """Return what judges made of the controls that an earlier command of a run asked."""
     found = json.loads(kept.document)["result"]["counts"]["controls"]
-    return tuple(
-        one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found
-    )
+    return tuple(one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found)
 
 
 async def _answered(session: Session[T], prepared: Prepared[Any]) -> Finished[T]:
@@ -296,8 +285,7 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
 def _asked_anew(config: RunSettings) -> str:
     """Return which judges of the caller's have no identity, so that they are asked anew."""
     return "; ".join(
-        f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts "
-        "remembered"
+        f"{judge.identity.name} was asked anew, because {why}: give `version` to have its verdicts remembered"
         for judge in config.asked
         if not isinstance(judge, str) and (why := getattr(judge, "unknown", None))
     )

@@ -50,9 +50,7 @@ class DryRun:
     settings: str = ""
 
     @classmethod
-    def of(
-        cls, prepared: Prepared[Any], plan: Plan, result: RunResult, settings: str = ""
-    ) -> DryRun:
+    def of(cls, prepared: Prepared[Any], plan: Plan, result: RunResult, settings: str = "") -> DryRun:
         """Return the dry run of a question."""
         judges = [one.identity.name for one in prepared.judges if not one.priced]
         systems = [name for name, one in systems_of(prepared).items() if not one.priced]
@@ -96,10 +94,7 @@ class DryRun:
             _affordable(plan, result),
             *self.warnings,
             *_groups(plan, self.usd_of_all),
-            *(
-                f"{visible(one)} has no known price."
-                for one in (*self.unpriced, *self.unpriced_systems)
-            ),
+            *(f"{visible(one)} has no known price." for one in (*self.unpriced, *self.unpriced_systems)),
             *_outputs(plan),
             *_learned(result),
             *_data_and_price(result, self.settings),
@@ -308,11 +303,7 @@ def _both_orders(result: RunResult) -> list[str]:
 def _controls(plan: Plan) -> list[str]:
     """Return a sentence on the calls for controls, if there are any."""
     expected, worst = plan.controls
-    return (
-        [f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."]
-        if worst
-        else []
-    )
+    return [f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."] if worst else []
 
 
 def _without_calls(plan: Plan, result: RunResult) -> list[str]:

@@ -53,9 +53,7 @@ async def planned(
     ]
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     if first:
-        beside += await _quotes_left(
-            prepared, Sources(systems_of(prepared), first, terms), every, first
-        )
+        beside += await _quotes_left(prepared, Sources(systems_of(prepared), first, terms), every, first)
     plans, whole = await _left(prepared, sources, every)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in plans]
@@ -64,9 +62,7 @@ async def planned(
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     judged = partial(priced, likely, beside=beside, perhaps=perhaps, assumed=assumed)
     plan = judged(quotes=quotes, left_p=left_p)
-    plan = replace(
-        plan, controls=controlled, questions=done + len(every), unasked=done + plan.unasked
-    )
+    plan = replace(plan, controls=controlled, questions=done + len(every), unasked=done + plan.unasked)
     if not sources.systems:
         calls = [call.likely_cost_p for one in quotes for call in one]
         times = whole / len(calls) * plan.questions / len(every) if calls else 0
@@ -89,17 +85,13 @@ def _audits(terms: Terms, queries: Sequence[Query], judges: Sequence[Judge]) -> 
     return [_quoted(judges, (ask for ask in asks if ask.after)) for asks in plans]
 
 
-def _controls_left(
-    terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int
-) -> list[Query]:
+def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
     """Return the controls `begin` to `end` of each judge whose test is not over, without known ones."""
     return [
         query
         for queries, tally in zip(terms.controls, known, strict=True)
         if tally is not None and tally.end is None
-        for query in queries[: end * calls_each(queries)][
-            max(begin, tally.asked) * calls_each(queries) :
-        ]
+        for query in queries[: end * calls_each(queries)][max(begin, tally.asked) * calls_each(queries) :]
     ]
 
 
@@ -113,9 +105,7 @@ async def _quotes_left(
     ]
 
 
-async def _left(
-    prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]
-) -> tuple[list[Planned], int]:
+async def _left(prepared: Prepared[Any], sources: Sources, queries: Sequence[Query]) -> tuple[list[Planned], int]:
     """Return the plans for queries, the first of them without the calls that the ledger answers, and all calls."""
     await look_up(prepared, sources, queries)
     sources.forget_failures()
@@ -125,12 +115,7 @@ async def _left(
     known = silent_of(prepared) | held
     settled = {key for key, answer in known.items() if settles(answer)}
     left = [
-        replace(
-            each,
-            asks=tuple(
-                ask for ask in each.asks if ask.key not in known and ask.after not in settled
-            ),
-        )
+        replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
         for each in plans
     ]
     return left, sum(len(each.asks) for each in plans)

@@ -40,11 +40,7 @@ from judgeloop.settings.shared import JUDGES
 from judgeloop.systems.catalogue import FORMS
 
 # How a command ends that asked for less than it should.
-CODES = {
-    StopKind.INTERRUPTED: EXIT_INTERRUPTED,
-    StopKind.SYSTEM_FAILED: EXIT_JUDGE,
-    StopKind.ABSTENTIONS: EXIT_JUDGE,
-}
+CODES = {StopKind.INTERRUPTED: EXIT_INTERRUPTED, StopKind.SYSTEM_FAILED: EXIT_JUDGE, StopKind.ABSTENTIONS: EXIT_JUDGE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,18 +102,14 @@ class Gathered:
             "outputs": len(self.rows),
             "failed": self.failed,
             "missing": self.missing,
-            "usd_of_missing": dict(zip(("expected", "worst"), lacking, strict=True))
-            if lacking
-            else None,
+            "usd_of_missing": dict(zip(("expected", "worst"), lacking, strict=True)) if lacking else None,
             "generated": None if self.asked is None else asdict(self.asked),
             **({} if self.spend is None else self.spend.to_json()),
             "stop_reason": None if self.stop is None else self.stop.kind.value,
         }
 
 
-def prepare(
-    config: GenerateConfig, environment: Mapping[str, str], *, offline: bool = False
-) -> Generation:
+def prepare(config: GenerateConfig, environment: Mapping[str, str], *, offline: bool = False) -> Generation:
     """Read and check everything; spends nothing.
 
     Raises:
@@ -125,8 +117,7 @@ def prepare(
     """
     if not isinstance(config.outputs, str):
         raise InputError(
-            f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its "
-            "outputs already"
+            f"SYSTEM {config.outputs}: expected a system that answers live: {FORMS}; a file has its outputs already"
         )
     shared = {one.name: getattr(config, one.name) for one in fields(config)}
     first, export_only = shared.pop("first"), shared.pop("export_only")
@@ -155,10 +146,7 @@ def _first(joined: Joined, count: int | None, seed: int) -> Joined:
 
 
 async def run(
-    generation: Generation,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Ratings] = unobserved,
+    generation: Generation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
 ) -> Gathered:
     """Ask for the outputs that are not known, and return all that are known then."""
     if generation.export_only:
@@ -166,10 +154,7 @@ async def run(
     items = len(generation.pool)
     finished = await drive_session(
         session_of(
-            generation,
-            Random((ONE_SYSTEM,)),
-            MeanScore(Strata.single(items)),
-            Precise(generation.config.risk, items),
+            generation, Random((ONE_SYSTEM,)), MeanScore(Strata.single(items)), Precise(generation.config.risk, items)
         ),
         generation,
         terms_of(generation),
@@ -178,10 +163,7 @@ async def run(
     )
     stop, found = finished.outcome.stop, await gathered(generation)
     return replace(
-        found,
-        asked=finished.generated[0],
-        spend=finished.spend,
-        stop=stop if stop.kind in UNFINISHED else None,
+        found, asked=finished.generated[0], spend=finished.spend, stop=stop if stop.kind in UNFINISHED else None
     )
 
 
@@ -193,9 +175,7 @@ async def gathered(generation: Generation) -> Gathered:
     await look_up(generation, sources, queries)
     found = [(query.item, sources.output_of(query)) for query in queries]
     known = [(item, output) for item, output in found if output is not None]
-    asks = [
-        ask for query in queries if sources.output_of(query) is None for ask in sources.asks(query)
-    ]
+    asks = [ask for query in queries if sources.output_of(query) is None for ask in sources.asks(query)]
     quotes = list(map(sources.quote, asks))
     likely_p, worst_p = sum(one.likely_cost_p for one in quotes), sum(one.cost_p for one in quotes)
     known_p = sum(output.cost_p for _, output in known)

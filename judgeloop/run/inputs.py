@@ -31,14 +31,7 @@ from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
 from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
-from judgeloop.judges.catalogue import (
-    EXAMPLES,
-    NO_JUDGE,
-    is_remote,
-    judge_from_spec,
-    recorded_files,
-    server_names,
-)
+from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, is_remote, judge_from_spec, recorded_files, server_names
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.ledger.opening import budgets_of, is_ledger
 from judgeloop.run.live import WITHOUT_LIMIT, limit_of, live_systems, with_live
@@ -112,9 +105,7 @@ class Inputs:
 
 
 @uncollected()
-def read_inputs(
-    config: RunSettings, environment: Mapping[str, str], *, offline: bool = False
-) -> Inputs:
+def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline: bool = False) -> Inputs:
     """Read and check the files and judges that a run names.
 
     `environment` holds the judges' API keys. With `offline`, no judge is asked and no key is
@@ -133,9 +124,7 @@ def read_inputs(
     names = names_for(config.names, config.output_files)
     try:
         outputs = [
-            read_outputs(
-                one, mapped, allow_failed=config.allow_partial, name=name, epoch=config.epoch
-            )
+            read_outputs(one, mapped, allow_failed=config.allow_partial, name=name, epoch=config.epoch)
             for one, name in zip(config.output_files, names, strict=True)
             if not isinstance(one, str)
         ]
@@ -236,12 +225,7 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 
 
 def checked_judge(
-    spec: str | Judge,
-    options: JudgeOptions,
-    config: RunSettings,
-    pool: Pool,
-    *,
-    proxy: bool = False,
+    spec: str | Judge, options: JudgeOptions, config: RunSettings, pool: Pool, *, proxy: bool = False
 ) -> Judge:
     """Return the judge that `spec` names or is, checked for the systems of `pool`.
 
@@ -268,11 +252,7 @@ def checked_judge(
 
 
 def judge_options(
-    config: JudgeSettings,
-    environment: Mapping[str, str],
-    *,
-    rating: bool = False,
-    offline: bool = False,
+    config: JudgeSettings, environment: Mapping[str, str], *, rating: bool = False, offline: bool = False
 ) -> JudgeOptions:
     """Return the judges' part of a configuration; with `rating` they see a single output a call."""
     return JudgeOptions(
@@ -316,18 +296,14 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         )
     by_hand = any(judge.by_hand for judge in judges)
     if by_hand and config.deadline is not None:
-        raise InputError(
-            "`deadline` does not apply to a person: quit with q, and rerun the command to resume"
-        )
+        raise InputError("`deadline` does not apply to a person: quit with q, and rerun the command to resume")
     if len(judges) > 1 and by_hand:
         raise InputError(
-            "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their "
-            "own"
+            "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their own"
         )
     if sum(map(is_remote, named(config.judge))) > 1 and config.judge_base_url is not None:
         raise InputError(
-            "`judge_base_url` is one address for several models; set OPENAI_BASE_URL and "
-            "ANTHROPIC_BASE_URL instead"
+            "`judge_base_url` is one address for several models; set OPENAI_BASE_URL and ANTHROPIC_BASE_URL instead"
         )
 
 
@@ -380,9 +356,7 @@ def _answered(pool: Pool, source: str) -> list[tuple[Item, str]]:
 
 def required_winner(config: RunSettings, systems: tuple[str, ...]) -> str | None:
     """Return the system that must win; B is the second of two, unless a system has this name."""
-    by_place = (
-        config.require_winner == SECOND and SECOND not in systems and len(systems) == len("AB")
-    )
+    by_place = config.require_winner == SECOND and SECOND not in systems and len(systems) == len("AB")
     return systems[1] if by_place else config.require_winner
 
 

@@ -29,9 +29,7 @@ WITHOUT_LIMIT = " To run without any limit of money: `budget=none`"
 TURNS = ("user", "assistant")
 
 
-def live_systems(
-    config: RunSettings, environment: Mapping[str, str], *, offline: bool
-) -> dict[int, System]:
+def live_systems(config: RunSettings, environment: Mapping[str, str], *, offline: bool) -> dict[int, System]:
     """Return the systems of a run that answer live, by their place among all systems.
 
     Raises:
@@ -55,11 +53,7 @@ def _checked(
     config: RunSettings, names: Mapping[int, str], environment: Mapping[str, str], *, offline: bool
 ) -> dict[int, System]:
     options = options_of(
-        config.system,
-        list(names.values()),
-        environment,
-        offline=offline,
-        allow_plugins=config.allow_plugins,
+        config.system, list(names.values()), environment, offline=offline, allow_plugins=config.allow_plugins
     )
     if names and config.items is None:
         raise InputError(
@@ -143,8 +137,7 @@ def with_live(
     nothing = ("",) * len(pool)
     count = len(pool.systems) + len(systems)
     both = [
-        (name or systems[place].label, nothing) if place in systems else next(files)
-        for place, name in enumerate(names)
+        (name or systems[place].label, nothing) if place in systems else next(files) for place, name in enumerate(names)
     ]
     if len({name for name, _ in both}) < count:
         raise InputError(

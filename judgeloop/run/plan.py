@@ -137,9 +137,7 @@ def priced(
             sum(calls_of[:most]) + len(most_beside),
         ),
         cost_p=Range(
-            round(judgments.low * likely_p) + extra_p,
-            round(judgments.expected * likely_p) + extra_p,
-            worst_p,
+            round(judgments.low * likely_p) + extra_p, round(judgments.expected * likely_p) + extra_p, worst_p
         ),
         assumed=assumed,
         affordable=None if left_p is None else _affordable(left_p - extra_p, likely_p, reserved_p),

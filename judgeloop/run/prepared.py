@@ -124,11 +124,7 @@ class Prepared(Generic[C]):
         live, texts = self.inputs.systems.get(place), pool.outputs[place]
 
         def output(at: int) -> object:
-            return (
-                texts[at]
-                if live is None
-                else output_note(live.identity, live.sent(pool.items[at]), "")
-            )
+            return texts[at] if live is None else output_note(live.identity, live.sent(pool.items[at]), "")
 
         judges = [KeyedJudge.of(judge.identity) for judge in self.judges]
         return noted_questions(pool.items, output, judges)
@@ -174,8 +170,7 @@ def check_about(config: RunSettings, what: str, *, proves: bool, instead: str) -
     """
     if config.about == Population.ITEMS_LIKE_THESE and not proves:
         raise InputError(
-            f"`about={config.about}`: {what} speaks of these items alone; use {instead}, or leave `about` "
-            "out"
+            f"`about={config.about}`: {what} speaks of these items alone; use {instead}, or leave `about` out"
         )
 
 
@@ -207,8 +202,7 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     data = {
         "question": question,
         "judges": [
-            [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
-            for judge in inputs.judges
+            [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)] for judge in inputs.judges
         ],
         "systems": pool.systems,
         "items": [[item.prompt, item.reference] for item in pool.items],

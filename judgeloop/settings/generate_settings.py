@@ -12,9 +12,7 @@ from judgeloop.settings.setting import Parse, Part, Setting
 from judgeloop.systems.catalogue import FORMS, source
 
 Answerer = Annotated[
-    Path | str,
-    Parse(source),
-    Setting(f"The system that answers: {FORMS}.", shared.ITEMS, Part.KEY, argument="SYSTEM"),
+    Path | str, Parse(source), Setting(f"The system that answers: {FORMS}.", shared.ITEMS, Part.KEY, argument="SYSTEM")
 ]
 
 

@@ -22,16 +22,7 @@ from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.catalogue import TIERS
 from judgeloop.settings import shared
-from judgeloop.settings.setting import (
-    DOLLARS_FORM,
-    Gate,
-    Parse,
-    Part,
-    Setting,
-    declared,
-    like,
-    one_of,
-)
+from judgeloop.settings.setting import DOLLARS_FORM, Gate, Parse, Part, Setting, declared, like, one_of
 from judgeloop.settings.validation import Configuration
 from judgeloop.settings.written import amount, listed, price_text
 from judgeloop.systems.catalogue import files_of
@@ -102,12 +93,10 @@ class JudgeSettings(MoneySettings):
         "Seconds until an attempt times out.", shared.JUDGE, Part.PACE, shared.Found, file_only=True
     ).field(120.0)
     judge_max_tokens: Annotated[int | None, Ge(16)] = shared.judge_setting(
-        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
-        source=shared.Found,
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.", source=shared.Found
     ).field(None)
     judge_effort: Annotated[
-        str | None,
-        like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
+        str | None, like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens")
     ] = shared.judge_setting(
         "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
         "provider offers (anthropic: also a number of tokens).",
@@ -115,8 +104,7 @@ class JudgeSettings(MoneySettings):
     ).field(None)
     tie_margin: shared.TieMargin = 0.0
     verdict: Annotated[str, one_of(VERDICT_FORMS)] = shared.judge_setting(
-        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
-        source=shared.Found,
+        "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.", source=shared.Found
     ).field("schema")
     lenient_replies: bool = shared.judge_setting(
         "Also read a reply with thoughts (<think>…</think>) before the answer, a Markdown fence "
@@ -177,9 +165,7 @@ class RunSettings(JudgeSettings):
         "The systems' names, in the order of their files, in place of those in the files; an empty one changes nothing.",
         metavar="NAME,...",
     ).field(())
-    epoch: Annotated[str | None, shared.EPOCH] = replace(shared.WHICH_EPOCH, file_only=True).field(
-        None
-    )
+    epoch: Annotated[str | None, shared.EPOCH] = replace(shared.WHICH_EPOCH, file_only=True).field(None)
     max_item_bytes: Annotated[int, Ge(1)] = shared.run_setting(
         "Maximum bytes of an item with its outputs.", shared.ITEMS, file_only=True
     ).field(1_000_000)
@@ -207,8 +193,7 @@ class RunSettings(JudgeSettings):
     deadline: shared.Deadline = None
     concurrency: shared.Concurrency = 8
     lookahead: Annotated[int, Ge(0)] = shared.pace_setting(
-        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
-        file_only=True,
+        "Number of steps to ask before the stopping rule has decided: faster, but may cost more.", file_only=True
     ).field(0)
     rpm: shared.CallsAMinute = None
     tpm: shared.TokensAMinute = None

@@ -27,17 +27,11 @@ KEPT = "setting"  # where a field keeps its declaration
 # description follows "expected".
 Form = Mapping[str, Any]
 DOLLARS_FORM: Form = {
-    "anyOf": [
-        {"type": "number", "minimum": 0},
-        {"type": "string", "pattern": r"^(none|\$?[0-9]+(\.[0-9]+)?)$"},
-    ],
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(none|\$?[0-9]+(\.[0-9]+)?)$"}],
     "description": "a number of dollars",
 }
 DURATION_FORM: Form = {
-    "anyOf": [
-        {"type": "number", "exclusiveMinimum": 0},
-        {"type": "string", "pattern": "^[0-9]+([.][0-9]+)? ?[smh]?$"},
-    ],
+    "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": "^[0-9]+([.][0-9]+)? ?[smh]?$"}],
     "description": 'seconds, or text such as "90s", "30m" or "2h"',
 }
 
@@ -264,9 +258,7 @@ def merged(configs: Iterable[Any]) -> dict[str, Declared]:
         same = all(other.default == first.default for other in others)
         kept = same and not (first.required and len(others) + 1 < len(tables))
         found[name] = replace(
-            first,
-            default=first.default if kept else None,
-            others=tuple(other.annotation for other in others),
+            first, default=first.default if kept else None, others=tuple(other.annotation for other in others)
         )
     return found
 

@@ -9,16 +9,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.ledger.postgres_address import PostgresAddress
-from judgeloop.settings.setting import (
-    DURATION_FORM,
-    Parse,
-    Part,
-    Setting,
-    Source,
-    alternatives,
-    like,
-    matching,
-)
+from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, Source, alternatives, like, matching
 from judgeloop.settings.written import night_name, seconds
 from judgeloop.systems.catalogue import SYSTEMS
 from judgeloop.systems.options import KEYS
@@ -34,8 +25,7 @@ Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]
 Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
 RepresentOne = Annotated[
-    str,
-    like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
+    str, like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL")
 ]
 Layer = Annotated[str, like(r"middle|last|\d+", "middle, last or a number")]
 Found, Inside, Lower = Source.FOUND, Source.INSIDE, Source.LOWER
@@ -81,8 +71,7 @@ MISSING = ("lost", ABSTAIN)
 LiveSystems = Annotated[
     tuple[str, ...],
     Setting(
-        f"Setting of a system that answers live ({', '.join(row.form for row in SYSTEMS)}): "
-        f"{', '.join(KEYS)}.",
+        f"Setting of a system that answers live ({', '.join(row.form for row in SYSTEMS)}): {', '.join(KEYS)}.",
         ITEMS,
         Part.KEY,
         metavar="NAME.KEY=VALUE",
@@ -94,28 +83,22 @@ LiveSystems = Annotated[
 
 # Settings of several configurations that do not inherit them from each other.
 Seed = Annotated[int, Ge(0), run_setting("Seed of all random numbers.", SELECTION)]
-MinJudgments = Annotated[
-    int, Ge(1), run_setting("Minimum number of judgments.", STOPPING, file_only=True)
-]
-MaxJudgments = Annotated[
-    int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)
-]
+MinJudgments = Annotated[int, Ge(1), run_setting("Minimum number of judgments.", STOPPING, file_only=True)]
+MaxJudgments = Annotated[int, Ge(1), run_setting("Maximum number of judgments.", STOPPING, common=True)]
 # Shares of items: a share won less a share lost.
 MinGap = Annotated[
     float | None,
     Gt(0),
     Lt(1),
     run_setting(
-        "Gap (share won less share lost) that matters: stop once the leader is better, or behind by "
-        "less.",
+        "Gap (share won less share lost) that matters: stop once the leader is better, or behind by less.",
         STOPPING,
         example=0.1,
     ),
 ]
 # Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
 REPORT_TEXTS = report_setting(
-    "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or "
-    "none.",
+    "Judged items of which an HTML report shows prompt, outputs and reason: all, lost (by the candidate) or none.",
     OUTPUT,
     file_only=True,
 )
@@ -126,36 +109,25 @@ MaxAbstentions = Annotated[
     float,
     Ge(0),
     Le(1),
-    run_setting(
-        "Stop once the share of items without a verdict exceeds this (0 to 1).",
-        STOPPING,
-        file_only=True,
-    ),
+    run_setting("Stop once the share of items without a verdict exceeds this (0 to 1).", STOPPING, file_only=True),
 ]
 Deadline = Annotated[
     float | None,
     Parse(seconds, DURATION_FORM),
     Gt(0),
     pace_setting(
-        "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
-        metavar="DURATION",
+        "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.", metavar="DURATION"
     ),
 ]
 Concurrency = Annotated[int, Ge(1), pace_setting("Maximum number of calls in flight.")]
 CallsAMinute = Annotated[
-    int | None,
-    Ge(1),
-    pace_setting("Maximum number of calls a minute for each judge.", file_only=True),
+    int | None, Ge(1), pace_setting("Maximum number of calls a minute for each judge.", file_only=True)
 ]
 TokensAMinute = Annotated[
-    int | None,
-    Ge(1),
-    pace_setting("Maximum number of tokens a minute for each judge.", file_only=True),
+    int | None, Ge(1), pace_setting("Maximum number of tokens a minute for each judge.", file_only=True)
 ]
 TieMargin = Annotated[
-    float,
-    Ge(0),
-    run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE),
+    float, Ge(0), run_setting("Scores that differ by no more than this (0 or more) are a tie.", JUDGE)
 ]
 NIGHT = Setting(
     "Night of the run, a date (for a suite today's): a part of the seed. Outputs of live systems from "
@@ -166,9 +138,7 @@ NIGHT = Setting(
     file_only=True,
 )
 Night = Annotated[str | None, Parse(night_name), NIGHT]
-NightOfSuite = Annotated[
-    str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)
-]
+NightOfSuite = Annotated[str | None, Parse(night_name), replace(NIGHT, file_only=False, common=True)]
 JUDGES = judge_setting(
     f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
     source=OfJudge,

@@ -82,9 +82,7 @@ class Read:
         return next(named, "")
 
 
-def read_settings(
-    commands: Commands, asked: tuple[str, ...], config: Path | None, only: str = ""
-) -> Read:
+def read_settings(commands: Commands, asked: tuple[str, ...], config: Path | None, only: str = "") -> Read:
     """Read what the files and the environment set for the command `asked`.
 
     `config` is the file that the caller names; `none` reads no file at all. If a single setting is wanted,
@@ -104,9 +102,7 @@ def read_settings(
         if path is not None:
             read.take(path, tables_for(commands, asked, path, _named(parsed(path), wanted), found))
         if (working / ENV_FILE).is_file():
-            keys, values = _of_env_file(
-                commands, asked, environment, wanted, named=config is not None
-            )
+            keys, values = _of_env_file(commands, asked, environment, wanted, named=config is not None)
             environment |= keys
             read.take(Path(ENV_FILE), values, keys=keys)
     for one in commands[asked].values():
@@ -132,9 +128,7 @@ def shareable(field: Declared) -> bool:
     return not (field.is_path and field.required)
 
 
-def check_variables(
-    names: Iterable[str], where: str, commands: Commands, asked: tuple[str, ...]
-) -> None:
+def check_variables(names: Iterable[str], where: str, commands: Commands, asked: tuple[str, ...]) -> None:
     """Refuse a variable JUDGELOOP_* that no command reads; `where` says where the names stand.
 
     Raises:
@@ -151,11 +145,7 @@ def check_variables(
 
 
 def tables_for(
-    commands: Commands,
-    asked: tuple[str, ...],
-    path: Path,
-    tables: Mapping[str, Any],
-    found: trust.FoundFile | None,
+    commands: Commands, asked: tuple[str, ...], path: Path, tables: Mapping[str, Any], found: trust.FoundFile | None
 ) -> dict[str, Any]:
     """Return the values of [shared] and of the command's table, which wins, by name.
 
@@ -226,12 +216,7 @@ def _table(path: Path, tables: Any, names: tuple[str, ...], commands: Commands) 
 
 
 def _of_env_file(
-    commands: Commands,
-    asked: tuple[str, ...],
-    environment: Mapping[str, str],
-    wanted: Collection[str],
-    *,
-    named: bool,
+    commands: Commands, asked: tuple[str, ...], environment: Mapping[str, str], wanted: Collection[str], *, named: bool
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the API keys and the settings in `.env` that the environment does not have.
 

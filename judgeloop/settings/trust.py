@@ -71,9 +71,7 @@ class FoundFile:
             DataError: always.
         """
         trusted = (
-            f", or trust the file with --config {self.path}"
-            if self.named or self.path.name == SETTINGS_FILE
-            else ""
+            f", or trust the file with --config {self.path}" if self.named or self.path.name == SETTINGS_FILE else ""
         )
         place = "in" if self.folder == self.working else "above"
         why = "is data" if self.named else f"was found {place} the working folder"
@@ -166,9 +164,7 @@ def located(field: Declared, value: object, folder: Path, working: Path) -> obje
     if field.setting.source is Source.SPEC:
         file = _file_of(value)
         return value if file is None else value.removesuffix(file) + _from(working, folder / file)
-    is_path = field.setting.source is Source.INSIDE and (
-        not _may_be_text(field) or _exists(folder / value)
-    )
+    is_path = field.setting.source is Source.INSIDE and (not _may_be_text(field) or _exists(folder / value))
     return _from(working, folder / value) if is_path else value
 
 

@@ -116,8 +116,7 @@ def _check_text(field: Declared, value: object) -> None:
             and any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(text).parts)
         ):
             raise InputError(
-                f"`{field.name}`: expected a path of names of at most {LONGEST_NAME} bytes, found "
-                f"{text[:40]!r}…"
+                f"`{field.name}`: expected a path of names of at most {LONGEST_NAME} bytes, found {text[:40]!r}…"
             )
         if field.takes_numbers and isinstance(value, str) and "_" in text:
             raise InputError(f"`{field.name}`: expected a number, found {text!r}")
@@ -160,9 +159,7 @@ def _rewritten(first: Mapping[str, Any]) -> str:
 
 def _expected(problem: str) -> str:
     """Return pydantic's message, rewritten to begin with what was expected."""
-    if problem.startswith(
-        ("Value should have at least 1 item", "Tuple should have at least 1 item")
-    ):
+    if problem.startswith(("Value should have at least 1 item", "Tuple should have at least 1 item")):
         return "expected at least one"
     if problem.startswith("Input is not a valid path"):
         return "expected the path of a file"

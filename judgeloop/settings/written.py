@@ -109,9 +109,7 @@ def numbers(value: object) -> object:
         first, last, step = map(int, value.split(":"))
         return list(range(first, last + 1, step))
     except ValueError:
-        raise ValueError(
-            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers separated by commas"
-        ) from None
+        raise ValueError("expected FIRST:LAST:STEP, such as 5:200:5, or numbers separated by commas") from None
 
 
 def unless_auto(value: object) -> object:

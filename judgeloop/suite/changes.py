@@ -88,18 +88,14 @@ def compared(
     names = {one.recorded.note.night for one in every}
     name = night[DATE:]
     last = max((one for one in names if one < night[:DATE] and one[DATE:] == name), default="")
-    before = {
-        one.recorded.note.systems: one for one in reversed(every) if one.recorded.note.night == last
-    }
+    before = {one.recorded.note.systems: one for one in reversed(every) if one.recorded.note.night == last}
     here = {system for line in lines for system in line.systems}
     again = any(set(systems) <= here for systems in before)
     gone = {system for systems in before for system in systems} - here
     absent = [one for one in gone if again and not any(_named(one, said) for said in unread)]
     runs = {one.id: one for one in every}
     then = ((line, _then(line, before, unread)) for line in lines)
-    beside = (
-        line if old is None else _beside(line, runs, _ended(ledger, old)) for line, old in then
-    )
+    beside = (line if old is None else _beside(line, runs, _ended(ledger, old)) for line, old in then)
     found = (_warned(_unchanged(line, runs, asked), runs) for line in beside)
     return last[:DATE], tuple(found), sorted(absent)
 
@@ -166,9 +162,7 @@ def _known(note: RunNote) -> bool:
 def _of_night(ledger: Address, night: str) -> dict[Systems, Ended]:
     found = [one for one in past_runs(ledger, night=night) if one.recorded.note.judges]
     if not found:
-        raise InputError(
-            f"{night}: no run in {ledger} is of a night whose name begins so; `judgeloop runs` lists all"
-        )
+        raise InputError(f"{night}: no run in {ledger} is of a night whose name begins so; `judgeloop runs` lists all")
     return {one.recorded.note.systems: _ended(ledger, one) for one in reversed(found)}
 
 
@@ -176,9 +170,7 @@ def _ended(ledger: Address, run: PastRun) -> Ended:
     return Ended(run, None if run.decision is None else result_of(stored(ledger, run.id)))
 
 
-def _row(
-    systems: Systems, before: Mapping[Systems, Ended], after: Mapping[Systems, Ended]
-) -> tuple[str, ...]:
+def _row(systems: Systems, before: Mapping[Systems, Ended], after: Mapping[Systems, Ended]) -> tuple[str, ...]:
     ends = [night.get(systems) for night in (before, after)]
     named = visible(" and ".join(systems))
     words = ["not asked" if one is None else one.words for one in ends]

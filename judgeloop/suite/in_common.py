@@ -44,9 +44,7 @@ def grouped(said: Iterable[Said], pairs: int) -> Rows:
         elif group is most and whole:
             rows.append((f"the other {len(group)} pairs", text))
         else:
-            rows.append(
-                (f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})")
-            )
+            rows.append((f"{len(group)} pairs", f"{text} ({', '.join(visible(one.name) for one in group)})"))
     return tuple(rows)
 
 
@@ -62,9 +60,7 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
         return text
     firsts = {visible(one[0]) for one in pairs}
     systems = some(visible(one[-1]) for one in pairs)
-    text = text.replace(
-        visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair"
-    )
+    text = text.replace(visible(FIRST), firsts.pop() if len(firsts) == 1 else "the first system of its pair")
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):

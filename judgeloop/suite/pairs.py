@@ -87,10 +87,7 @@ def read_suite(path: Path, commands: Commands, *, trusted: bool) -> SuiteFile:
     if not isinstance(pairs, dict) or not pairs:
         raise DataError(path, f"expected a table [{PAIRS}.NAME] for each pair, found none")
     values = _taken(tables_for(commands, ("suite",), path, tables, found))
-    known = {
-        *declared(SuiteConfig),
-        *(name for one in QUESTIONS for name in declared(one.settings())),
-    }
+    known = {*declared(SuiteConfig), *(name for one in QUESTIONS for name in declared(one.settings()))}
     if others := values.keys() - known:
         raise DataError(path, f"[suite] {key(min(others))}: give it on the command line")
     return SuiteFile(path, commands, Layer(path.name, values, trusted), pairs, found)
@@ -150,9 +147,7 @@ def _question(suite: SuiteFile, wanted: object) -> Asked:
     return QUESTIONS[names.index(str(wanted))]
 
 
-def _own_values(
-    suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked
-) -> dict[str, Any]:
+def _own_values(suite: SuiteFile, pair: str, table: Mapping[str, Any], question: Asked) -> dict[str, Any]:
     """Return the settings in a pair's table by name, as in a table of the question's command.
 
     Raises:
@@ -164,15 +159,10 @@ def _own_values(
     for wrong in sorted(rest.keys() - known):
         nearest = did_you_mean(wrong, known)
         raise DataError(suite.path, f"[{PAIRS}.{pair}] has no key {wrong!r}{nearest}")
-    values = _taken(
-        tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found)
-    )
+    values = _taken(tables_for(suite.commands, place, suite.path, {question.name: rest}, suite.found))
     for name in values:
         if name in WHOLE or name not in _fields(question):
-            raise DataError(
-                suite.path,
-                f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}",
-            )
+            raise DataError(suite.path, f"{key(name)}: it is set for all pairs together, in [suite] or by {CALLER}")
     return values
 
 
@@ -180,9 +170,7 @@ def _taken(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in values.items() if not isinstance(one, NotTaken)}
 
 
-def _merged(
-    layers: Sequence[Layer], question: Asked
-) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+def _merged(layers: Sequence[Layer], question: Asked) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Return the values of all layers, the caller's over a file's, and what the gate rests on among them.
 
     Raises:
@@ -200,9 +188,7 @@ def _merged(
     gate = [name for name in (*conditions, *grounds) if name in values]
     if not values.keys() & set(conditions):
         gate = []
-    shown = {
-        name: str(one).lower() if isinstance(one, bool) else one for name, one in values.items()
-    }
+    shown = {name: str(one).lower() if isinstance(one, bool) else one for name, one in values.items()}
     return values, tuple((f"{key(name)} = {shown[name]}", origins[name]) for name in gate)
 
 
@@ -218,9 +204,7 @@ def _check_gate(layers: Sequence[Layer], known: Mapping[str, Declared]) -> None:
     callers = [name for name in said if name in every and _is_condition(every[name])]
     for name in callers:
         if name not in known:
-            raise InputError(
-                f"`{name}={said[name]}`: {CALLER} requires it, and this question cannot"
-            )
+            raise InputError(f"`{name}={said[name]}`: {CALLER} requires it, and this question cannot")
     for layer in layers if callers else ():
         if not layer.trusted:
             for name in layer.values.keys() & known.keys():
@@ -251,9 +235,7 @@ def _fields(question: Asked) -> Mapping[str, Declared]:
     return declared(question.settings())
 
 
-def _places(
-    suite: SuiteFile, text: object, options: Sequence[str]
-) -> tuple[bool, list[Path | str]]:
+def _places(suite: SuiteFile, text: object, options: Sequence[str]) -> tuple[bool, list[Path | str]]:
     """Return whether a text is a pattern, and the systems that it names: one that answers live, or files.
 
     Raises:
@@ -283,9 +265,7 @@ def _places(
     return pattern, [Path(os.path.relpath(folder / path, working)) for path in found]
 
 
-def _asked(
-    question: Asked, places: Sequence[tuple[bool, list[Path | str]]]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _asked(question: Asked, places: Sequence[tuple[bool, list[Path | str]]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each pair the tail of its name, and its systems by the names of the arguments.
 
     The last of two systems may be a pattern, and stands for a pair with each file. So may the only one.

@@ -224,11 +224,7 @@ class _Suite:
         for pair in pairs:
             self._open(pair, charged)
         own = {self.ends[name].ran.run_id for name in self.accounts}
-        before_p = sum(
-            one.charged_p
-            for one in runs.values()
-            if one.note.night == self.night and one.id not in own
-        )
+        before_p = sum(one.charged_p for one in runs.values() if one.note.night == self.night and one.id not in own)
         while budgets := allot((self.config.budget_p or 0) - before_p, self.accounts):
             at_once = min(len(budgets), self.config.concurrency, self.config.rpm or len(budgets))
             places = asyncio.Semaphore(at_once)
@@ -263,9 +259,7 @@ class _Suite:
         ready = prepared(pair, self.config, self.environment)
         return replace(ready, ledger=self.ledger, night=self.night)
 
-    async def _round(
-        self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore
-    ) -> None:
+    async def _round(self, name: str, budget_p: int, at_once: int, places: asyncio.Semaphore) -> None:
         """Let a pair run up to its budget, and note what is known of it then."""
         account, last = self.accounts[name], self.ends[name]
         async with places:

@@ -213,9 +213,7 @@ class Summary:
     @property
     def order(self) -> Rows:
         """How many verdicts of all pairs changed with the order of presentation; none if none was asked in both."""
-        flips, both = (
-            sum(getattr(one, name) for one in self.lines) for name in ("flips", "both_orders")
-        )
+        flips, both = (sum(getattr(one, name) for one in self.lines) for name in ("flips", "both_orders"))
         said = (
             f"{flips:,} of {count(both, 'verdict')} asked in both orders changed ({per_cent(flips / both)})"
             if both
@@ -236,14 +234,8 @@ class Summary:
     @property
     def page(self) -> Page:
         """The summary as text, whatever the form."""
-        before = (
-            f", {show_usd(self.before_p)} of it with other settings or outputs"
-            if self.before_p
-            else ""
-        )
-        cost = (
-            f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
-        )
+        before = f", {show_usd(self.before_p)} of it with other settings or outputs" if self.before_p else ""
+        cost = f"Cost: {show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += (
                 f" {show_usd(doubtful_p)} of it is the maximum of attempts that failed and may have been billed; "
@@ -265,13 +257,8 @@ class Summary:
         notes = (
             Section("What would answer those that are undecided", grouped(wanted, len(self.lines))),
             Section("The same as before", grouped(same, len(self.lines))),
-            Section(
-                "Warnings",
-                (*([("absent", visible(self.missed))] if self.absent else []), *self.warned()),
-            ),
-            Section(
-                "Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))
-            ),
+            Section("Warnings", (*([("absent", visible(self.missed))] if self.absent else []), *self.warned())),
+            Section("Conditions, what they rest on, and who set it", grouped(gates, len(self.lines))),
             Section("Judge", (*grouped(by, len(self.lines)), *self.wrong, *self.order)),
         )
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
@@ -282,9 +269,7 @@ class Summary:
         if any(one.before for one in self.lines):
             columns = (*COLUMNS, self.last_night, "outputs")
             new = {one.name: "not asked" for one in self.lines if one.systems}
-            rows = [
-                (*one.cells, one.before or new.get(one.name, ""), one.whose) for one in self.lines
-            ]
+            rows = [(*one.cells, one.before or new.get(one.name, ""), one.whose) for one in self.lines]
             note += f" The last two columns: the state in the last night, {self.last_night}, and whether outputs are new since."
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again

@@ -58,10 +58,7 @@ OF_MODELS = OF_ALL | {"base-url", "key-variable", "price", "max-tokens"}
 OF_CODE = OF_ALL | {"max-cost", "concurrency"}
 DESCRIBED = SystemRow("", "FILE.toml", "chat_model:described_system", OF_MODELS)
 SYSTEMS = (
-    *(
-        SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS)
-        for row in PROVIDERS
-    ),
+    *(SystemRow(f"{row.name}/", row.rest, "chat_model:chat_system", OF_MODELS) for row in PROVIDERS),
     SystemRow("command:", "…", "command:CommandSystem", OF_CODE | {"pass-env"}),
     SystemRow("python:", "MODULE:FUNCTION", "function:make_system", OF_CODE),
     DESCRIBED,
@@ -104,9 +101,7 @@ def source(value: Any) -> Any:
     if row is not None and value == row.prefix:
         raise ValueError(f"expected a file or {FORMS}; the name ends after {value[-1]!r}")
     if row is not None and row.prefix and row.takes is OF_MODELS and "=" in value:
-        raise ValueError(
-            "expected the name of a model without =, which parts a setting from its value"
-        )
+        raise ValueError("expected the name of a model without =, which parts a setting from its value")
     return Path(value) if row is None else value
 
 
@@ -140,12 +135,8 @@ def make_system(name: str, options: SystemOptions) -> System:
     row = system_row(name)
     assert row is not None, "it is a text that `source` left"
     for key in sorted(options.given - row.takes):
-        raise InputError(
-            f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}"
-        )
+        raise InputError(f"`system={name}.{key}` has no effect: {row.form} takes {', '.join(sorted(row.takes))}")
     module, _, function = row.makes.partition(":")
     make = getattr(import_module(f"judgeloop.systems.{module}"), function)
-    made: System = make(
-        name.removeprefix(row.prefix) if row.takes is not OF_MODELS else name, options
-    )
+    made: System = make(name.removeprefix(row.prefix) if row.takes is not OF_MODELS else name, options)
     return made

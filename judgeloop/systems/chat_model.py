@@ -153,9 +153,7 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
     environment = _environment(kind, options)
     asked = replace(options, environment=environment, max_output_tokens=limit, effort=effort)
     key = f"the key in the variable that `system={name}.key-variable` names"
-    endpoint = endpoint_for(
-        provider, asked, Names(f"system {name}", f"system={name}.base-url", key)
-    )
+    endpoint = endpoint_for(provider, asked, Names(f"system {name}", f"system={name}.base-url", key))
     url = endpoint.base_url
     price = model_price(provider, model, url, given=options.price, tier=STANDARD)
     if price is not None and options.price is not None:
@@ -204,9 +202,7 @@ def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str
             f"{setting}: this key belongs to {owner}; put the key of this address into a variable of its own"
         )
     if options.base_url is None and given != own:
-        raise InputError(
-            f"{setting}: expected the address that this key is for: `system={options.name}.base-url=URL`"
-        )
+        raise InputError(f"{setting}: expected the address that this key is for: `system={options.name}.base-url=URL`")
     key = options.environment.get(given, "")
     if not key and not options.offline:
         raise InputError(f"{setting}: this variable is not set")

@@ -37,9 +37,7 @@ class CodeSystem(ABC):
             InputError: the caller does not allow code, or does not say what a call may cost.
         """
         if not options.allow_plugins:
-            raise InputError(
-                f"`system {options.name}` runs your own code; allow it with `allow_plugins`"
-            )
+            raise InputError(f"`system {options.name}` runs your own code; allow it with `allow_plugins`")
         if options.max_cost_p is None:
             raise InputError(
                 f"`system {options.name}`: what may a call cost? Give it in dollars: "

@@ -64,27 +64,18 @@ class CommandSystem(CodeSystem):
         said = b""
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._arguments,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                env=self._environment,
-                start_new_session=True,
+                *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._environment, start_new_session=True
             )
         except OSError as error:
             raise FailedError(f"it could not be run: {error.strerror}") from None
-        feeding = asyncio.create_task(
-            _feed(process, str(self.sent(item)).encode("utf-8", "replace"))
-        )
+        feeding = asyncio.create_task(_feed(process, str(self.sent(item)).encode("utf-8", "replace")))
         hearing = asyncio.create_task(_last_of(process.stderr))
         try:
             async with time_limit(self.limit_s):
                 output = await _all_of(process)
                 code = await process.wait()
         except TimeoutError:
-            raise FailedError(
-                f"it gave no output within {self.limit_s:g} s, and was ended"
-            ) from None
+            raise FailedError(f"it gave no output within {self.limit_s:g} s, and was ended") from None
         finally:
             _end(process)
             rest = asyncio.create_task(_last_of(process.stdout))  # so that the pipe is closed
@@ -98,9 +89,7 @@ class CommandSystem(CodeSystem):
         return output.removesuffix(b"\n").removesuffix(b"\r"), None, ""
 
 
-def _arguments_of(
-    command: str, options: SystemOptions, environment: Mapping[str, str]
-) -> list[str]:
+def _arguments_of(command: str, options: SystemOptions, environment: Mapping[str, str]) -> list[str]:
     """Return the words of a command.
 
     Raises:
@@ -117,8 +106,7 @@ def _arguments_of(
         problem = (
             f"{words[0]} is not executable; allow it with chmod +x, or name its interpreter first"
             if there
-            else f"there is no command {words[0]!r}; give a command that is in PATH, or a path such as "
-            "./run.sh"
+            else f"there is no command {words[0]!r}; give a command that is in PATH, or a path such as ./run.sh"
         )
         raise InputError(f"`system {options.name}`: {problem}")
     return words
@@ -133,9 +121,7 @@ def _environment_for(options: SystemOptions) -> dict[str, str]:
     given = options.environment
     for name in options.pass_env:
         if name not in given and not options.offline:
-            raise InputError(
-                f"`system={options.name}.pass-env={','.join(options.pass_env)}`: {name} is not set"
-            )
+            raise InputError(f"`system={options.name}.pass-env={','.join(options.pass_env)}`: {name} is not set")
     return {name: given[name] for name in (*PASSED, *options.pass_env) if name in given}
 
 

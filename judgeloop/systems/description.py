@@ -57,10 +57,7 @@ class Reading:
         if text is not None and self.thoughts_end is not None:
             _, ended, text = text.rpartition(self.thoughts_end)
             if not ended:
-                return (
-                    None,
-                    f"its text has no {self.thoughts_end} after which the answer would stand",
-                )
+                return (None, f"its text has no {self.thoughts_end} after which the answer would stand")
             text = text.lstrip()
         if text is None or self.field is None:
             return text, output.failed
@@ -78,10 +75,7 @@ class Description(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        alias_generator=lambda name: name.replace("_", "-"),
+        extra="forbid", strict=True, frozen=True, alias_generator=lambda name: name.replace("_", "-")
     )
 
     temperature: Annotated[float, Ge(0), Le(2)] | None = None
@@ -95,9 +89,7 @@ class Description(BaseModel):
     stop: Annotated[list[Text], MinLen(1), MaxLen(4)] | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
     thinking: bool | None = None
-    model: Annotated[
-        str, Field(pattern=rf"^({'|'.join(row.name for row in PROVIDERS)})/{PLAINLY}+$")
-    ]
+    model: Annotated[str, Field(pattern=rf"^({'|'.join(row.name for row in PROVIDERS)})/{PLAINLY}+$")]
     name: Name | None = None
     system_prompt: str | None = None
     prompt: str = PLAIN
@@ -154,9 +146,7 @@ class Description(BaseModel):
                 f"{self.name}: the prompt has the field {lacking!r}, and the item {item.id!r} has no such "
                 f"column{did_you_mean(lacking, known)}; expected fields among {', '.join(sorted(known))}"
             )
-        return "".join(
-            as_text(known[part]) if place % 2 else part for place, part in enumerate(self._parts)
-        )
+        return "".join(as_text(known[part]) if place % 2 else part for place, part in enumerate(self._parts))
 
 
 def as_text(value: object) -> str:

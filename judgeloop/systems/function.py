@@ -122,9 +122,7 @@ def _parts_of(returned: Mapping[Any, Any]) -> tuple[object, int | None, str]:
     """
     if OUTPUT not in returned or returned.keys() - {OUTPUT, COST, MODEL}:
         shown = ", ".join(map(repr, returned))[:60]
-        raise FailedError(
-            f"expected a text, or a dictionary with {OUTPUT!r}, {COST!r} and {MODEL!r}; found {shown}"
-        )
+        raise FailedError(f"expected a text, or a dictionary with {OUTPUT!r}, {COST!r} and {MODEL!r}; found {shown}")
     cost, model = returned.get(COST), returned.get(MODEL)
     if not isinstance(model, str | None):
         raise FailedError(f"expected the name of a model, found {model!r:.60}")

@@ -176,8 +176,7 @@ def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
             raise InputError(f"`system={name}.{key}`: {LEFT_OUT[key]}")
         if key not in KEYS:
             raise InputError(
-                f"`system={name}.{key}`: there is no such setting{did_you_mean(key, KEYS)}; expected "
-                f"{', '.join(KEYS)}"
+                f"`system={name}.{key}`: there is no such setting{did_you_mean(key, KEYS)}; expected {', '.join(KEYS)}"
             )
         if not value or not value.isprintable():
             raise InputError(f"`system={name}.{key}`: expected a value, found {value!r}")

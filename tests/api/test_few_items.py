@@ -13,9 +13,7 @@ import judgeloop
 from judgeloop.core.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("alone")
-FEW = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 RIGHT = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
 REFUSED = "min_judgments|the same output on all|of two or more groups"
 SHARED = {
@@ -70,12 +68,7 @@ def test_any_verdicts_on_a_few_items_are_compared(right, given, more):
 
 
 @FEW
-@given(
-    right=RIGHT,
-    systems=st.integers(2, 8),
-    given=st.fixed_dictionaries(SHARED),
-    gap=st.sampled_from([None, 0.2]),
-)
+@given(right=RIGHT, systems=st.integers(2, 8), given=st.fixed_dictionaries(SHARED), gap=st.sampled_from([None, 0.2]))
 def test_the_best_of_many_is_looked_for_among_a_few_items(right, systems, given, gap):
     many = [rows([pair[(n + at) % 2] for at, pair in enumerate(right)]) for n in range(systems)]
     names = tuple(f"s{n}" for n in range(systems))
@@ -83,12 +76,7 @@ def test_the_best_of_many_is_looked_for_among_a_few_items(right, systems, given,
 
 
 @FEW
-@given(
-    right=RIGHT,
-    limit=SHARED["max_judgments"],
-    seed=SHARED["seed"],
-    interval=st.sampled_from([None, "anytime"]),
-)
+@given(right=RIGHT, limit=SHARED["max_judgments"], seed=SHARED["seed"], interval=st.sampled_from([None, "anytime"]))
 def test_a_system_is_rated_on_a_few_items(right, limit, seed, interval):
     given = {"max_judgments": limit, "seed": seed} | ({"interval": interval} if interval else {})
     answered(judgeloop.estimate, rows([one for one, _ in right]), **given)

@@ -44,9 +44,7 @@ def compared(tables, ledger):
 
 def searched(tables, ledger):
     outputs = list(tables.values())
-    return judgeloop.select(
-        outputs, baseline="chatty", judge=shorter, version="1", ledger=ledger, risk=0.01
-    )
+    return judgeloop.select(outputs, baseline="chatty", judge=shorter, version="1", ledger=ledger, risk=0.01)
 
 
 def estimated(tables, ledger):
@@ -66,12 +64,9 @@ def from_files(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("question", "form"),
-    [*((compared, form) for form in FORMS), (searched, "pandas"), (estimated, "lazy polars")],
+    ("question", "form"), [*((compared, form) for form in FORMS), (searched, "pandas"), (estimated, "lazy polars")]
 )
-def test_the_result_is_the_same_from_files_and_from_memory(
-    question, form, rows, from_files, tmp_path
-):
+def test_the_result_is_the_same_from_files_and_from_memory(question, form, rows, from_files, tmp_path):
     tables = {name: FORMS[form](table) for name, table in rows.items()}
     result = question(tables, tmp_path / "ledger.sqlite").to_dict()
     assert result == from_files(question)
@@ -88,17 +83,14 @@ def test_the_run_goes_on_in_whatever_form_the_same_rows_come_again(rows, files):
 
 @pytest.mark.smoke
 def test_a_dictionary_names_the_systems(rows):
-    tables = {
-        f"org/{name}": [{**row, "model": "same"} for row in table] for name, table in rows.items()
-    }
+    tables = {f"org/{name}": [{**row, "model": "same"} for row in table] for name, table in rows.items()}
     result = judgeloop.select(tables, baseline="org/chatty", judge=shorter, version="1")
     assert result.winner == "org/terse"
 
 
 def test_rows_without_a_model_are_named_by_their_parameter(rows):
     bare = {
-        name: [{key: row[key] for key in ("id", "prompt", "output")} for row in table]
-        for name, table in rows.items()
+        name: [{key: row[key] for key in ("id", "prompt", "output")} for row in table] for name, table in rows.items()
     }
     result = judgeloop.compare(bare["terse"], bare["chatty"], judge=shorter, version="1")
     assert result.setup.systems == ("first", "second")
@@ -107,8 +99,7 @@ def test_rows_without_a_model_are_named_by_their_parameter(rows):
 def test_items_may_be_in_memory_too(rows):
     items = [{key: row[key] for key in ("id", "prompt", "reference")} for row in rows["terse"]]
     outputs = [
-        [{key: row[key] for key in ("id", "output", "model")} for row in rows[name]]
-        for name in ("terse", "chatty")
+        [{key: row[key] for key in ("id", "output", "model")} for row in rows[name]] for name in ("terse", "chatty")
     ]
     result = judgeloop.compare(
         *outputs,
@@ -144,8 +135,7 @@ def test_ids_that_are_numbers_are_the_same_in_every_form(tmp_path):
     plain = [{"id": n, "prompt": f"p{n}", "output": "a" * (1 + n % 3)} for n in range(30)]
     other = [{**row, "output": "aa"} for row in plain]
     runs = {
-        judgeloop.compare(form(plain), form(other), judge=shorter, version="1").setup.run
-        for form in FORMS.values()
+        judgeloop.compare(form(plain), form(other), judge=shorter, version="1").setup.run for form in FORMS.values()
     }
     assert len(runs) == 1
 
@@ -157,10 +147,7 @@ def test_ids_that_are_numbers_are_the_same_in_every_form(tmp_path):
         ([], "`second`: there are no rows"),
         ({}, "`second`: there are no rows"),
         (pd.DataFrame(), "`second`: there are no rows"),
-        (
-            ["text"],
-            "`second`, row 1: expected a dictionary with fields, found str; texts are columns",
-        ),
+        (["text"], "`second`, row 1: expected a dictionary with fields, found str; texts are columns"),
         ({"id": "abc"}, "`second`: expected a column, such as a list, in 'id'; found str"),
         ({"id": [1, 2], "output": ["a"]}, "`second`: expected columns of one length; found 2 in"),
         ([{"id": 1, "output": "a"}, {"id": 2}], "`second`, row 2: the field 'output' is missing"),
@@ -185,9 +172,7 @@ def test_a_price_may_be_a_pair_of_numbers(rows, tmp_path):
     for price in ((1, 2.5, 3), (-1, 4), "1"):
         with pytest.raises(InputError, match="`judge_price`: expected IN,OUT in dollars"):
             judgeloop.compare(first, second, judge_price=price, **options)
-    with pytest.raises(
-        InputError, match="OPENAI_API_KEY"
-    ):  # the price is right, the key is missing
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):  # the price is right, the key is missing
         judgeloop.compare(first, second, judge_price=(0.15, 0.6), **options)
 
 
@@ -201,14 +186,10 @@ def test_a_pair_or_a_key_names_the_system_of_a_file(rows, tmp_path, monkeypatch)
     settings = {"judge": shorter, "version": "1"}
     named = judgeloop.compare(*files.items(), **settings)
     assert str(named).startswith("june is better than july")
-    assert (
-        judgeloop.compare(*files.values(), names=["june", "july"], **settings).setup == named.setup
-    )
+    assert judgeloop.compare(*files.values(), names=["june", "july"], **settings).setup == named.setup
     found = judgeloop.select(files, baseline="july", **settings)
     assert found.setup.systems == ("june", "july")
-    mixed = judgeloop.select(
-        {"june": rows["terse"], "july": files["july"]}, baseline="july", **settings
-    )
+    mixed = judgeloop.select({"june": rows["terse"], "july": files["july"]}, baseline="july", **settings)
     assert mixed.setup.run == found.setup.run
     rated = judgeloop.estimate(("june", str(files["june"])), **settings | {"judge": brief})
     assert rated.setup.systems == ("june",)
@@ -230,9 +211,7 @@ def test_lists_and_columns_side_by_side_are_two_systems(form):
     table = form(SIDE_BY_SIDE)
     found = judgeloop.compare(prompts=table["q"], a=table["x"], b=table["y"], judge=shorter)
     assert (found.setup.systems, found.winner) == (("A", "B"), "B")
-    named = judgeloop.compare(
-        prompts=["same"] * 30, a=table["x"], b=table["y"], names=["old", "new"], judge=shorter
-    )
+    named = judgeloop.compare(prompts=["same"] * 30, a=table["x"], b=table["y"], names=["old", "new"], judge=shorter)
     assert (named.setup.systems, named.winner) == (("old", "new"), "new")
 
 
@@ -249,9 +228,7 @@ def test_the_same_texts_under_other_ids_are_no_further_comparison():
     drawn = (one.to_frame()["prompt"].to_list() for one in (first, again))
     assert next(drawn) == next(drawn)
     turned = [column[::-1] for column in (prompts, *texts)]
-    other = judgeloop.compare(
-        **dict(zip(("prompts", "a", "b"), turned, strict=True)), judge=shorter, version="1"
-    )
+    other = judgeloop.compare(**dict(zip(("prompts", "a", "b"), turned, strict=True)), judge=shorter, version="1")
     assert other.comparison == 2
 
 
@@ -287,9 +264,7 @@ def test_columns_of_pandas_are_matched_by_place_unless_their_index_says_otherwis
 
 @pytest.mark.parametrize("ask", [judgeloop.select, judgeloop.estimate])
 def test_prompts_beside_outputs_belong_to_a_comparison(ask):
-    with pytest.raises(
-        InputError, match=r"`prompts`: only `compare` takes it; .* columns: \{'prompt'"
-    ):
+    with pytest.raises(InputError, match=r"`prompts`: only `compare` takes it; .* columns: \{'prompt'"):
         ask(prompts=["p"], judge=shorter)
 
 
@@ -322,7 +297,5 @@ def test_advice_and_results_show_values_as_python_writes_them(files):
 
 def test_a_result_names_its_price_as_python_writes_it(files):
     same = [pd.read_json(files["terse"], lines=True).drop(columns="model") for _ in "ab"]
-    found = judgeloop.compare(
-        *same, judge="openai/mine", judge_price=(1, 4), environment={"OPENAI_API_KEY": "k"}
-    )
+    found = judgeloop.compare(*same, judge="openai/mine", judge_price=(1, 4), environment={"OPENAI_API_KEY": "k"})
     assert "from `judge_price=(1, 4)`" in str(found)

@@ -149,9 +149,7 @@ def test_a_function_without_identity_sits_with_no_judge_that_costs_money(rows):
     with pytest.raises(InputError, match=r"openai/gpt-4.1 may cost money: give `version`"):
         compare(rows, panel, environment={"OPENAI_API_KEY": "k"})
     with pytest.raises(InputError, match=r"openai/gpt-4.1 may cost money: give `version`"):
-        judgeloop.estimate(
-            rows["terse"], judge="openai/gpt-4.1", proxy=lambda output: 1, environment={}
-        )
+        judgeloop.estimate(rows["terse"], judge="openai/gpt-4.1", proxy=lambda output: 1, environment={})
 
 
 def test_a_function_may_be_the_proxy_of_an_estimate(rows):

@@ -24,9 +24,7 @@ def test_a_system_that_is_not_better_fails_with_the_result_and_what_to_do(rows):
     with pytest.raises(AssertionError, match="FAILED: chatty was required, and terse is better"):
         judgeloop.assert_better(rows["terse"], rows["chatty"], judge=shorter, version="1")
     with pytest.raises(AssertionError, match=r"No winner yet(.|\n)*more judgments"):
-        judgeloop.assert_better(
-            rows["chatty"], rows["terse"], judge=shorter, version="1", max_judgments=2
-        )
+        judgeloop.assert_better(rows["chatty"], rows["terse"], judge=shorter, version="1", max_judgments=2)
 
 
 def test_a_system_that_is_not_worse_passes_and_one_that_is_worse_does_not(rows):
@@ -40,6 +38,5 @@ def test_a_judge_that_raises_is_an_error_if_that_is_asked_for(rows):
     with pytest.raises(judgeloop.JudgeloopError, match="raised ValueError: no server"):
         judgeloop.compare(rows["terse"], rows["chatty"], judge=broken, raise_on_failure=True)
     assert (
-        "raised ValueError: no server"
-        in judgeloop.compare(rows["terse"], rows["chatty"], judge=broken).page.headline
+        "raised ValueError: no server" in judgeloop.compare(rows["terse"], rows["chatty"], judge=broken).page.headline
     )

@@ -98,10 +98,7 @@ def test_progress_is_reported_to_a_function(rows, inside):
     assert seen[-1].estimate.risk == result.risk
     assert seen[-1].spent_usd == 0
     won = max(result.wins.values())
-    assert (
-        str(seen[-1])
-        == f"{result.asked} asked, $0.00 spent, leads: {result.winner}, {won} to {result.judged - won}"
-    )
+    assert str(seen[-1]) == f"{result.asked} asked, $0.00 spent, leads: {result.winner}, {won} to {result.judged - won}"
 
 
 def test_an_error_in_the_progress_function_ends_the_run_and_is_raised(rows):
@@ -115,9 +112,7 @@ def test_an_error_in_the_progress_function_ends_the_run_and_is_raised(rows):
         raise ZeroDivisionError("in the caller's code")
 
     with pytest.raises(ZeroDivisionError, match="in the caller's code"):
-        judgeloop.compare(
-            rows["terse"], rows["chatty"], judge=judge, progress=progress, concurrency=1
-        )
+        judgeloop.compare(rows["terse"], rows["chatty"], judge=judge, progress=progress, concurrency=1)
     assert len(calls) < len(rows["terse"])
 
 
@@ -135,9 +130,7 @@ class Gate:
 
 
 def gated(rows, gate):
-    return judgeloop.compare_async(
-        rows["terse"], rows["chatty"], judge=gate, version="1", concurrency=2
-    )
+    return judgeloop.compare_async(rows["terse"], rows["chatty"], judge=gate, version="1", concurrency=2)
 
 
 def test_a_cancelled_task_waits_for_the_calls_in_flight_and_keeps_their_verdicts(rows):
@@ -234,12 +227,7 @@ print(json.dumps([told, first, ask().spend.remembered, threading.active_count()]
 def test_ctrl_c_waits_for_the_calls_in_flight_and_is_raised(where, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(INTERRUPTED, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", program, where],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", program, where], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told, asked, remembered, _ = json.loads(done.stdout.splitlines()[-1])
     assert told == "KeyboardInterrupt"

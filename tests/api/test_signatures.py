@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import (
-    NO_SETTINGS,
-    CallArguments,
-    CompareArguments,
-    EstimateArguments,
-    SelectArguments,
-)
+from judgeloop.api.arguments import NO_SETTINGS, CallArguments, CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.in_memory import holds_data
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.config import CompareConfig

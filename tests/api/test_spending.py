@@ -9,9 +9,7 @@ from support.commandline import judgeloop as command
 import judgeloop
 
 
-def test_a_ledger_was_charged_what_its_runs_and_a_check_of_the_judge_cost(
-    chat_server, rows, tmp_path, monkeypatch
-):
+def test_a_ledger_was_charged_what_its_runs_and_a_check_of_the_judge_cost(chat_server, rows, tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE_API_KEY", "key")
     respond_with(chat_server, verdict("A"))
     ledger = tmp_path / "ledger.sqlite"
@@ -22,9 +20,7 @@ def test_a_ledger_was_charged_what_its_runs_and_a_check_of_the_judge_cost(
         judgeloop.compare(rows["terse"], rows["chatty"], **given).run_spent_usd,
     ]
     assert spent[0] > 0
-    assert (
-        judgeloop.spent_usd(ledger) == judgeloop.spent_usd(str(ledger)) == pytest.approx(sum(spent))
-    )
+    assert judgeloop.spent_usd(ledger) == judgeloop.spent_usd(str(ledger)) == pytest.approx(sum(spent))
     flags = ["--judge-base-url", chat_server.url, "--judge-price", "100,200", "--ledger", ledger]
     command("doctor", "--judge", "openai/mine", *map(str, flags))
     assert judgeloop.spent_usd(ledger) > sum(spent)

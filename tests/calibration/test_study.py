@@ -62,9 +62,7 @@ def by_sessions(drawn, rule_of, limits):
             rng=InOrder(),
         )
         preferences = drawn.preferences[walk]
-        outcome = replay(
-            session, lambda choice, seen=preferences: Verdict((1 + seen[choice.position]) / 2)
-        )
+        outcome = replay(session, lambda choice, seen=preferences: Verdict((1 + seen[choice.position]) / 2))
         named = {0: 1, 1: -1, None: None}[outcome.winner]
         ends.append((outcome.asked, named not in {None, drawn.winners[walk]}, named is None))
     return np.array(ends, dtype=float).reshape(-1, REPETITIONS, 3).mean(axis=1).T
@@ -75,14 +73,7 @@ def by_sessions(drawn, rule_of, limits):
 def test_every_rule_ends_as_its_session_does(rule, limits):
     past = random_past()
     study = study_of(past, limits)
-    drawn = draw(
-        past,
-        study.found,
-        limits=limits,
-        foresee=None,
-        rng=np.random.default_rng(5),
-        repetitions=REPETITIONS,
-    )
+    drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)
     ended = study._ended_by(rule_row("compare", rule), drawn)
     for risk, ends in zip(study.risks, ended, strict=True):
         made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
@@ -96,20 +87,14 @@ def test_calibrated_ends_as_its_session_does(monkeypatch):
     study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2))
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
     row, seen = rule_row("compare", "calibrated"), []
-    monkeypatch.setattr(
-        studying, "_strategy", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
-    )
+    monkeypatch.setattr(studying, "_strategy", lambda risk, selector, rule, ends, instead: seen.append((risk, ends)))
     like = [study._like(at) for at in range(len(rows))]
     study._calibrated(row, "random", drawn, like, [np.full((3, len(rows)), np.nan)] * 2)
     bounds = bounds_each(walks(drawn, limits.min_judgments), like)
     assert [risk for risk, _ in seen] == [0.1, 0.2]
     for risk, ends in seen:
-        rules = [
-            row.make(Ingredients(risk, items=0, limit=0, threshold=(one, ""))) for one in bounds
-        ]
-        expected = by_sessions(
-            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits
-        )
+        rules = [row.make(Ingredients(risk, items=0, limit=0, threshold=(one, ""))) for one in bounds]
+        expected = by_sessions(drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits)
         assert np.allclose(ends, expected)
     assert 0 < seen[0][1][2].mean() < 1, "some are undecided"
 
@@ -117,11 +102,7 @@ def test_calibrated_ends_as_its_session_does(monkeypatch):
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():
     found = [one for some in study_of(random_past()).all_tried() for one in some]
     expected = [("random", "sequential"), ("random", "anytime")]
-    expected += [
-        (s, r)
-        for s in ("random", "decisive")
-        for r in ("tie-aware", "hypergeometric", "calibrated")
-    ]
+    expected += [(s, r) for s in ("random", "decisive") for r in ("tie-aware", "hypergeometric", "calibrated")]
     assert sorted((one.risk, one.selector, one.rule) for one in found) == sorted(
         (risk, *way) for risk in RISKS for way in expected
     )

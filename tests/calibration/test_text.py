@@ -8,21 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from judgeloop.calibration.result import (
-    CalibrationFigures,
-    Figure,
-    Strategy,
-    advised,
-    keeps_its_risk,
-)
+from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy, advised, keeps_its_risk
 from judgeloop.calibration.text import calibration_json, render_calibration
 
 
 def tried(selector, rule, judgments, wrong, risk=0.1, **more):
     figures = (Figure(judgments, 1.25), Figure(wrong, 0.01), Figure(0.05, 0.02))
-    return Strategy(
-        risk, selector, rule, judgments=figures[0], wrong=figures[1], undecided=figures[2], **more
-    )
+    return Strategy(risk, selector, rule, judgments=figures[0], wrong=figures[1], undecided=figures[2], **more)
 
 
 TODAY = tried("random", "sequential", 80, 0.02)
@@ -84,19 +76,14 @@ def test_a_heuristic_rule_is_best_only_if_one_more_error_keeps_the_risk():
 
 
 def test_the_best_takes_the_fewest_judgments_for_each_right_winner_that_it_names():
-    often, seldom, never = map(
-        deciding, ("tie-aware", "hypergeometric", "calibrated"), (40, 30, 10), (0.1, 0.5, 1.0)
-    )
+    often, seldom, never = map(deciding, ("tie-aware", "hypergeometric", "calibrated"), (40, 30, 10), (0.1, 0.5, 1.0))
     # 44 a winner, where the others take 60 and name none.
     assert advised(fared(TODAY, often, seldom, never), 0.1) is often
     assert advised(fared(never), 0.1) is None
 
 
 def test_another_than_the_default_is_advised_only_if_clearly_better():
-    near, clear = (
-        tried("decisive", "calibrated", 79, 0.02),
-        tried("decisive", "calibrated", 78, 0.02),
-    )
+    near, clear = (tried("decisive", "calibrated", 79, 0.02), tried("decisive", "calibrated", 78, 0.02))
     assert advised(fared(TODAY, near), 0.1) is TODAY
     assert advised(fared(TODAY, clear), 0.1) is clear
 
@@ -131,6 +118,4 @@ def test_json_has_dollars_shares_and_settings():
     assert [one["usd"] for one in found["tried"]] == pytest.approx([0.32, 0.08])
     assert [one["best"] for one in found["tried"]] == [False, True]
     assert found["tried"][1]["wrong"] == {"mean": 0.1, "error": 0.01}
-    assert found["advice"] == [
-        {"risk": 0.1, "settings": {"selector": "decisive", "rule": "calibrated", "risk": "0.1"}}
-    ]
+    assert found["advice"] == [{"risk": 0.1, "settings": {"selector": "decisive", "rule": "calibrated", "risk": "0.1"}}]

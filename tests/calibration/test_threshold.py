@@ -46,9 +46,7 @@ def walks_of(past, least=1, most=200, repetitions=1, seed=0):
 
 def random_past(seed, systems=8, items=40, unknown=0.0):
     rng = np.random.default_rng(seed)
-    skills = rng.normal(size=(systems, 1)) + rng.normal(size=(1, items)) ** 2 * rng.normal(
-        size=(systems, items)
-    )
+    skills = rng.normal(size=(systems, 1)) + rng.normal(size=(1, items)) ** 2 * rng.normal(size=(systems, items))
     scores = np.round(skills)
     scores[rng.random(scores.shape) < unknown] = np.nan
     return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
@@ -57,9 +55,7 @@ def random_past(seed, systems=8, items=40, unknown=0.0):
 class TestWalks:
     def test_every_look_from_the_least_on_is_a_step_where_all_items_prefer_one(self):
         walks = walks_of(past_of({("a", "b"): [-1] * 9}), least=3, most=5)
-        assert steps(walks, 0) == [(chance_not_to_win(n, 0, n, 9), n, False) for n in (3, 4)] + [
-            (0, 5, False)
-        ]
+        assert steps(walks, 0) == [(chance_not_to_win(n, 0, n, 9), n, False) for n in (3, 4)] + [(0, 5, False)]
 
     def test_ties_add_no_step(self):
         assert steps(walks_of(past_of({("a", "b"): [0] * 5})), 0) == []
@@ -67,9 +63,7 @@ class TestWalks:
     def test_between_level_systems_any_name_is_wrong_and_nothing_is_certain_at_the_end(self):
         # Whoever wins the first leads after one judgment only; after two they are level.
         walks = walks_of(past_of({("a", "b"): [1, -1]}), repetitions=4)
-        assert [steps(walks, walk) for walk in range(4)] == [
-            [(chance_not_to_win(1, 0, 1, 2), 1, True)]
-        ] * 4
+        assert [steps(walks, walk) for walk in range(4)] == [[(chance_not_to_win(1, 0, 1, 2), 1, True)]] * 4
         assert walks.complete.tolist() == [False] * 4
 
     def test_who_leads_is_wrong_as_long_as_it_is_not_who_wins_on_all_items(self):
@@ -108,11 +102,7 @@ class TestWalks:
         assert (strict.judgments, strict.wrong, strict.undecided) == ((3 + 2 + 8 + 2) / 4, 0, 2 / 4)
         # Anything that leads stops all but the third at once, the second wrongly.
         loose = fared(inf)
-        assert (loose.judgments, loose.wrong, loose.undecided) == (
-            (1 + 1 + 8 + 1) / 4,
-            1 / 4,
-            1 / 4,
-        )
+        assert (loose.judgments, loose.wrong, loose.undecided) == ((1 + 1 + 8 + 1) / 4, 1 / 4, 1 / 4)
 
     @settings(max_examples=40)
     @given(seed=st.integers(0, 10_000), critical=st.floats(0.001, 0.5), weighted=st.booleans())
@@ -121,14 +111,7 @@ class TestWalks:
         row = seed % len(past)
         first, second = past.pairs[row]
         found = Comparable((row,), "")
-        walks = replayed(
-            past,
-            found,
-            limits=limits,
-            weighted=weighted,
-            rng=np.random.default_rng(seed),
-            repetitions=1,
-        )
+        walks = replayed(past, found, limits=limits, weighted=weighted, rng=np.random.default_rng(seed), repetitions=1)
         bounds = bounds_of(np.array([[critical]]))
         rest = past.without(first, second)
         known = prospects_of(rest, (first, second)) if weighted else None
@@ -140,16 +123,12 @@ class TestWalks:
             limits=limits,
             rng=np.random.default_rng(seed),
         )
-        outcome = replay(
-            session, lambda choice: Verdict((1 + past.preferences[row, choice.position]) / 2)
-        )
+        outcome = replay(session, lambda choice: Verdict((1 + past.preferences[row, choice.position]) / 2))
         total = np.sign(past.preferences[row].sum())
         fared = fared_at(walks, 0.5, bounds)
         assert outcome.estimate.tally.judged == fared.judgments
         assert (outcome.winner is None) == (fared.undecided == 1)
-        assert (outcome.winner is not None and (1 - 2 * outcome.winner) != total) == (
-            fared.wrong == 1
-        )
+        assert (outcome.winner is not None and (1 - 2 * outcome.winner) != total) == (fared.wrong == 1)
 
 
 class TestComparable:
@@ -175,9 +154,7 @@ class TestComparable:
     def test_the_choice_does_not_depend_on_what_was_preferred(self):
         past = random_past(3)
         flipped = Past(past.pairs, np.roll(-past.preferences, 7, axis=0), past.known)
-        one, other = (
-            comparable(each, ("x", "y"), np.random.default_rng(5)) for each in (past, flipped)
-        )
+        one, other = (comparable(each, ("x", "y"), np.random.default_rng(5)) for each in (past, flipped))
         assert one == other
 
     def test_the_pair_itself_is_no_comparison_of_its_own_past(self, rng):
@@ -187,15 +164,12 @@ class TestComparable:
     def test_of_two_comparisons_of_the_same_systems_the_one_known_on_more_items_counts(self, rng):
         known = [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
         past = Past(
-            (("a", "base"), ("base", "a"), ("base", "b")),
-            np.ones((3, 3), dtype=np.int8),
-            np.array(known, dtype=bool),
+            (("a", "base"), ("base", "a"), ("base", "b")), np.ones((3, 3), dtype=np.int8), np.array(known, dtype=bool)
         )
         assert comparable(past, ("base", "new"), rng).rows == (1, 2)
 
     @pytest.mark.parametrize(
-        ("items", "known", "counts"),
-        [(10, 9, True), (10, 8, False), (1000, 900, True), (1000, 899, False)],
+        ("items", "known", "counts"), [(10, 9, True), (10, 8, False), (1000, 900, True), (1000, 899, False)]
     )
     def test_nearly_all_items_have_to_be_known(self, items, known, counts, rng):
         flags = [[place < known for place in range(items)]]
@@ -204,9 +178,7 @@ class TestComparable:
 
 
 def calibrated_on(past, pair=("base", "new"), risk=0.1, *, weighted=False, seed=0):
-    return calibrate(
-        past, pair, risk=risk, limits=Limits(), weighted=weighted, rng=np.random.default_rng(seed)
-    )
+    return calibrate(past, pair, risk=risk, limits=Limits(), weighted=weighted, rng=np.random.default_rng(seed))
 
 
 def with_baseline(comparisons, items=20):
@@ -216,9 +188,7 @@ def with_baseline(comparisons, items=20):
 class TestCalibrate:
     def test_too_little_says_how_many_it_found_and_how_many_it_takes(self):
         found = calibrated_on(with_baseline(4))
-        assert found == TooLittle(
-            4, 9, "4 past comparisons of base with others on nearly all items", 0.1
-        )
+        assert found == TooLittle(4, 9, "4 past comparisons of base with others on nearly all items", 0.1)
         assert (
             found.sentence
             == "found 4 past comparisons of base with others on nearly all items, and a risk of 0.1 needs at least 9"
@@ -254,8 +224,7 @@ class TestCalibrate:
     def test_the_same_seed_chooses_the_same_threshold(self, weighted):
         past = random_past(1, systems=20, unknown=0.03)
         found = [
-            calibrated_on(past, ("x", "y"), 0.2, weighted=weighted, seed=seed).bounds.critical
-            for seed in (4, 4, 5)
+            calibrated_on(past, ("x", "y"), 0.2, weighted=weighted, seed=seed).bounds.critical for seed in (4, 4, 5)
         ]
         assert found[0].tolist() == found[1].tolist() != found[2].tolist()
 
@@ -265,9 +234,7 @@ class TestCalibrate:
             assert fared_at(found.walks, 0.2, found.bounds).wrong <= 0.2
 
     @pytest.mark.parametrize(("pair", "left"), [(("s0", "new"), 21), (("x", "y"), 15)])
-    def test_weights_rest_on_the_past_without_the_systems_that_are_new_to_it(
-        self, pair, left, monkeypatch
-    ):
+    def test_weights_rest_on_the_past_without_the_systems_that_are_new_to_it(self, pair, left, monkeypatch):
         # Of 28 pairs of 8 systems, 21 are without one of them, and 15 without two.
         seen = []
 

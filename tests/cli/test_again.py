@@ -29,9 +29,7 @@ def test_a_report_names_the_command_the_files_with_hashes_and_the_seed(incidents
     variables = {"JUDGELOOP_MIN_JUDGMENTS": "11", "JUDGELOOP_JUDGE_API_KEY": KEY}
     judgeloop(*pair(incidents), "--seed", "7", "-o", "my report.html", **variables)
     html = Path("my report.html").read_text().rpartition("How to do it again")[2]
-    typed = shlex.join(
-        ["judgeloop", *map(str, pair(incidents)), "--seed", "7", "-o", "my report.html"]
-    )
+    typed = shlex.join(["judgeloop", *map(str, pair(incidents)), "--seed", "7", "-o", "my report.html"])
     set_ = "JUDGELOOP_JUDGE_API_KEY='[masked key]' JUDGELOOP_MIN_JUDGMENTS=11"
     assert f"<pre>{set_} {typed}</pre>".replace("'", "&#x27;") in html
     for name in ("lead.jsonl", "central.jsonl", "items.jsonl"):
@@ -95,17 +93,13 @@ def test_the_settings_file_says_whose_texts_a_report_shows(incidents, which, som
 
 
 @pytest.mark.parametrize("which", ["lost", "none"])
-def test_a_report_of_a_past_run_shows_no_more_texts_than_the_environment_allows(
-    incidents, monkeypatch, which
-):
+def test_a_report_of_a_past_run_shows_no_more_texts_than_the_environment_allows(incidents, monkeypatch, which):
     judgeloop(*pair(incidents), "-o", "all.html")
     assert '<p class="text output"' in Path("all.html").read_text()
     monkeypatch.setenv("JUDGELOOP_REPORT_TEXTS", which)
     judgeloop("runs", "show", "-o", "now.html", "-o", "now.csv")
     html, csv = Path("now.html").read_text(), Path("now.csv").read_text()
-    assert html.count('<details class="item') == (
-        html.count('chip lost">') if which == "lost" else 0
-    )
+    assert html.count('<details class="item') == (html.count('chip lost">') if which == "lost" else 0)
     prompts = [row["prompt"] for row in DictReader(csv.splitlines())]
     assert len(list(filter(None, prompts))) == html.count('<details class="item')
     reasons = [row["reason"] for row in DictReader(csv.splitlines())]
@@ -116,14 +110,10 @@ def test_a_report_of_a_past_run_has_the_settings_and_the_date_of_that_run(incide
     monkeypatch.setenv("JUDGELOOP_REPORT_TEXTS", "none")
     judgeloop(*pair(incidents), "-o", "then.html")
     monkeypatch.delenv("JUDGELOOP_REPORT_TEXTS")
-    monkeypatch.setattr(
-        "judgeloop.run.again.datetime", None
-    )  # there is no time but that of the run
+    monkeypatch.setattr("judgeloop.run.again.datetime", None)  # there is no time but that of the run
     judgeloop("runs", "show", "-o", "later.html")
     assert Path("later.html").read_text() == Path("then.html").read_text()
-    assert re.search(
-        r"better\? · \d\d \w+ \d{4}, \d\d:\d\d UTC</p>", Path("later.html").read_text()
-    )
+    assert re.search(r"better\? · \d\d \w+ \d{4}, \d\d:\d\d UTC</p>", Path("later.html").read_text())
 
 
 def test_a_call_in_python_says_how_it_is_made_again_and_its_files_with_hashes(incidents):

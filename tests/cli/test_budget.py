@@ -91,8 +91,7 @@ def test_budgets_are_shown_set_and_removed(files):
     assert "there is no ledger there" in said(judgeloop("budget"))
     shown = judgeloop("budget", "set", "$20", "--per", "month", "--day-starts", "12:00+01:00")
     assert said(shown).startswith(
-        "every run: $20.00 a month from 12:00+01:00; $0.00 spent, $0.00 held back, $20.00 left; it "
-        "starts again at 20"
+        "every run: $20.00 a month from 12:00+01:00; $0.00 spent, $0.00 held back, $20.00 left; it starts again at 20"
     )
     assert said(judgeloop("budget")) == said(shown)
     judgeloop("budget", "set", "1", "--name", "nightly")

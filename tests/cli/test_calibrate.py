@@ -53,8 +53,7 @@ def ledger(prepared, tmp_path):
 
 def write_outputs(folder, name, prompt="p"):
     lines = [
-        {"id": f"i{at}", "prompt": f"{prompt}{at}", "model": name, "output": f"{name} {at}"}
-        for at in range(ITEMS)
+        {"id": f"i{at}", "prompt": f"{prompt}{at}", "model": name, "output": f"{name} {at}"} for at in range(ITEMS)
     ]
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -140,9 +139,7 @@ def test_of_several_judges_the_one_with_most_verdicts_counts_unless_one_is_named
     named = calibrate("--judge-name", "replay:other.csv")
     assert (named["judge"], named["comparisons"]) == ("replay:other.csv", 2)
     assert named["beside"] == ["replay:verdicts.csv, 120 verdicts (--judge-name)"]
-    assert "it has replay:other.csv, replay:verdicts.csv" in refused(
-        "--judge-name", "openai/gpt-4.1"
-    )
+    assert "it has replay:other.csv, replay:verdicts.csv" in refused("--judge-name", "openai/gpt-4.1")
 
 
 @pytest.mark.usefixtures("ledger")
@@ -165,9 +162,7 @@ def test_items_whose_prompts_differ_are_other_items(ledger, tmp_path):
 
 
 def test_ratings_are_no_comparisons(folder):
-    rated = judgeloop(
-        "estimate", "c1.jsonl", "--judge", "replay:verdicts.csv", "--max-judgments", 30
-    )
+    rated = judgeloop("estimate", "c1.jsonl", "--judge", "replay:verdicts.csv", "--max-judgments", 30)
     assert rated.exit_code in {0, 3}, rated.output
     said = "found 0; it has no comparisons of systems that differ in a verdict. Judge all items of some pairs"
     assert said in refused()
@@ -199,18 +194,14 @@ def test_the_advice_quotes_a_file_name_as_a_shell_takes_it():
 def test_a_tie_margin_makes_scores_of_a_file_tie():
     apart = calibrate("--history", "verdicts.csv")
     tied = calibrate("--history", "verdicts.csv", "--tie-margin", 0.6)
-    rules = [
-        next(one for one in found["tried"] if one["rule"] == "tie-aware") for found in (apart, tied)
-    ]
+    rules = [next(one for one in found["tried"] if one["rule"] == "tie-aware") for found in (apart, tied)]
     assert rules[0]["judgments"]["mean"] < rules[1]["judgments"]["mean"]
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_file_of_pairs_costs_what_its_verdicts_do():
     rows = [f"i{at},{name},prod,1,0.03" for name in ("c1", "c2") for at in range(10)]
-    Path("pairs.csv").write_text(
-        "item_id,model_a,model_b,score,cost_usd\n" + "\n".join(rows) + "\n"
-    )
+    Path("pairs.csv").write_text("item_id,model_a,model_b,score,cost_usd\n" + "\n".join(rows) + "\n")
     found = calibrate("--history", "pairs.csv")
     assert (found["usd_per_item"], found["baseline"], found["items"]) == (0.03, "prod", 10)
 
@@ -218,9 +209,7 @@ def test_a_file_of_pairs_costs_what_its_verdicts_do():
 @pytest.mark.usefixtures("folder")
 def test_three_systems_that_all_met_have_no_baseline():
     rows = Path("verdicts.csv").read_text().splitlines()
-    Path("three.csv").write_text(
-        "\n".join(row for row in rows if not re.search(",c[345],", row)) + "\n"
-    )
+    Path("three.csv").write_text("\n".join(row for row in rows if not re.search(",c[345],", row)) + "\n")
     found = calibrate("--history", "three.csv")
     assert (found["comparisons"], found["baseline"]) == (3, None)
 
@@ -239,9 +228,7 @@ def test_what_is_not_replayed_is_counted_and_still_learned_from():
     compare("prod", "c5", "--max-judgments", 10)
     found = calibrate()
     assert (whole["beside"], found["comparisons"]) == ([], whole["comparisons"])
-    assert found["beside"] == [
-        "1 comparison known on less than 90 % of the items, or without a decisive verdict"
-    ]
+    assert found["beside"] == ["1 comparison known on less than 90 % of the items, or without a decisive verdict"]
     assert found["known_verdicts"] == whole["known_verdicts"] + 10
     assert found["known_comparisons"] == whole["known_comparisons"] + 1
 
@@ -260,10 +247,7 @@ def test_too_few_whole_comparisons_say_what_is_there():
     compare("prod", "c2", "--max-judgments", 10)
     said = refused()
     assert "found 1; it has 2 comparisons, of which the fullest is known on 30 of 30 items" in said
-    assert (
-        "JUDGELOOP_MIN_JUDGMENTS=N --max-judgments N with N the number of items of your test set"
-        in said
-    )
+    assert "JUDGELOOP_MIN_JUDGMENTS=N --max-judgments N with N the number of items of your test set" in said
 
 
 @pytest.mark.parametrize(
@@ -273,15 +257,9 @@ def test_too_few_whole_comparisons_say_what_is_there():
         (("--history", "nowhere.csv"), "there is no such file"),
         (("--risk", "0.1,2"), "--risk: "),
         (("--risk", ","), "--risk: expected at least one, found ','"),
-        (
-            ("JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", 8),
-            "expected 1 ≤ JUDGELOOP_MIN_JUDGMENTS ≤ --max-judgments",
-        ),
+        (("JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", 8), "expected 1 ≤ JUDGELOOP_MIN_JUDGMENTS ≤ --max-judgments"),
         (("--judge-name", "openai/x"), "there is no ledger there"),
-        (
-            ("--history", "verdicts.csv", "--judge-name", "openai/x"),
-            "a file of verdicts names no judge",
-        ),
+        (("--history", "verdicts.csv", "--judge-name", "openai/x"), "a file of verdicts names no judge"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -142,10 +142,7 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     assert unwrapped(result.stdout).startswith(
         "No winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
     )
-    assert re.search(
-        r"about \d+ more judgments \(about \$0\.\d+\) would be enough\.",
-        unwrapped(result.stdout),
-    )
+    assert re.search(r"about \d+ more judgments \(about \$0\.\d+\) would be enough\.", unwrapped(result.stdout))
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)
     assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")
@@ -186,9 +183,7 @@ def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files
     assert json.loads(result.stdout)["spent_usd"] is None, "an unknown price is not zero dollars"
 
 
-def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortened(
-    files, chat_server
-):
+def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortened(files, chat_server):
     key = "sk-secret-key-0123456789"
     message = f"model \x1b[31m{key}\n::error::not for you " + "y" * 600
     body = {"error": {"message": message, "type": "permission_error"}}
@@ -202,9 +197,7 @@ def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortene
     assert len(why) < 600
 
 
-def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_columns(
-    tmp_path, chat_server
-):
+def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_columns(tmp_path, chat_server):
     for name in ("a", "b"):
         rows = [f"q{i},{name if i < 10 else 'the same'}" for i in range(40)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["Question,answer", *rows]) + "\n")
@@ -319,9 +312,7 @@ def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(recorded, tmp_path)
 
 @pytest.mark.processes
 def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server):
-    chat_server.respond = lambda request, n: Response(
-        200, verdict(goodness(request)).body, delay_s=0.1
-    )
+    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.1)
     master, slave = pty.openpty()
     process = subprocess.Popen(started(chat_server, files), stdout=subprocess.PIPE, stderr=slave,
                                text=True, env=os.environ | {"TERM": "xterm", "COLUMNS": "120"})  # fmt: skip
@@ -401,12 +392,7 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(ju
 
 
 def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(judged):
-    arguments = [
-        *judged([i % 2 for i in range(30)]),
-        "JUDGELOOP_MIN_JUDGMENTS=30",
-        "--about",
-        "items",
-    ]
+    arguments = [*judged([i % 2 for i in range(30)]), "JUDGELOOP_MIN_JUDGMENTS=30", "--about", "items"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
     said = "good-model and poor-model are level on these 30 items. Judged by replay:scores.csv: all 30 items."
@@ -435,9 +421,7 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     result = judgeloop(*level, "--give-up", "0.3", "-o", page)
     assert result.exit_code == 3, result.output
     why = "Gave up, as the chance of a decision within 24 judgments is about 0."
-    assert ": a decision within the maximum number of judgments is unlikely." in unwrapped(
-        result.stdout
-    )
+    assert ": a decision within the maximum number of judgments is unlikely." in unwrapped(result.stdout)
     assert why in unwrapped(result.stdout)
     assert "; gives up if a decision is less likely than 0.3" in unwrapped(result.stdout)
     assert why in page.read_text()
@@ -469,13 +453,9 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
 
 
 @pytest.mark.processes
-def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(
-    files, chat_server
-):
+def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(files, chat_server):
     chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=20)
-    process = subprocess.Popen(
-        started(chat_server, files), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(started(chat_server, files), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(chat_server.requests) < 4:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -591,9 +571,7 @@ def test_a_dry_run_leaves_out_the_calls_that_the_ledger_answers(files, chat_serv
     assert worst() == worst("--seed", 1) < 60 - len(chat_server.requests), "a tie settles two calls"
 
 
-def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(
-    files, chat_server, monkeypatch
-):
+def test_a_judge_that_never_answers_is_given_up_soon_though_verdicts_are_known(files, chat_server, monkeypatch):
     first, second, _ = files
     arguments = ["compare", *live(chat_server, first, second)]
     assert judgeloop(*arguments, "--max-judgments", 12).exit_code in {0, 3}
@@ -626,18 +604,14 @@ def test_a_run_on_known_verdicts_says_what_they_cost_and_what_all_would(files, c
     page = judgeloop(*command, "--risk", "0.2", "-o", "known.html").stdout
     assert "Cost: $0.00 of $5.00; with answers known from before, $0.0" in unwrapped(page)
     told = Path("known.html").read_text()
-    assert told.count("with answers known from before, $0.0") >= 1, (
-        "also where the command is repeated"
-    )
+    assert told.count("with answers known from before, $0.0") >= 1, "also where the command is repeated"
 
 
 def test_a_reply_without_a_verdict_is_paid_for_once_by_a_run(files, chat_server):
     first, second, _ = files
     plain = verdict("A")
     chat_server.respond = lambda request, n: (
-        completion("I cannot say.", usage=used(request))
-        if "p7" in str(request["messages"])
-        else plain
+        completion("I cannot say.", usage=used(request)) if "p7" in str(request["messages"]) else plain
     )
     arguments = ["compare", *live(chat_server, first, second), "JUDGELOOP_MAX_ABSTENTIONS=0.1"]
     arguments += ["--order", "fixed", "--max-judgments", "30", "JUDGELOOP_MIN_JUDGMENTS=30"]

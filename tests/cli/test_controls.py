@@ -77,9 +77,7 @@ def judge():
 
 def compare(server, *more, candidate="new.jsonl"):
     # The controls follow the judge: a name of its own, so that they do not follow the port.
-    return judgeloop(
-        "compare", "old.jsonl", candidate, *judged_by(server), "JUDGELOOP_JUDGE_NAME=gateway", *more
-    )
+    return judgeloop("compare", "old.jsonl", candidate, *judged_by(server), "JUDGELOOP_JUDGE_NAME=gateway", *more)
 
 
 NOT_WORSE, WINNER = ["--not-worse", "5%"], ["--require-winner", "new"]
@@ -110,11 +108,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     done = compare(server, *WINNER, "-o", "verdict.xml", "-o", "verdict.html", warned)
     assert done.exit_code == 4
     suite = ET.parse("verdict.xml").getroot()
-    red = [
-        case.get("name")
-        for case in suite
-        if case.find("error") is not None or case.find("failure") is not None
-    ]
+    red = [case.get("name") for case in suite if case.find("error") is not None or case.find("failure") is not None]
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
     assert "none has a verdict, not finished" in html
@@ -177,15 +171,12 @@ def test_a_judge_that_reads_passes_its_controls_once_for_all_nights(judge):
     server = judge(reads)
     first = compare(server, "--not-worse", "20%", "--json", "--seed", 1)
     found = json.loads(first.stdout)
-    assert found["controls"] == [
-        {"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed"}
-    ]
+    assert found["controls"] == [{"right": 9, "tied": 0, "wrong": 0, "abstained": 0, "end": "passed"}]
     assert (first.exit_code, found["controlled"]) == (0, True)
     asked = len(server.requests)
     again = compare(server, "--not-worse", "20%", "--seed", 2)
-    assert (
-        "openai/judge can tell an answer to the question from an answer to another question (9 right"
-        in unwrapped(again.stdout)
+    assert "openai/judge can tell an answer to the question from an answer to another question (9 right" in unwrapped(
+        again.stdout
     )
     assert len(server.requests) <= asked + 60, "ties take one call, and no control is asked again"
 
@@ -211,10 +202,7 @@ def test_the_forecast_counts_the_controls_until_they_are_known(judge):
 def test_what_judging_everything_would_cost_is_without_controls(judge):
     server = judge(lambda request: {"tie": longer(request)}.get(reads(request), reads(request)))
     at = ["--json", "--ledger"]
-    plain, tested = (
-        json.loads(compare(server, *at, f"{on}.sqlite", "--controls", on).stdout)
-        for on in ("off", "on")
-    )
+    plain, tested = (json.loads(compare(server, *at, f"{on}.sqlite", "--controls", on).stdout) for on in ("off", "on"))
     assert tested["answers_usd"] > plain["answers_usd"], "whose texts are others"
     assert tested["usd_of_all"] == pytest.approx(plain["usd_of_all"], rel=1e-9)
 
@@ -226,9 +214,7 @@ def test_controls_are_on_only_for_a_gate_unless_asked_for(judge):
     assert compare(server, "--not-worse", "5%", "--controls", "off").exit_code in {0, 3}
 
 
-@pytest.mark.parametrize(
-    "output", [lambda subject: "yes", lambda subject: "It is not known to anyone."]
-)
+@pytest.mark.parametrize("output", [lambda subject: "yes", lambda subject: "It is not known to anyone."])
 def test_without_answers_that_differ_nothing_is_asked(judge, output):
     for name in ("old.jsonl", "new.jsonl"):
         write(name, output)
@@ -249,10 +235,7 @@ def test_short_answers_are_tested_with_their_references(judge):
     server = judge(reads)
     done = compare(server, "--not-worse", "20%", "--items", "items.jsonl")
     assert done.exit_code == 0, done.output
-    assert all(
-        candidates(request)["reference"] in candidates(request)["task"]
-        for request in server.requests
-    )
+    assert all(candidates(request)["reference"] in candidates(request)["task"] for request in server.requests)
 
 
 def rates(other):
@@ -290,9 +273,7 @@ def test_a_judge_that_rates_passes_with_two_calls_a_control(rater):
     assert (done.exit_code, found["controls"][0]["end"], found["judged"]) == (0, "passed", 20)
     assert found["controls"][0]["right"] == 9
     assert 9 < len(server.requests) - asked <= 18 + 20, "own ratings may be known already"
-    calls = json.loads(
-        estimate(server, "--controls", "on", "--dry-run", "--json", "--seed", 3).stdout
-    )
+    calls = json.loads(estimate(server, "--controls", "on", "--dry-run", "--json", "--seed", 3).stdout)
     assert calls["calls"]["worst"] <= 20, "known controls cost nothing"
 
 
@@ -374,9 +355,7 @@ def test_a_live_baseline_without_answers_that_differ_halts_before_a_judge_is_ask
     done = live_baseline(server, lambda subject: "No.")
     assert (done.exit_code, len(server.requests)) == (4, 20), done.output
     said = unwrapped(done.stderr)
-    assert (
-        "of the outputs of openai/old to the 20 items that were drawn first, too few differ" in said
-    )
+    assert "of the outputs of openai/old to the 20 items that were drawn first, too few differ" in said
     assert "give the items references, or set --controls off" in said
     assert live_baseline(server, lambda subject: "No.", "--controls", "off").exit_code != 4
 

@@ -65,10 +65,7 @@ def test_questions_become_items(here):
 def test_failed_requests_are_left_out_if_allowed_and_counted(here):
     (here / "in").write_bytes(text("openai_batch_failed.jsonl"))
     assert "--allow-partial" in invoked("in", "-o", "out.jsonl").stderr
-    assert (
-        "left out 2 items without an output"
-        in invoked("in", "-o", "out.jsonl", "--allow-partial").stderr
-    )
+    assert "left out 2 items without an output" in invoked("in", "-o", "out.jsonl", "--allow-partial").stderr
 
 
 @pytest.mark.parametrize("output", ["in", "no/such/folder.jsonl", "."])

@@ -69,10 +69,7 @@ def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, mon
     done = demo()
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert (
-        "centrality is better than lead-2 on items like these 240. Judged by metric:rouge2: 43 of 240 items."
-        in said
-    )
+    assert "centrality is better than lead-2 on items like these 240. Judged by metric:rouge2: 43 of 240 items." in said
     assert "after 43 of 240 judgments" in said
     assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
     assert not any(empty.iterdir())
@@ -142,9 +139,7 @@ def test_the_line_that_it_shows_is_a_line_of_a_file_of_outputs(said):
     assert set(json.loads(shown)) == {"id", "prompt", "output"}
 
 
-def test_the_commands_for_a_model_work_on_files_of_that_shape(
-    empty, chat_server, monkeypatch, said
-):
+def test_the_commands_for_a_model_work_on_files_of_that_shape(empty, chat_server, monkeypatch, said):
     own_systems(empty)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)

@@ -38,11 +38,7 @@ def test_one_call_shows_limit_price_model_cost_and_output(server):
 
 
 def test_thoughts_and_a_cut_output_are_shown(server):
-    usage = {
-        "prompt_tokens": 9,
-        "completion_tokens": 64,
-        "completion_tokens_details": {"reasoning_tokens": 60},
-    }
+    usage = {"prompt_tokens": 9, "completion_tokens": 64, "completion_tokens_details": {"reasoning_tokens": 60}}
     server.respond = lambda request, n: completion("It is", finish="length", usage=usage)
     code, said = doctor(server, LIVE, "--system", f"{LIVE}.max-tokens=64")
     assert code == 0

@@ -93,10 +93,7 @@ def test_the_score_comes_first_with_its_interval(drawing):
     done = judgeloop(*drawing, "--max-judgments", 40)
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
-    assert re.fullmatch(
-        r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.",
-        first,
-    )
+    assert re.fullmatch(r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.", first)
     assert rest[0].startswith("Judged by openai/judge: 40 of 60 items. 90 % interval: 0.")
     assert "(approximate). Cost: $" in rest[0]
     assert "What the interval means" in rest
@@ -126,10 +123,7 @@ def test_every_selector_runs_through_the_session(drawing, selector):
 @pytest.mark.parametrize("selector", ["stratified", "actracer"])
 def test_concurrency_changes_nothing(drawing, selector, tmp_path):
     command = [*drawing, "--selector", selector, "--max-judgments", 40]
-    first, second = (
-        result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite")
-        for n in (1, 16)
-    )
+    first, second = (result_of(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite") for n in (1, 16))
     assert first | {"rounds": 0} == second | {"rounds": 0}
 
 
@@ -190,9 +184,7 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
     for width in ([], ["--half-width", "0.01"]):
         done = judgeloop(*drawing, "--budget", budget, *width)
         assert done.exit_code == 3
-        assert done.stdout.startswith(
-            "No estimate yet of mine on these 60 items: the budget does not cover"
-        )
+        assert done.stdout.startswith("No estimate yet of mine on these 60 items: the budget does not cover")
         assert "% interval" not in done.stdout
         assert width or "Too few items are judged." in done.stdout
 
@@ -296,9 +288,7 @@ def test_controls_test_the_judge_and_not_its_proxy(server, proxied):
 
 
 @pytest.mark.parametrize("allowed", ["0.2", "1"])
-def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
-    server, drawing, allowed
-):
+def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(server, drawing, allowed):
     server.respond = lambda request, number: completion("certainly", usage=used(request))
     done = judgeloop(*drawing, f"JUDGELOOP_MAX_ABSTENTIONS={allowed}", "--max-judgments", "30")
     assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
@@ -380,9 +370,7 @@ def test_of_items_like_these_a_score_is_never_exact(drawing):
     result = judgeloop(*drawing, "--about", "like-these")
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert re.fullmatch(
-        r"mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first
-    )
+    assert re.fullmatch(r"mine scores 0\.\d+ out of 1 on items like these 60, probably between .*\.", first)
     assert "exact" not in result.stdout
     about = result_of(*drawing, "--about", "like-these")
     these = result_of(*drawing)
@@ -399,19 +387,14 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     assert "for items like these, an interval of --half-width 0.03 probably takes" in forecast
     result = judgeloop(*command)
     assert result.exit_code == 3
-    assert re.search(
-        r"about [\d,]+ more items like these would be enough", unwrapped(result.stdout)
-    )
+    assert re.search(r"about [\d,]+ more items like these would be enough", unwrapped(result.stdout))
 
 
 def test_a_limit_that_is_too_low_for_the_width_is_said_before(drawing):
     command = [*drawing, "--half-width", "0.03", "--dry-run"]
     assert "will probably end" not in judgeloop(*command).stdout
     limited = unwrapped(judgeloop(*command, "--max-judgments", "30").stdout)
-    assert (
-        "--max-judgments 30 will probably end the estimate before its interval has --half-width 0.03"
-        in limited
-    )
+    assert "--max-judgments 30 will probably end the estimate before its interval has --half-width 0.03" in limited
 
 
 @pytest.mark.parametrize("more", [["--selector", "stratified"], ["--proxy", "metric:exact"]])

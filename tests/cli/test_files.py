@@ -44,9 +44,7 @@ def test_the_json_has_the_exit_code(result, code):
 
 def test_a_panels_votes_its_agreement_and_controls_are_in_the_json():
     votes = [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.0, None, 0.0)]
-    labels = tuple(
-        Label(Choice(n, None), Verdict(three[0], votes=three)) for n, three in enumerate(votes)
-    )
+    labels = tuple(Label(Choice(n, None), Verdict(three[0], votes=three)) for n, three in enumerate(votes))
     result = make_result(
         judge="a/1 + b/2 + c/3", vote="mean", labels=labels, judge_models=(("1",), (), ("3", "4")),
         controls=(ControlTally(1, 2, 3, 4, Control.FAILED), None, None),
@@ -83,9 +81,7 @@ def test_json_is_ascii_and_gives_strangers_text_back_exactly():
 
 def test_a_setting_that_a_sentence_names_is_a_flag_in_json():
     stop = StopReason(StopKind.BUDGET, "with a higher `budget` it goes on")
-    fields = strict_json(
-        render_json(make_result(winner=None, stop=stop, instead="see `max_judgments=9`"))
-    )
+    fields = strict_json(render_json(make_result(winner=None, stop=stop, instead="see `max_judgments=9`")))
     assert fields["stop_sentence"] == "with a higher --budget it goes on"
     assert fields["instead"] == "see --max-judgments 9"
 

@@ -152,9 +152,7 @@ def test_a_link_in_the_files_folder_that_leads_outside_is_outside(repository, tm
     assert "outside" in judgeloop(*PAIR).stderr
 
 
-as_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"
-)
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
 
 @as_root
@@ -180,9 +178,7 @@ def test_a_file_above_that_belongs_to_another_user_is_not_read(foreign, reposito
 
 
 @as_root
-def test_a_stranger_cannot_make_a_repository_of_a_folder_that_all_may_write_to(
-    tmp_path, monkeypatch
-):
+def test_a_stranger_cannot_make_a_repository_of_a_folder_that_all_may_write_to(tmp_path, monkeypatch):
     """As in /tmp: the folder is root's, and the stranger puts a file and `.git` into it."""
     mine = tmp_path / "everybodys" / "mine"
     mine.mkdir(parents=True)

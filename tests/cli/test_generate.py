@@ -82,11 +82,7 @@ def test_a_dry_run_says_what_is_missing_and_its_price_and_writes_nothing(server)
     said = "20 outputs missing, which would cost about $0.012 (as the others did)"
     assert said in re.sub(r"\s+", " ", done.stderr)
     found = json.loads(judgeloop(*generation(server, "--json")).stdout)
-    assert (found["generated"]["asked"], found["missing"], found["usd_of_missing"]["worst"]) == (
-        20,
-        0,
-        0,
-    )
+    assert (found["generated"]["asked"], found["missing"], found["usd_of_missing"]["worst"]) == (20, 0, 0)
     assert plan["usd_of_missing"]["worst"] > plan["usd_of_missing"]["expected"]
     assert found["spent_usd"] == pytest.approx(plan["usd_of_missing"]["expected"])
 
@@ -133,9 +129,7 @@ def test_a_budget_that_ends_is_kept_and_a_higher_one_goes_on(server):
 
 def test_where_the_system_fails_by_itself_the_row_says_so_and_has_no_output(server):
     server.respond = lambda request, n: (
-        completion(None, finish="content_filter", usage=used(request))
-        if number_of(request) == 7
-        else of_both(request)
+        completion(None, finish="content_filter", usage=used(request)) if number_of(request) == 7 else of_both(request)
     )
     done = judgeloop(*generation(server))
     assert done.exit_code == 0, done.output
@@ -148,9 +142,7 @@ def test_where_the_system_fails_by_itself_the_row_says_so_and_has_no_output(serv
 
 def test_a_system_that_fails_too_often_is_not_asked_to_the_end(server):
     write_items(Path("items.jsonl"), 200)
-    server.respond = lambda request, n: completion(
-        None, finish="content_filter", usage=used(request)
-    )
+    server.respond = lambda request, n: completion(None, finish="content_filter", usage=used(request))
     done = judgeloop(*generation(server))
     assert (done.exit_code, len(server.requests)) == (4, 8)
     assert f"{LIVE} gave no output to 8 of 8 items" in done.stderr

@@ -159,10 +159,7 @@ def test_a_new_ledger_is_said_and_may_be_refused(files, monkeypatch):
     assert "ledger --ledger other.sqlite: there is no ledger there" in unwrapped(checked.stdout)
     assert not Path("other.sqlite").exists(), "nor does a check make one"
     folder = judgeloop("ledger", "create", "--ledger", "sub/.judgeloop")
-    refused(
-        folder,
-        "this looks like a folder; expected a file, as in --ledger sub/.judgeloop/ledger.sqlite",
-    )
+    refused(folder, "this looks like a folder; expected a file, as in --ledger sub/.judgeloop/ledger.sqlite")
     assert judgeloop("ledger", "create", *at).exit_code == 0
     refused(judgeloop("ledger", "create", *at), "there is a file already")
     assert judgeloop(*files, *at).exit_code == first.exit_code

@@ -64,9 +64,7 @@ def test_a_third_system_of_compare_is_refused_with_the_command_for_it():
 
 
 def test_an_answer_that_lacks_items_warns_of_it_in_every_output():
-    lines = [
-        f'{{"id": {n}, "prompt": "p{n}", "output": "x", "reference": "x"}}\n' for n in range(60)
-    ]
+    lines = [f'{{"id": {n}, "prompt": "p{n}", "output": "x", "reference": "x"}}\n' for n in range(60)]
     Path("a.jsonl").write_text("".join(lines))
     Path("b.jsonl").write_text("".join(lines[:58]))
     says = "left out, and the answer is about the other 58: 58 matched, 2 only in a ('58', '59')"
@@ -83,9 +81,7 @@ def test_an_answer_that_lacks_items_warns_of_it_in_every_output():
     assert warning in loads(forecast.stdout)["warnings"]
 
 
-@pytest.mark.parametrize(
-    "maps", [["output=Antwort Bot", "output=reply"], ["output=Antwort Bot,output=reply"]]
-)
+@pytest.mark.parametrize("maps", [["output=Antwort Bot", "output=reply"], ["output=Antwort Bot,output=reply"]])
 def test_each_file_takes_the_one_of_a_fields_columns_that_it_has(maps):
     Path("a.csv").write_text("id,prompt,Antwort Bot\n1,p,x\n2,q,y\n")
     Path("b.csv").write_text("id,prompt,reply\n1,p,x\n2,q,y\n")

@@ -11,16 +11,7 @@ from pathlib import Path
 import pytest
 from support.chat_server import ChatServer, Response, completion, used
 from support.commandline import judged_by, judgeloop, result_of
-from support.live import (
-    ITEMS,
-    generated,
-    number_of,
-    of_both,
-    system_flags,
-    systems_say,
-    write_items,
-    write_outputs,
-)
+from support.live import ITEMS, generated, number_of, of_both, system_flags, systems_say, write_items, write_outputs
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import InputError
@@ -119,9 +110,7 @@ def test_a_system_that_fails_too_often_lets_no_gate_pass(server):
         if "response_format" in request or request["model"] != "plain"
         else completion(None, finish="content_filter", usage=used(request))
     )
-    done = judgeloop(
-        *comparison(server, "openai/plain", LIVE, "--require-winner", LIVE, "--controls", "off")
-    )
+    done = judgeloop(*comparison(server, "openai/plain", LIVE, "--require-winner", LIVE, "--controls", "off"))
     assert done.exit_code == 4, done.output
     assert "openai/plain gave no output to" in done.stderr
 
@@ -146,9 +135,7 @@ def test_what_is_wrong_is_a_usage_error_before_anything_is_sent(server, place, t
     assert said in re.sub(r"\s+", " ", done.stderr)
 
 
-@pytest.mark.parametrize(
-    "name", ["command:no-such-program", "command:./plain.txt", "openai/a=b", "item"]
-)
+@pytest.mark.parametrize("name", ["command:no-such-program", "command:./plain.txt", "openai/a=b", "item"])
 def test_nothing_is_sent_where_a_system_cannot_be_made_or_an_item_stands_twice(server, name):
     Path("plain.txt").write_text("x")
     if name == "item":
@@ -193,9 +180,7 @@ def test_the_limit_of_tokens_is_learned_for_judges_and_never_for_systems(server)
 
 
 def test_a_settings_file_that_the_caller_names_may_hold_options(server):
-    Path("mine.toml").write_text(
-        f'[systems."{LIVE}"]\nbase-url = "{server.url}"\nprice = "1,10"\nversion = "1"\n'
-    )
+    Path("mine.toml").write_text(f'[systems."{LIVE}"]\nbase-url = "{server.url}"\nprice = "1,10"\nversion = "1"\n')
     base = ["compare", "old.jsonl", LIVE, "--items", "items.jsonl", *judged_by(server)]
     assert result_of(*base, "--config", "mine.toml")["winner"] == LIVE
     flags = ["--config", "mine.toml", "--system", f"{LIVE}.price=2,20", "--seed", "3"]
@@ -206,11 +191,7 @@ def test_a_settings_file_that_the_caller_names_may_hold_options(server):
 def test_no_key_goes_to_an_address_that_it_was_not_given_for(server):
     judge = ChatServer(of_both)
     try:
-        keys = {
-            "OPENAI_API_KEY": "sk-own",
-            "JUDGELOOP_JUDGE_API_KEY": "of-judge",
-            "MINE": "of-mine",
-        }
+        keys = {"OPENAI_API_KEY": "sk-own", "JUDGELOOP_JUDGE_API_KEY": "of-judge", "MINE": "of-mine"}
         items = ["--items", "items.jsonl", *judged_by(judge)]
         base = ["compare", "old.jsonl", LIVE, *items, *system_flags(server, LIVE)]
         result_of(*base, **keys)
@@ -224,9 +205,7 @@ def test_no_key_goes_to_an_address_that_it_was_not_given_for(server):
 
 
 def test_a_key_that_a_server_quotes_is_masked_before_it_is_judged(server):
-    systems_say(
-        server, lambda request, n: completion("your key is of-mine-1234567890", usage=used(request))
-    )
+    systems_say(server, lambda request, n: completion("your key is of-mine-1234567890", usage=used(request)))
     named = ["--system", f"{LIVE}.key-variable=MINE"]
     base = comparison(server, "old.jsonl", LIVE, *named)
     (one,) = result_of(*base, MINE="of-mine-1234567890")["generated"]
@@ -257,12 +236,7 @@ def test_with_a_key_outputs_of_a_committed_ledger_are_refused(server):
 
 def selection(server, *systems, price="1,10"):
     live = [name for name in systems if "/" in name]
-    items = [
-        "--items",
-        "items.jsonl",
-        *judged_by(server),
-        *system_flags(server, *live, price=price),
-    ]
+    items = ["--items", "items.jsonl", *judged_by(server), *system_flags(server, *live, price=price)]
     return ["select", *systems, *items, "--min-gap", "0.1"]
 
 
@@ -333,9 +307,7 @@ def test_an_estimate_generates_only_what_is_judged(server):
 
 
 @pytest.mark.parametrize("dead", ["judge", "system"])
-def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(
-    server, dead, monkeypatch
-):
+def test_a_server_that_is_not_there_is_one_clear_error_after_some_seconds(server, dead, monkeypatch):
     monkeypatch.setattr(retrying, "UNREACHED_S", 0.5)
     nowhere = ChatServer(of_both)
     nowhere.close()
@@ -375,9 +347,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("status", "code", "param", "said"), REFUSED)
-def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(
-    server, status, code, param, said
-):
+def test_what_the_server_of_a_system_refuses_costs_nothing_and_is_said(server, status, code, param, said):
     body = {"error": {"message": said, "type": code, "code": code, "param": param}}
     refusal = Response(status, json.dumps(body).encode())
     systems_say(server, lambda request, n: refusal)

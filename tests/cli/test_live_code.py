@@ -54,9 +54,7 @@ def test_what_a_function_prints_and_where_it_goes_changes_no_result(server):
 
 
 def test_a_reported_cost_is_booked_and_one_above_the_maximum_stops_the_run(server):
-    source = (
-        "def answer(prompt):\n    return {'output': 'good ' + prompt, 'cost': %s, 'model': 'm-1'}\n"
-    )
+    source = "def answer(prompt):\n    return {'output': 'good ' + prompt, 'cost': %s, 'model': 'm-1'}\n"
     cheap = function(source % 0.001, "cheap")
     result = result_of(*comparison(server, cheap, cost="0.002"))
     (one,) = result["generated"]
@@ -64,15 +62,11 @@ def test_a_reported_cost_is_booked_and_one_above_the_maximum_stops_the_run(serve
     assert one["usd"] == pytest.approx(0.001 * one["asked"])
     dear = judgeloop(*comparison(server, function(source % 0.003, "dear"), cost="0.002"))
     assert dear.exit_code == 4
-    assert "a call cost $0.0030, more than the worst case of $0.0020; no budget" in re.sub(
-        r"\s+", " ", dear.stderr
-    )
+    assert "a call cost $0.0030, more than the worst case of $0.0020; no budget" in re.sub(r"\s+", " ", dear.stderr)
 
 
 def test_code_without_a_version_serves_its_own_run_alone(server):
-    source = (
-        "calls = []\ndef answer(prompt):\n    calls.append(prompt)\n    return 'good ' + prompt\n"
-    )
+    source = "calls = []\ndef answer(prompt):\n    calls.append(prompt)\n    return 'good ' + prompt\n"
     system = function(source, "runs")
     first = result_of(*comparison(server, system))
     calls = sys.modules["own_runs"].calls
@@ -96,15 +90,9 @@ def test_python_takes_a_function_as_a_system(server):
     }  # fmt: skip
     assert judgeloop_api.compare("old.jsonl", answer, **given).winner == system
     assert judgeloop_api.compare("old.jsonl", ("mine", answer), **given).winner == "mine"
-    unnamed = {
-        "<lambda>": lambda prompt: prompt,
-        "partial": partial(answer),
-        "Path": Path().joinpath,
-    }
+    unnamed = {"<lambda>": lambda prompt: prompt, "partial": partial(answer), "Path": Path().joinpath}
     for found, one in unnamed.items():
-        with pytest.raises(
-            InputError, match=rf"found .*{found}.*, which no name leads to.* with `def`"
-        ):
+        with pytest.raises(InputError, match=rf"found .*{found}.*, which no name leads to.* with `def`"):
             judgeloop_api.compare("old.jsonl", one, **given)
     with pytest.raises(InputError, match="what may a call cost"):
         judgeloop_api.compare("old.jsonl", answer, **given | {"system": []})
@@ -126,9 +114,7 @@ def test_after_code_that_failed_is_mended_the_command_goes_on(server, version):
 
 def test_a_dry_run_forecasts_code_and_runs_none(server):
     system = command("open('ran', 'w')\nprint('x')\n")
-    plan = json.loads(
-        judgeloop(*comparison(server, system, "--dry-run", "--json", cost="0.01")).stdout
-    )
+    plan = json.loads(judgeloop(*comparison(server, system, "--dry-run", "--json", cost="0.01")).stdout)
     assert plan["outputs"]["worst"] == ITEMS
     assert plan["usd_of_outputs"]["worst"] == pytest.approx(0.01 * ITEMS)
     assert not Path("ran").exists()

@@ -52,6 +52,4 @@ def test_a_shell_reads_a_value_back_as_it_was(value):
 
 def test_a_page_shows_settings_as_flags_and_keeps_the_names_of_its_rows():
     page = Page("raise `budget`", (("`seed`", "or `seed=2`"), ("cost", "none")))
-    assert page_as_flags(page) == Page(
-        "raise --budget", (("`seed`", "or --seed 2"), ("cost", "none"))
-    )
+    assert page_as_flags(page) == Page("raise --budget", (("`seed`", "or --seed 2"), ("cost", "none")))

@@ -41,10 +41,7 @@ def test_the_callers_command_gets_what_json_prints_after_the_files_are_written(c
 @pytest.mark.parametrize("command", [COMPARE, ("suite", "night.toml")])
 def test_a_failing_command_is_said_and_no_exit_code_of_a_gate_is_lost(command):
     done = judgeloop(*command, "--on-end", "false")
-    assert (done.exit_code, done.stderr.splitlines()[-1]) == (
-        1,
-        "judgeloop: --on-end false failed: exit code 1",
-    )
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, "judgeloop: --on-end false failed: exit code 1")
     gated = judgeloop(*command, "--require-winner", "b", "--on-end", "false")
     assert gated.exit_code == 5
     assert "--on-end false failed" in gated.stderr

@@ -28,9 +28,7 @@ def at(server: ChatServer) -> list[str]:
 
 
 def replying(server: ChatServer, form: str) -> None:
-    server.respond = lambda request, _: completion(
-        form.replace("{}", json.dumps({"winner": goodness(request)}))
-    )
+    server.respond = lambda request, _: completion(form.replace("{}", json.dumps({"winner": goodness(request)})))
 
 
 FORMS = ["```json\n{}\n```", "<think>A is longer.</think>\n{}"]
@@ -81,9 +79,7 @@ def test_a_named_server_is_not_paid_again_at_another_address(files, chat_server)
         moved.close()
 
 
-def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_trusts(
-    files, chat_server
-):
+def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_trusts(files, chat_server):
     first = judgeloop("compare", *files, *at(chat_server), "JUDGELOOP_JUDGE_NAME=lab", "--json")
     run = json.loads(first.stdout)["run"]
     Path("mine.toml").write_text('[compare]\njudge-name = "lab"\n')
@@ -106,9 +102,7 @@ def test_an_address_is_that_of_the_only_model_of_a_panel(files, chat_server):
     assert "5 of 5 items (100 %" in judgeloop(*panel).stdout
     refused = judgeloop(*panel, "--judge", "openai/n")
     assert refused.exit_code == 2
-    assert (
-        "--judge-base-url is one address for several models; set OPENAI_BASE_URL" in refused.output
-    )
+    assert "--judge-base-url is one address for several models; set OPENAI_BASE_URL" in refused.output
 
 
 def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):

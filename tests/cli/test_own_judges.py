@@ -59,9 +59,7 @@ def test_a_module_that_exits_when_it_is_imported_is_refused(compare):
 
 
 @pytest.mark.processes
-def test_a_function_that_hangs_outlives_neither_its_time_limit_nor_the_deadline(
-    compare, monkeypatch
-):
+def test_a_function_that_hangs_outlives_neither_its_time_limit_nor_the_deadline(compare, monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE_TIMEOUT", "0.2")
     done = run([*compare("time.sleep(10_000)"), "--deadline", "0.5s"])
     assert done.returncode in {3, 4}, done.stderr

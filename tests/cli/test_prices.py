@@ -54,9 +54,7 @@ def test_doctor_shows_the_tier_and_its_price(priced, chat_server):
     chat_server.respond = served("flex")
     done = judgeloop("doctor", *priced, "--tier", "flex")
     assert done.exit_code == 0, done.stdout
-    assert "note tier flex, by prices.toml; the standard price is reserved" in unwrapped(
-        done.stdout
-    )
+    assert "note tier flex, by prices.toml; the standard price is reserved" in unwrapped(done.stdout)
     assert "note tier" not in unwrapped(judgeloop("doctor", *priced).stdout)
 
 
@@ -66,9 +64,7 @@ def thoughtful(limit):
     def respond(request, number):
         counts = used(request) | {"completion_tokens_details": {"reasoning_tokens": 900}}
         if request["max_tokens"] >= limit:
-            return completion(
-                '{"reason": "so", "winner": "A"}', usage=counts | {"completion_tokens": 960}
-            )
+            return completion('{"reason": "so", "winner": "A"}', usage=counts | {"completion_tokens": 960})
         counts |= {"completion_tokens": 512, "completion_tokens_details": {"reasoning_tokens": 512}}
         return completion(None, finish="length", usage=counts)
 
@@ -98,12 +94,9 @@ def test_a_result_shows_how_many_tokens_were_thoughts(priced, chat_server):
     assert f"{found['tokens']['reasoning_tokens']:,} of them thoughts" in unwrapped(done.stdout)
 
 
-def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_against(
-    priced, chat_server
-):
+def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_against(priced, chat_server):
     chat_server.respond = lambda request, number: verdict(
-        goodness(request),
-        usage=used(request) | {"prompt_tokens_details": {"cached_tokens": 200}},
+        goodness(request), usage=used(request) | {"prompt_tokens_details": {"cached_tokens": 200}}
     )
     found = compare(priced)
     sent = [used(request) for request in chat_server.requests]

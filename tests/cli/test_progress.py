@@ -13,15 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.cli.progress import (
-    PATIENCE_S,
-    SECONDS_BETWEEN_LINES,
-    Outages,
-    Seen,
-    counting,
-    watching,
-    words,
-)
+from judgeloop.cli.progress import PATIENCE_S, SECONDS_BETWEEN_LINES, Outages, Seen, counting, watching, words
 from judgeloop.cli.streams import LOG, paint
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.state import Progress
@@ -130,9 +122,7 @@ def test_the_time_left_is_a_bound_for_a_run_and_a_guess_for_a_count():
     seen = Seen(41, 200)
     assert words(seen, 12, 48, narrow=False) == "41/200 · 0:12, at most 0:48 left"
     assert words(seen, 12, 48, narrow=True) == "41/200"
-    assert words(replace(seen, what="pairs"), 3672, 48, narrow=False) == (
-        "41/200 pairs · 1:01:12, about 0:48 left"
-    )
+    assert words(replace(seen, what="pairs"), 3672, 48, narrow=False) == ("41/200 pairs · 1:01:12, about 0:48 left")
 
 
 def test_a_long_name_is_cut_with_an_ellipsis_and_strangers_text_steers_nothing():
@@ -227,14 +217,8 @@ def test_what_is_counted_is_shown_now_and_then_and_not_at_all_if_quiet():
         ("Warning: few", True, "\x1b[33mWarning: few\x1b[0m"),
     ],
 )
-def test_decision_and_warnings_have_colours_where_they_are_wanted(
-    monkeypatch, text, warning, shown
-):
-    for name, value, colours in (
-        ("TERM", "xterm", True),
-        ("TERM", "dumb", False),
-        ("NO_COLOR", "1", False),
-    ):
+def test_decision_and_warnings_have_colours_where_they_are_wanted(monkeypatch, text, warning, shown):
+    for name, value, colours in (("TERM", "xterm", True), ("TERM", "dumb", False), ("NO_COLOR", "1", False)):
         with monkeypatch.context() as patch:
             patch.setattr("sys.stdout", Terminal())
             patch.delenv("NO_COLOR", raising=False)

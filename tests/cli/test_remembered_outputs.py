@@ -12,13 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judged_by, judgeloop, result_of
-from support.live import (
-    ITEMS,
-    generated,
-    number_of,
-    of_both,
-    system_flags,
-)
+from support.live import ITEMS, generated, number_of, of_both, system_flags
 from support.patience import PATIENCE_S
 
 from judgeloop.ledger.rows import OutputRow, change, read

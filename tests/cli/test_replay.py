@@ -65,11 +65,7 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
 def test_runs_may_be_given_up_and_then_make_fewer_judgments_and_name_no_more(data, tmp_path):
     rules = ["--iterative", "--rules", "sequential", "--selectors", "random"]
     plain, ending = (
-        json.loads(
-            replay(
-                *data, *SHORT, *rules, "--max-judgments", 22, *more, "-o", tmp_path / name, "--json"
-            ).stdout
-        )
+        json.loads(replay(*data, *SHORT, *rules, "--max-judgments", 22, *more, "-o", tmp_path / name, "--json").stdout)
         for name, more in (("plain", []), ("ending", ["--give-up", "0.4"]))
     )
     for without, with_ in zip(plain, ending, strict=True):
@@ -108,9 +104,7 @@ def test_two_processes_give_what_one_gives(data, tmp_path):
 
 def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path, vectors):
     given = vectors(NAMES, np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3)))
-    result = replay(
-        tmp_path / "nothing", *data[1:], *SHORT, "--vectors", given, "-o", tmp_path / "out"
-    )
+    result = replay(tmp_path / "nothing", *data[1:], *SHORT, "--vectors", given, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
 
 
@@ -119,10 +113,7 @@ def test_scripts_draw_a_finished_replay_and_what_diffuse_picked(data, tmp_path):
     """Each picture, at several numbers and bins."""
     out = tmp_path / "out"
     assert replay(*data, *SHORT, "-o", out).exit_code == 0
-    for script, *flags in (
-        ["replay_pictures.py"],
-        ["diffuse_pictures.py", "--numbers", "6,9,12", "--bins", "4"],
-    ):
+    for script, *flags in (["replay_pictures.py"], ["diffuse_pictures.py", "--numbers", "6,9,12", "--bins", "4"]):
         subprocess.run([sys.executable, SCRIPTS / script, out, *flags], check=True)
     for picture in ("judged-gaps", "gaps", "pairs", "clusters", "norms", "outcome-norms", "projection",
                     "norm-bins", "cluster-numbers", "success", "bias"):  # fmt: skip
@@ -189,9 +180,7 @@ def vectors(tmp_path):
         (["s0", "s1"], (2, ITEMS + 1, 3), f"expected embeddings of the shape (2, {ITEMS}, …)"),
     ],
 )  # fmt: skip
-def test_vectors_that_do_not_fit_the_verdicts_are_refused(
-    data, tmp_path, vectors, names, shape, said
-):
+def test_vectors_that_do_not_fit_the_verdicts_are_refused(data, tmp_path, vectors, names, shape, said):
     given = ["--vectors", vectors(names, np.zeros(shape)), "-o", tmp_path / "out"]
     result = replay(*data, *SHORT, *given)
     assert result.exit_code == 2

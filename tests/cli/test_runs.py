@@ -68,13 +68,9 @@ def test_a_run_that_is_worked_on_is_told_from_one_whose_process_died(two_runs, m
     monkeypatch.setattr("judgeloop.ledger.stored.PATIENCE_S", 0.05)
     with closing(open_ledger(LEDGER)) as one, closing(open_ledger(LEDGER)) as other:
         with one.only_run("0a0a0a0a"):
-            asyncio.run(
-                one.note("0a0a0a0a", RunNote(("old", "new"), ("human",), night="2026-11-24"))
-            )
+            asyncio.run(one.note("0a0a0a0a", RunNote(("old", "new"), ("human",), night="2026-11-24")))
             assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
-            with pytest.raises(
-                LedgerError, match=rf"\(0a0a0a0a\): process {os.getpid()} on .*, since 20"
-            ):
+            with pytest.raises(LedgerError, match=rf"\(0a0a0a0a\): process {os.getpid()} on .*, since 20"):
                 other.only_run("0a0a0a0a").__enter__()
         with one.only_run("2026-11-24"):  # a pair that waits for its share of the night
             assert "  2026-11-24  running  " in judgeloop("runs").stdout.splitlines()[0]
@@ -91,9 +87,7 @@ def test_outputs_alone_and_a_check_are_no_lost_runs(chat_server):
     assert judgeloop("generate", "command:cat", *items, *code).exit_code == 0
     assert judgeloop("doctor", "--system", "command:cat", *code).exit_code == 0
     runs = json.loads(judgeloop("runs", "--json").stdout)
-    assert {run["run"] == "doctor": run["state"] for run in runs} == dict.fromkeys(
-        (True, False), "unjudged"
-    )
+    assert {run["run"] == "doctor": run["state"] for run in runs} == dict.fromkeys((True, False), "unjudged")
     assert "outputs by `generate`, or a check by `doctor`" in judgeloop("runs").stdout
 
 
@@ -150,10 +144,7 @@ def test_the_trend_of_a_pattern_is_one_of_the_nights_candidates_in_order_of_nigh
         of_night(night, system)
     found = judgeloop("runs", "trend", "a", "[cd]").stdout
     assert found.startswith("The gap of d and c over a: ")
-    assert re.findall(r"^ +2026-01-0(\d)-night +(\w+) ", found, re.MULTILINE) == [
-        ("2", "d"),
-        ("3", "c"),
-    ]
+    assert re.findall(r"^ +2026-01-0(\d)-night +(\w+) ", found, re.MULTILINE) == [("2", "d"), ("3", "c")]
     assert re.search("^ +night or day +system +run ", found, re.MULTILINE)
 
 
@@ -236,9 +227,7 @@ def test_without_a_ledger_it_says_so_and_makes_none(command):
 def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     spent = json.loads(judgeloop("ledger", "show", "--json").stdout)
     assert list(spent) == ["day", "systems", "judge", "run", "state"]
-    runs = {
-        run["run"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)
-    }
+    runs = {run["run"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)}
     assert {run: group["usd"] for run, group in spent["run"].items()} == runs
     assert set(spent["judge"]) == {"openai/m", "metric:rouge1"}
     for groups in spent.values():
@@ -304,11 +293,7 @@ def test_a_result_is_shown_without_commands_to_the_terminal(tmp_path):
     assert "\n::" not in f"\n{shown}"
 
 
-QUESTIONS = {
-    "compare": ["a.jsonl", "b.jsonl"],
-    "select": ["a.jsonl", "b.jsonl", "c.jsonl"],
-    "estimate": ["a.jsonl"],
-}
+QUESTIONS = {"compare": ["a.jsonl", "b.jsonl"], "select": ["a.jsonl", "b.jsonl", "c.jsonl"], "estimate": ["a.jsonl"]}
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -86,9 +86,7 @@ def test_the_summary_of_a_suite_shows_no_key():
     assert showing(texts) == []
 
 
-@pytest.mark.parametrize(
-    "typed", [(KEY,), ("compare", "a", "b", KEY), ("compare", f"--{KEY}"), ("runs", KEY)]
-)
+@pytest.mark.parametrize("typed", [(KEY,), ("compare", "a", "b", KEY), ("compare", f"--{KEY}"), ("runs", KEY)])
 def test_a_key_that_is_no_word_of_a_command_is_not_repeated(typed):
     done = judgeloop(*typed)
     assert done.exit_code == 2

@@ -17,13 +17,7 @@ from judgeloop.methods.estimators.win_rates import SCOUTED
 from judgeloop.questions.select.config import SelectConfig
 
 ITEMS = 40
-SHARES = {
-    "best": 0.9,
-    "able": 0.6,
-    "fair": 0.5,
-    "poor": 0.2,
-    "base": 0.5,
-}  # of items with a good answer
+SHARES = {"best": 0.9, "able": 0.6, "fair": 0.5, "poor": 0.2, "base": 0.5}  # of items with a good answer
 PICKERS = ["llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"]
 
 
@@ -57,10 +51,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     assert result.exit_code == 0, result.output
     first, *rest = result.stdout.splitlines()
     assert first == "best is the best of 5 systems, each compared with base, on these 40 items."
-    assert re.match(
-        r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.1, guaranteed\.",
-        rest[0],
-    )
+    assert re.match(r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Risk: 0\.1, guaranteed\.", rest[0])
     assert "only 40 items" in " ".join(rest[1:3])
     assert "Win rates against base; bounds for all items, each at a risk of 0.1" in rest[:5]
     bounds = re.search(r"best +(\d+\.\d) % +(\d+\.\d) % +(\d+\.\d) %", result.stdout)
@@ -103,8 +94,7 @@ def test_every_selector_runs_through_the_session(systems, chat_server, selector)
 def test_concurrency_changes_nothing(systems, chat_server, selector, tmp_path):
     command = live(chat_server, systems, "--selector", selector, "--max-judgments", 40, "--json")
     first, second = (
-        outcome_of(judgeloop(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite"))
-        for n in (1, 16)
+        outcome_of(judgeloop(*command, "--concurrency", n, "--ledger", tmp_path / f"{n}.sqlite")) for n in (1, 16)
     )
     assert first | {"rounds": 0} == second | {"rounds": 0}
 
@@ -150,9 +140,7 @@ def test_a_gap_stops_sooner_and_is_stated(systems, chat_server):
 
 def test_a_run_cut_off_at_once_states_no_gap(systems, chat_server):
     command = live(chat_server, systems, "--risk", "0.001", "--max-judgments", "4")
-    assert "No gap can be stated yet. The best may be: best" in unwrapped(
-        judgeloop(*command).stdout
-    )
+    assert "No gap can be stated yet. The best may be: best" in unwrapped(judgeloop(*command).stdout)
     outcome = outcome_of(judgeloop(*command, "--json"))
     assert (outcome["leader"], outcome["gap"], outcome["risk"]) == (None, None, None)
     assert set(outcome["near_best"]) == set(SHARES)
@@ -164,9 +152,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     result = judgeloop(*command, "--max-judgments", "70")
     assert result.exit_code == 3
     first, _, *rest = result.stdout.splitlines()
-    assert first.startswith(
-        "No winner yet among 5 systems, each compared with base, on these 40 items:"
-    )
+    assert first.startswith("No winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
     assert re.search(r"best: no system is more than \d+[\d.]* points better\. Risk 0\.02\.", said)
     assert "The best may be: best" in said
@@ -210,9 +196,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("more", "message"), BAD)
-def test_what_makes_no_sense_is_one_clear_line_and_nothing_is_asked(
-    systems, chat_server, more, message
-):
+def test_what_makes_no_sense_is_one_clear_line_and_nothing_is_asked(systems, chat_server, more, message):
     result = judgeloop(*live(chat_server, systems, *more))
     assert result.exit_code == 2
     assert message in result.stderr
@@ -224,10 +208,7 @@ def test_what_makes_no_sense_is_one_clear_line_and_nothing_is_asked(
     ("chosen", "message"),
     [
         ([4], "at least 2 systems, the baseline's among them; found 1"),
-        (
-            [0, 1, 2, 3],
-            "--baseline: expected one of best, able, fair, poor, or its file, found 'base'",
-        ),
+        ([0, 1, 2, 3], "--baseline: expected one of best, able, fair, poor, or its file, found 'base'"),
         ([0, 1, 2, 3, 4, 5], "best and copy gave the same output on all 40 items"),
     ],
 )
@@ -253,11 +234,7 @@ def test_systems_with_different_items_are_refused_with_counts(systems, chat_serv
 def recorded(path, shares):
     """A table of verdicts against "base", which has no rows of its own."""
     rng = np.random.default_rng(5)
-    rows = [
-        f"i{i},{name},{int(rng.random() < share)}\n"
-        for name, share in shares.items()
-        for i in range(ITEMS)
-    ]
+    rows = [f"i{i},{name},{int(rng.random() < share)}\n" for name, share in shares.items() for i in range(ITEMS)]
     path.write_text("item_id,model,score\n" + "".join(rows))
     return path
 
@@ -399,9 +376,7 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
     strict = [*command, "--risk", "0.0001"]
     result = judgeloop(*strict)
     assert result.exit_code == 3
-    assert result.stdout.startswith(
-        "No winner yet among 5 systems, each compared with base, on items like these 40:"
-    )
+    assert result.stdout.startswith("No winner yet among 5 systems, each compared with base, on items like these 40:")
     assert re.search(r"best: no system is more than [\d.]+ points better\.", result.stdout)
     outcome = outcome_of(judgeloop(*strict, "--json"))
     assert outcome["stop_reason"] == "pool_exhausted"

@@ -49,11 +49,7 @@ def test_a_table_a_command_gives_values_by_the_names_of_parameters():
     seed = 3
     """
     found = read(content)
-    assert found.values == {
-        "judge": ["a", "b"],
-        "max_judgments": 7,
-        "json": True,
-    }
+    assert found.values == {"judge": ["a", "b"], "max_judgments": 7, "json": True}
     assert found.sentence() == "judgeloop.toml sets judge, max-judgments, json"
     assert found.sentence({"max-judgments"}) == "judgeloop.toml sets judge, json"
     assert read(content, "look").values == {"seed": 3}

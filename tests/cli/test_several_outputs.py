@@ -86,9 +86,7 @@ def test_a_link_to_the_same_file_is_the_same_file(tmp_path):
         check_outputs([tmp_path / "r.json", tmp_path / "link.json"])
 
 
-@pytest.mark.parametrize(
-    "value", ['"result.json"', '["result.json"]', '["result.md", "result.csv"]']
-)
+@pytest.mark.parametrize("value", ['"result.json"', '["result.json"]', '["result.md", "result.csv"]'])
 def test_a_settings_file_gives_one_or_several(value, command):
     Path("judgeloop.toml").write_text(f"[shared]\noutput = {value}\n")
     assert judgeloop(*command).exit_code in {0, 3}
@@ -105,9 +103,7 @@ def test_the_environment_gives_one_a_line_and_the_command_line_more(command):
     assert written() == ["result of today.md", "result.json", "result.txt"]
 
 
-def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
-    command, monkeypatch
-):
+def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(command, monkeypatch):
     def failing(path, text):
         if path.name == "result.md":
             path = path / "no folder"

@@ -69,9 +69,7 @@ def test_a_mistyped_section_is_answered_with_the_nearest():
         read("[ledger.explane]\nrisk = 0.2\n", "ledger", "explain")
     with pytest.raises(DataError, match=r"expected the table \[shared\], found a single value"):
         read("shared = 1\n", "compare")
-    with pytest.raises(
-        DataError, match=r"\[compare\] has no setting 'judges' \(did you mean judge\?"
-    ):
+    with pytest.raises(DataError, match=r"\[compare\] has no setting 'judges' \(did you mean judge\?"):
         read("[compare.judges]\nname = 'x'\n", "compare")
 
 

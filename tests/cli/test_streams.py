@@ -31,9 +31,7 @@ FULL = Path("/dev/full")
 def compare(chat_server, tmp_path, monkeypatch):
     """A comparison of two systems, of which one is better."""
     monkeypatch.chdir(tmp_path)
-    chat_server.respond = lambda request, n: Response(
-        200, verdict(goodness(request)).body, delay_s=0.15
-    )
+    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.15)
     write_good_and_poor(tmp_path, ITEMS)
     return [
         *COMMAND, "compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
@@ -146,9 +144,7 @@ def closed_pipe():
 
 
 @pytest.mark.parametrize(("form", "unbuffered"), [("text", "1"), ("json", "")])
-def test_a_result_that_nobody_reads_exits_with_141_and_is_in_its_files(
-    form, unbuffered, quick, tmp_path
-):
+def test_a_result_that_nobody_reads_exits_with_141_and_is_in_its_files(form, unbuffered, quick, tmp_path):
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     more = ["--json"] if form == "json" else []
     with closed_pipe() as pipe:
@@ -180,9 +176,7 @@ def test_a_result_on_a_full_disk_is_an_error_with_a_sentence(quick, tmp_path):
         process = start(quick, stdout=full)
     _, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
-    assert messages(err) == [
-        "judgeloop: standard output could not be written: No space left on device"
-    ]
+    assert messages(err) == ["judgeloop: standard output could not be written: No space left on device"]
     assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
 
 

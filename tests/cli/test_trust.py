@@ -72,9 +72,7 @@ METRIC = ["--judge", "metric:rouge1"]
         ('judge-name = "lab"', "only the caller"),
     ],
 )
-def test_a_found_settings_file_cannot_set_what_harms(
-    line: str, named: str, files: list[str], tmp_path: Path
-) -> None:
+def test_a_found_settings_file_cannot_set_what_harms(line: str, named: str, files: list[str], tmp_path: Path) -> None:
     for name in ("prompt.md", "past.csv"):
         (tmp_path.parent / name).write_text("x")
     Path(".git").mkdir()
@@ -114,14 +112,10 @@ def test_a_named_file_takes_the_place_of_the_found_one(files: list[str]) -> None
 
 
 @pytest.mark.parametrize("way", ["option", "variable"])
-def test_an_env_file_does_not_change_the_question_of_a_file_that_the_caller_names(
-    way: str, files: list[str]
-) -> None:
+def test_an_env_file_does_not_change_the_question_of_a_file_that_the_caller_names(way: str, files: list[str]) -> None:
     """In the checkout of a pull request, it belongs to a stranger."""
     Path("gate.toml").write_text('[compare]\njudge = "metric:rouge1"\nrequire-winner = "b"\n')
-    Path(".env").write_text(
-        "JUDGELOOP_REQUIRE_WINNER=a\nJUDGELOOP_DRY_RUN=1\nJUDGELOOP_RISK=0.4\nX_API_KEY=k\n"
-    )
+    Path(".env").write_text("JUDGELOOP_REQUIRE_WINNER=a\nJUDGELOOP_DRY_RUN=1\nJUDGELOOP_RISK=0.4\nX_API_KEY=k\n")
     given = ["--config", "gate.toml"] if way == "option" else []
     environment = {} if given else {"JUDGELOOP_CONFIG": "gate.toml"}
 
@@ -144,9 +138,7 @@ def test_no_config_reads_nothing(files: list[str]) -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(
-    more: list[str], files: list[str]
-) -> None:
+def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(more: list[str], files: list[str]) -> None:
     Path("mine.py").write_text("def judge(item, output):\n    return 0.5\n")
     found('proxy = "python:evil:judge"', "estimate")
     own = ["--judge", "python:mine:judge", "--allow-plugins"]
@@ -175,12 +167,7 @@ def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "JUDGELOOP_JUDGE=python:evil:judge",
-        "JUDGELOOP_RUBRIC=/proc/self/environ",
-        "JUDGELOOP_BUDGET=100",
-    ],
+    "line", ["JUDGELOOP_JUDGE=python:evil:judge", "JUDGELOOP_RUBRIC=/proc/self/environ", "JUDGELOOP_BUDGET=100"]
 )
 def test_an_env_file_cannot_set_what_harms(line: str, files: list[str]) -> None:
     """What only the caller may set is in `docs/test_environment.py`."""
@@ -212,9 +199,7 @@ def test_an_env_file_gives_keys_and_settings_and_nothing_reaches_the_process(
     assert json.loads(result.stdout)["settings_files"] == {".env": ["JUDGELOOP_JUDGE_API_KEY"]}
 
 
-def test_an_env_file_takes_in_no_other_variable(
-    files: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_env_file_takes_in_no_other_variable(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "sk-secret")
     found("")
     Path(".env").write_text("JUDGELOOP_RUBRIC=${SECRET}\n")
@@ -225,9 +210,7 @@ def test_an_env_file_takes_in_no_other_variable(
 def test_an_env_file_of_a_parent_folder_is_not_read(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".env").write_text(
-        "JUDGELOOP_RISK=0.3\nOPENAI_BASE_URL=https://elsewhere.example\n"
-    )
+    (tmp_path / ".env").write_text("JUDGELOOP_RISK=0.3\nOPENAI_BASE_URL=https://elsewhere.example\n")
     below = tmp_path / "below"
     below.mkdir()
     monkeypatch.chdir(below)

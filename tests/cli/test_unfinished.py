@@ -67,9 +67,7 @@ NAMED = "output = ['result.xml']\n"
         ("bad.toml", "no TOML", ("--config", "bad.toml")),
     ],
 )
-def test_the_junit_file_that_settings_name_has_what_is_wrong_in_them(
-    file, text, typed, monkeypatch
-):
+def test_the_junit_file_that_settings_name_has_what_is_wrong_in_them(file, text, typed, monkeypatch):
     Path(file).write_text(text)
     if file == "bad.toml":
         monkeypatch.setenv("JUDGELOOP_OUTPUT", "result.xml")

@@ -49,11 +49,7 @@ def test_replies_whose_usage_is_not_believed_are_warned_of(given, chat_server, u
 
 @pytest.mark.parametrize(
     ("usage", "said"),
-    [
-        (used, False),
-        (lambda request: None, True),
-        (lambda request: {"prompt_tokens": 1, "completion_tokens": 1}, True),
-    ],
+    [(used, False), (lambda request: None, True), (lambda request: {"prompt_tokens": 1, "completion_tokens": 1}, True)],
 )
 def test_the_doctor_warns_of_usage_that_cannot_be_counted(priced, chat_server, usage, said):
     answers(chat_server, usage=usage)
@@ -83,9 +79,7 @@ def test_a_misspelt_judge_is_told_the_one_that_was_meant(given, monkeypatch, jud
 
 
 def test_another_server_is_not_told_of_the_models_of_a_provider(given, chat_server):
-    result = judgeloop(
-        *given[:3], "--judge", "openai/gpt-4.1-nanoo", "--judge-base-url", chat_server.url
-    )
+    result = judgeloop(*given[:3], "--judge", "openai/gpt-4.1-nanoo", "--judge-base-url", chat_server.url)
     assert "no price is known" in unwrapped(result.output)
     assert "did you mean" not in result.output
 
@@ -95,8 +89,7 @@ def test_a_budget_that_did_not_do_is_told_one_that_does(given, chat_server, budg
     answers(chat_server)
     shown = unwrapped(judgeloop(*given, "--budget", budget).output)
     named = re.search(
-        r"(Nothing has been judged. A dry run says what an answer would probably cost. )?--budget (\S+) covers",
-        shown,
+        r"(Nothing has been judged. A dry run says what an answer would probably cost. )?--budget (\S+) covers", shown
     )
     assert named is not None, shown
     asked = len(chat_server.requests)

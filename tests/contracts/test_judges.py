@@ -27,9 +27,7 @@ from judgeloop.judges.scripted import ScriptedJudge
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
-GOOD, POOR = (
-    Call(CALL.item, (name,), (output,)) for name, output in zip("ab", CALL.outputs, strict=True)
-)
+GOOD, POOR = (Call(CALL.item, (name,), (output,)) for name, output in zip("ab", CALL.outputs, strict=True))
 
 
 def openai_judge(server, prompt):
@@ -53,16 +51,10 @@ def respond(request, number):
 def model_judge(spec):
     def make(server, prompt):
         server.respond = respond
-        server.pages = {
-            "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
-        }
+        server.pages = {"/v1/models": Response(body=b'{"data": [{"id": "m"}]}')}
         url = server.root if spec.startswith("anthropic") else server.url
         options = JudgeOptions(
-            template=shipped_template(prompt),
-            environment={},
-            base_url=url,
-            price="1,10",
-            timeout_s=5.0,
+            template=shipped_template(prompt), environment={}, base_url=url, price="1,10", timeout_s=5.0
         )
         return judge_from_spec(spec, options)
 
@@ -95,9 +87,7 @@ JUDGES = {
     "vllm": model_judge("vllm/m"),
     "human": person,
     "python": lambda server, prompt: PluginJudge("m:f", plugin),
-    "scripted": lambda server, prompt: ScriptedJudge(
-        lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5
-    ),
+    "scripted": lambda server, prompt: ScriptedJudge(lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5),
     "metric": lambda server, prompt: MetricJudge("exact", tie_margin=0.5),
     "replay": lambda server, prompt: ReplayJudge(
         VerdictTable("t", "d", False, {("i", "a"): Recorded(1.0, 7), ("i", "b"): Recorded(0.0, 7)})
@@ -179,9 +169,7 @@ def test_it_rates_one_output_from_0_to_1(rater):
 
 def test_a_rating_never_answers_a_comparison_of_an_output_with_itself(rater):
     compared = Call(GOOD.item, ("a", "a"), GOOD.outputs * 2)
-    keys = [
-        KeyIngredients.of(rater.identity, call, blind=rater.blind).key for call in (GOOD, compared)
-    ]
+    keys = [KeyIngredients.of(rater.identity, call, blind=rater.blind).key for call in (GOOD, compared)]
     assert keys[0] != keys[1]
 
 

@@ -113,11 +113,7 @@ async def test_the_budget_admits_up_to_the_last_picodollar_and_not_one_more(ledg
 
 
 async def test_groups_are_reserved_whole_and_in_order(ledger):
-    groups = [
-        [wanted("a", 30), wanted("b", 30)],
-        [wanted("c", 30), wanted("d", 30)],
-        [wanted("e", 1)],
-    ]
+    groups = [[wanted("a", 30), wanted("b", 30)], [wanted("c", 30), wanted("d", 30)], [wanted("e", 1)]]
     granted = await ledger.reserve(RUN, groups, 100)
     assert [[ticket.key for ticket in group] for group in granted] == [["a", "b"]]
     assert await charged(ledger, 100) == 60

@@ -84,8 +84,7 @@ def titled(row):
 
 
 DIFFUSE, DECISIVE, ACTRACER = (
-    selector_row(*name)
-    for name in (("compare", "diffuse"), ("compare", "decisive"), ("estimate", "actracer"))
+    selector_row(*name) for name in (("compare", "diffuse"), ("compare", "decisive"), ("estimate", "actracer"))
 )
 VARIANTS = [
     *(Variant(combine=combine) for combine in COMBINATIONS),
@@ -215,9 +214,7 @@ def test_a_row_makes_a_selector_of_its_name_that_comes_by_its_choices_as_it_says
     assert systems <= {"compare": {(0, 1)}, "select": others, "estimate": {(0,)}}[row.question]
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in SELECTORS if row.draws is not Draws.PICKED], ids=titled
-)
+@pytest.mark.parametrize("row", [row for row in SELECTORS if row.draws is not Draws.PICKED], ids=titled)
 def test_another_seed_gives_other_draws(row):
     assert all_steps(made(row), 53, seed=3) != all_steps(made(row), 53, seed=4)
 
@@ -235,9 +232,7 @@ def test_variants_without_one_of_their_parts_are_listed_where_they_are_asked_for
     assert not any(row.ablation for row in selectors_of(question))
 
 
-@pytest.mark.parametrize(
-    ("question", "name"), [("compare", "race"), ("estimate", "best"), ("", "random")]
-)
+@pytest.mark.parametrize(("question", "name"), [("compare", "race"), ("estimate", "best"), ("", "random")])
 def test_a_name_that_a_question_does_not_have_is_an_error(question, name):
     with pytest.raises(KeyError, match=name):
         selector_row(question, name)
@@ -255,8 +250,7 @@ def test_what_it_looks_at_of_another_pool_is_refused(row):
 FINITE = [
     row
     for row in LOOKING
-    if not row.needs & {Need.CLUSTERS, Need.SECTIONS}
-    and (row.looks_at_vectors or row.needs & {Need.CONFIDENCE})
+    if not row.needs & {Need.CLUSTERS, Need.SECTIONS} and (row.looks_at_vectors or row.needs & {Need.CONFIDENCE})
 ]
 
 

@@ -64,9 +64,7 @@ def system(server, kind, **given):
     else:
         url = server.root if kind == "anthropic" else server.url
         values = {"base-url": url, "price": "1,10", "key-variable": "MINE"} | given
-        server.pages = {
-            "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
-        }
+        server.pages = {"/v1/models": Response(body=b'{"data": [{"id": "m"}]}')}
     entries = [f"{name}.{key}={value}" for key, value in values.items()]
     environment = {"MINE": "key-of-mine-1234", "PATH": os.environ["PATH"]}
     options = options_of(entries, [name], environment, allow_plugins=True)
@@ -121,9 +119,7 @@ def test_it_is_told_of_an_item_only_what_its_key_covers(chat_server, kind):
     [("openai", "gpt-4.1", 4_096), ("openai", "gpt-5-mini", 12_288),
      ("anthropic", "claude-opus-5", 12_288)],
 )  # fmt: skip
-def test_who_thinks_gets_tokens_for_it_and_the_tier_is_the_standard_one(
-    chat_server, kind, model, limit
-):
+def test_who_thinks_gets_tokens_for_it_and_the_tier_is_the_standard_one(chat_server, kind, model, limit):
     chat_server.respond = lambda request, number: reply(kind, "x")
     url = chat_server.root if kind == "anthropic" else chat_server.url
     name = f"{kind}/{model}"

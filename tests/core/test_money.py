@@ -27,9 +27,7 @@ TOKENS = st.integers(0, 10_000)
 RATES = st.builds(
     Rate,
     st.integers(0, 10**9),
-    st.dictionaries(st.integers(0, 10_000), st.integers(0, 10**9), max_size=3).map(
-        lambda t: tuple(sorted(t.items()))
-    ),
+    st.dictionaries(st.integers(0, 10_000), st.integers(0, 10**9), max_size=3).map(lambda t: tuple(sorted(t.items()))),
 )
 PRICES = st.builds(Price, RATES, RATES, RATES, RATES, source=st.just("drawn"))
 
@@ -38,9 +36,7 @@ PRICES = st.builds(Price, RATES, RATES, RATES, RATES, source=st.just("drawn"))
 def usages_within(draw, worst):
     size = draw(st.integers(0, worst.input_tokens))
     read = draw(st.integers(0, size))
-    return Usage(
-        size, draw(st.integers(0, worst.output_tokens)), read, draw(st.integers(0, size - read))
-    )
+    return Usage(size, draw(st.integers(0, worst.output_tokens)), read, draw(st.integers(0, size - read)))
 
 
 @given(price=PRICES, data=st.data())
@@ -74,15 +70,7 @@ def test_the_dearest_tier_need_not_be_the_last():
     assert Rate(1, ((100, 5), (200, 3))).highest() == 5
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
-        Usage(1, 1, 2),
-        Usage(3, 1, 2, 2),
-        Usage(1, -1),
-        Usage(1, 1, -1),
-    ],
-)
+@pytest.mark.parametrize("usage", [Usage(1, 1, 2), Usage(3, 1, 2, 2), Usage(1, -1), Usage(1, 1, -1)])
 def test_token_counts_that_contradict_each_other_are_refused(usage):
     with pytest.raises(ValueError, match="contradict"):
         cost(usage, Price(Rate(1), Rate(1), Rate(1), Rate(1), source=""))
@@ -101,37 +89,19 @@ def test_amounts_are_rounded_up_to_the_next_picodollar(dollars, per):
 
 
 @pytest.mark.parametrize(
-    ("dollars", "pico"),
-    [
-        ("0", 0),
-        ("0.0000000000001", 1),
-        ("1e-12", 1),
-        (Decimal("0.1"), 10**11),
-        ("1e6", 10**18),
-    ],
+    ("dollars", "pico"), [("0", 0), ("0.0000000000001", 1), ("1e-12", 1), (Decimal("0.1"), 10**11), ("1e6", 10**18)]
 )
 def test_dollars_in_picodollars(dollars, pico):
     assert to_pico(dollars) == pico
 
 
-@pytest.mark.parametrize(
-    "dollars", ["", "five", "$5", "1,5", "1_0", "\u0661", "nan", "sNaN", "-inf"]
-)
+@pytest.mark.parametrize("dollars", ["", "five", "$5", "1,5", "1_0", "\u0661", "nan", "sNaN", "-inf"])
 def test_what_is_no_amount_is_refused(dollars):
-    with pytest.raises(
-        ValueError, match=f"^{re.escape(repr(dollars))} is not an amount in dollars$"
-    ):
+    with pytest.raises(ValueError, match=f"^{re.escape(repr(dollars))} is not an amount in dollars$"):
         to_pico(dollars)
 
 
-@pytest.mark.parametrize(
-    "dollars",
-    [
-        "-0.01",
-        "1000000.000000000001",
-        "1e999999",
-    ],
-)
+@pytest.mark.parametrize("dollars", ["-0.01", "1000000.000000000001", "1e999999"])
 def test_an_amount_below_nothing_or_beyond_a_million_dollars_is_refused(dollars):
     message = f"{dollars!r} is not an amount from 0 to 1,000,000 dollars"
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):

@@ -11,9 +11,7 @@ from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest
 
 pytestmark = pytest.mark.smoke
 
-IDENTITY = JudgeIdentity(
-    "openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"}
-)
+IDENTITY = JudgeIdentity("openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"})
 CALL = Call(Item("q1", "2+2?", "4", "sums"), ("small", "large"), ("4", "four"))
 
 
@@ -33,11 +31,7 @@ def item(**changes):
 CHANGED = [
     pytest.param(replace(IDENTITY, provider="vllm"), CALL, id="the provider"),
     pytest.param(replace(IDENTITY, model="gpt-4.1-mini"), CALL, id="the model"),
-    pytest.param(
-        replace(IDENTITY, parameters=dict(IDENTITY.parameters) | {"prompt": "other"}),
-        CALL,
-        id="a parameter",
-    ),
+    pytest.param(replace(IDENTITY, parameters=dict(IDENTITY.parameters) | {"prompt": "other"}), CALL, id="a parameter"),
     pytest.param(replace(IDENTITY, parameters={"prompt": "hash"}), CALL, id="fewer parameters"),
     pytest.param(IDENTITY, item(prompt="2+2"), id="the prompt"),
     pytest.param(IDENTITY, item(reference="four"), id="the reference"),
@@ -115,20 +109,14 @@ def test_a_rating_shares_no_key_with_a_comparison_of_two_outputs_that_read_the_s
 @given(first=st.text(st.characters()), second=st.text(st.characters()))
 def test_any_two_texts_have_different_keys(first, second):
     calls = [
-        replace(
-            CALL, outputs=(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), "")
-        )
+        replace(CALL, outputs=(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), ""))
         for text in (first, second)
     ]
     assert (key(call=calls[0]) == key(call=calls[1])) == (calls[0] == calls[1])
 
 
 def test_a_digest_does_not_depend_on_the_order_of_keys():
-    assert (
-        digest({"a": 1, "b": [1, 2]})
-        == digest({"b": [1, 2], "a": 1})
-        != digest({"b": [2, 1], "a": 1})
-    )
+    assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1}) != digest({"b": [2, 1], "a": 1})
 
 
 def test_a_digest_refuses_what_json_cannot_say():

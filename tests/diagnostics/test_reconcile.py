@@ -124,9 +124,7 @@ def test_a_complete_export_of_another_time_is_refused(path, tmp_path, days):
     assert charged(path) == before
 
 
-@pytest.mark.parametrize(
-    "row", ["r,{},m,1_0,,", "r,{},m,\u0661,,", "r,{},m,,1_0,1", "r,{},m,,1,\u0661"]
-)
+@pytest.mark.parametrize("row", ["r,{},m,1_0,,", "r,{},m,\u0661,,", "r,{},m,,1_0,1", "r,{},m,,1,\u0661"])
 def test_numbers_in_forms_that_no_provider_writes_are_refused(path, tmp_path, row):
     usage = tmp_path / "u.csv"
     columns = "request_id,time,model,cost,input_tokens,output_tokens"
@@ -179,9 +177,7 @@ def test_an_export_without_what_is_needed_settles_nothing(path, tmp_path):
 
 
 # For each attempt: the minute when it began, the one when it was given up, and the true cost.
-ATTEMPTS = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 9)), max_size=6
-)
+ATTEMPTS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 9)), max_size=6)
 OTHERS = st.lists(st.tuples(st.integers(0, 90), st.integers(1, 9)), max_size=6)
 
 
@@ -194,9 +190,7 @@ def test_no_run_is_charged_less_than_its_calls_cost(attempts, others, complete):
     """Each attempt's own request lies anywhere in its time, among requests of other programs."""
     unknown, requests = [], []
     for number, (began, lasted, cost_p) in enumerate(attempts):
-        unknown.append(
-            replace(UNKNOWN, number=number, began_at=at(began), ended_at=at(began + lasted))
-        )
+        unknown.append(replace(UNKNOWN, number=number, began_at=at(began), ended_at=at(began + lasted)))
         asked = NOW + timedelta(minutes=began + lasted // 2)
         requests.append(Request(str(number), asked, "", cost_p))
     for number, (minute, cost_p) in enumerate(others):

@@ -37,9 +37,7 @@ def reply(request):
     material = candidates(request)
     if "answer" in material and '"verdict"' in request["messages"][0]["content"]:
         said = "yes" if figures(material["answer"]) else "no"
-        return completion(
-            json.dumps({"reason": "by its figures", "verdict": said}), usage=used(request)
-        )
+        return completion(json.dumps({"reason": "by its figures", "verdict": said}), usage=used(request))
     if "answer" in material:
         rating = min(10, 1 + figures(material["answer"]))
         words = {"reason": "by its figures", "rating": str(rating)}
@@ -82,14 +80,9 @@ def reader(tmp_path):
         rows = read(INCIDENTS / f"{source}.jsonl")
         written(
             folder / f"{name}.jsonl",
-            [
-                {"id": row["id"], "prompt": prompts[row["id"]], "output": row["output"]}
-                for row in rows
-            ],
+            [{"id": row["id"], "prompt": prompts[row["id"]], "output": row["output"]} for row in rows],
         )
-    written(
-        folder / "prompts.jsonl", [{"id": one, "prompt": text} for one, text in prompts.items()]
-    )
+    written(folder / "prompts.jsonl", [{"id": one, "prompt": text} for one, text in prompts.items()])
     _command(folder, prompts)
     for day, source in (("monday", "old"), ("tuesday", "new")):
         (folder / day).mkdir()
@@ -128,9 +121,7 @@ def _recorded(path, systems, prompts):
     """Recorded scores of the example's systems."""
     names = [read(INCIDENTS / "systems" / f"{system}.jsonl")[0]["model"] for system in systems]
     rows = [
-        f"{item},{name},{(hash_of(item) + number) % 5 / 4}"
-        for item in prompts
-        for number, name in enumerate(names)
+        f"{item},{name},{(hash_of(item) + number) % 5 / 4}" for item in prompts for number, name in enumerate(names)
     ]
     path.write_text("item_id,model,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
 

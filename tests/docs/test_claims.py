@@ -18,8 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results" / "tables.md").read_text(encoding="utf-8")
 CLAIMS = re.search(r"<!-- claims -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
 ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (CLAIMS[1] if CLAIMS else "").splitlines()[2:]
+    [cell.strip() for cell in line.strip("|").split("|")] for line in (CLAIMS[1] if CLAIMS else "").splitlines()[2:]
 ]
 UNTRIED = "not attempted, because "
 PAPERS = ("DiffUse", "LLM Selector", "AcTracer")
@@ -40,17 +39,13 @@ EVERY = RESULTS.EXPERIMENTS | RESULTS.FIGURES | RESULTS.SELECTIONS | RESULTS.EST
 LINKED = [
     (page, figure, page.parent / target)
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    for text, target in re.findall(
-        r"(?<!!)\[([^]]+)\]\(([^)#]*results/[^)#]+\.md)", page.read_text(encoding="utf-8")
-    )
+    for text, target in re.findall(r"(?<!!)\[([^]]+)\]\(([^)#]*results/[^)#]+\.md)", page.read_text(encoding="utf-8"))
     for figure in re.findall(r"[\d,]*\d(?:\.\d+)?", text)
 ]
 
 
 @pytest.mark.parametrize(
-    ("page", "figure", "target"),
-    LINKED,
-    ids=[f"{page.stem}-{figure}" for page, figure, _ in LINKED],
+    ("page", "figure", "target"), LINKED, ids=[f"{page.stem}-{figure}" for page, figure, _ in LINKED]
 )
 def test_a_figure_with_a_link_to_the_results_stands_there(page, figure, target):
     assert figure in re.findall(r"[\d,]*\d(?:\.\d+)?", target.read_text(encoding="utf-8"))
@@ -93,9 +88,7 @@ def test_a_claim_has_a_place_and_a_command_or_a_reason(row):
         assert here
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if not row[3].startswith(UNTRIED)], ids=lambda row: row[0][:40]
-)
+@pytest.mark.parametrize("row", [row for row in ROWS if not row[3].startswith(UNTRIED)], ids=lambda row: row[0][:40])
 def test_a_claims_command_parses_and_its_figures_stand_in_the_table_that_it_fills(row):
     beginning = only(row)
     assert any(name.startswith(beginning) for name in EVERY)

@@ -21,9 +21,7 @@ from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceili
 ROOT = Path(__file__).parents[2]
 KNOWN = {one.name: one for one in variables()}
 # Texts in the code that look like a variable of the environment: names in capitals.
-VARIABLE = re.compile(
-    r"\b([A-Z][A-Z0-9]*_(?:API_KEY|BASE_URL|PROXY|CERT_FILE|CERT_DIR)|JUDGELOOP_[A-Z_]*[A-Z])\b"
-)
+VARIABLE = re.compile(r"\b([A-Z][A-Z0-9]*_(?:API_KEY|BASE_URL|PROXY|CERT_FILE|CERT_DIR)|JUDGELOOP_[A-Z_]*[A-Z])\b")
 
 
 class Recording(dict):
@@ -62,10 +60,7 @@ def test_variables_of_the_judges_the_ceiling_and_the_ledger_are_listed():
         if row.remote:
             for url in (None, "http://127.0.0.1:1/v1"):
                 options = JudgeOptions(
-                    template=shipped_template("pairwise.v1"),
-                    environment=environment,
-                    base_url=url,
-                    price="1,1",
+                    template=shipped_template("pairwise.v1"), environment=environment, base_url=url, price="1,1"
                 )
                 with suppress(InputError):  # without a key, or without an address
                     judge_from_spec(f"{row.kind}/m", options)
@@ -77,9 +72,7 @@ def test_variables_of_the_judges_the_ceiling_and_the_ledger_are_listed():
 
 
 def test_no_name_in_the_code_is_missing():
-    code = "\n".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "judgeloop").rglob("*.py")
-    )
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "judgeloop").rglob("*.py"))
     found = set(VARIABLE.findall(code)) - {"JUDGELOOP_MAX_JUDGMENTS_TEST"}
     assert {"OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "SSL_CERT_FILE", "JUDGELOOP_MAX_USD"} <= found
     assert found <= set(KNOWN)
@@ -89,9 +82,7 @@ def test_the_providers_are_those_of_the_catalogue():
     assert [one.name for one in providers()] == [row.kind for row in JUDGES if row.remote]
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in KNOWN.values() if one.part == OF_THE_CALLER], ids=lambda one: one.name
-)
+@pytest.mark.parametrize("one", [one for one in KNOWN.values() if one.part == OF_THE_CALLER], ids=lambda one: one.name)
 def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
     Path(".env").write_text(f"{one.name}=1\n")
     for command in (
@@ -113,9 +104,7 @@ def test_a_found_file_with_what_only_the_caller_may_set_is_refused(one):
     pytest.fail(result.output)
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in KNOWN.values() if one.part == NOT_READ], ids=lambda one: one.name
-)
+@pytest.mark.parametrize("one", [one for one in KNOWN.values() if one.part == NOT_READ], ids=lambda one: one.name)
 def test_a_found_file_with_what_is_not_read_there_changes_nothing(one):
     Path(".env").write_text(f"{one.name}=/nowhere\n")
     result = judgeloop("doctor", "--judge", "metric:rouge2")

@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 from support.pages import ROOT, blocks
 
-STEPS = [
-    block
-    for block in blocks(ROOT / "CONTRIBUTING.md")
-    if block.comment == "not run: in a copy of the checkout"
-]
+STEPS = [block for block in blocks(ROOT / "CONTRIBUTING.md") if block.comment == "not run: in a copy of the checkout"]
 TABLE = "\nJUDGES: tuple[JudgeRow, ...] = (\n"
 
 

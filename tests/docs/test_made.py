@@ -44,9 +44,7 @@ def words(svg):
 def test_the_picture_of_the_demo_shows_what_it_prints(made):
     for path, text in made.items():
         if path.suffix == ".svg":
-            assert words(path.read_text(encoding="utf-8")) == words(text), (
-                "run `python docs/make.py`"
-            )
+            assert words(path.read_text(encoding="utf-8")) == words(text), "run `python docs/make.py`"
 
 
 RESULT_SCHEMA = json.loads((DOCS / "reference" / "result.schema.json").read_text(encoding="utf-8"))

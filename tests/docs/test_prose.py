@@ -21,16 +21,8 @@ AVOIDED = {
     "what there is": "the thing itself",
 }
 # Words to use rarely, and how often the texts in judgeloop/ have them. Lower a number, never raise it.
-RARE = {
-    "so that": 80,
-    "nobody": 14,
-    "whoever": 7,
-    "mend(ed|s)?": 4,
-    "fore(tell|told|see|saw|seen)": 4,
-}
-COMMENT_OR_CODE = re.compile(
-    r"<!--.*?-->|^[ ]*(`{3,})[^\n]*\n.*?^[ ]*\1[ ]*$", re.DOTALL | re.MULTILINE
-)
+RARE = {"so that": 80, "nobody": 14, "whoever": 7, "mend(ed|s)?": 4, "fore(tell|told|see|saw|seen)": 4}
+COMMENT_OR_CODE = re.compile(r"<!--.*?-->|^[ ]*(`{3,})[^\n]*\n.*?^[ ]*\1[ ]*$", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"\s*(\||#{1,6} |!\[[^\]]*\]\([^)]*\)\s*$)")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
 # Not the full stop of "et al." or "e.g.", and not a full stop before a small letter.
@@ -73,9 +65,7 @@ def read(page):
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_sentence_has_at_most_thirty_words(page):
     too_long = [
-        f"{words(sentence)} words: {sentence}"
-        for sentence in sentences(read(page))
-        if words(sentence) > MOST_WORDS
+        f"{words(sentence)} words: {sentence}" for sentence in sentences(read(page)) if words(sentence) > MOST_WORDS
     ]
     assert not too_long, "\n".join(too_long)
 
@@ -100,9 +90,7 @@ def test_messages_and_docstrings_use_plain_words():
     used = {word: sum(len(re.findall(rf"\b{word}\b", text)) for text in every) for word in RARE}
     assert {word: count for word, count in used.items() if count > RARE[word]} == {}
     for word, better in AVOIDED.items():
-        assert not [text for text in every if re.search(rf"\b{word}\b", text)] or word in RARE, (
-            better
-        )
+        assert not [text for text in every if re.search(rf"\b{word}\b", text)] or word in RARE, better
 
 
 PAGE = """# A heading of many words that is not counted

@@ -12,11 +12,7 @@ def no_task_is_lost(caplog):
     """asyncio only logs an exception that nobody looked at, or a task that nobody waited for."""
     yield
     gc.collect()
-    assert not [
-        record.getMessage()
-        for record in caplog.records
-        if record.name == "asyncio" and record.levelno >= 40
-    ]
+    assert not [record.getMessage() for record in caplog.records if record.name == "asyncio" and record.levelno >= 40]
 
 
 @pytest.fixture

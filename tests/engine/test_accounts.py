@@ -20,10 +20,7 @@ from judgeloop.engine.state import Interruption, RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.usefixtures("no_task_is_lost", "without_a_clock"),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_lost", "without_a_clock")]
 
 COST_P = 10
 
@@ -170,14 +167,8 @@ async def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiti
 
 def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():
     first, second = planned(0, Order.BOTH), planned(1, Order.BOTH)
-    groups = accounts_of(Purse())[0].wanted(
-        [first, first, second], known={second.keys[0]: Verdict(1.0)}
-    )
-    assert [[wanted.key for wanted in group] for group in groups] == [
-        first.keys,
-        [],
-        second.keys[1:],
-    ]
+    groups = accounts_of(Purse())[0].wanted([first, first, second], known={second.keys[0]: Verdict(1.0)})
+    assert [[wanted.key for wanted in group] for group in groups] == [first.keys, [], second.keys[1:]]
 
 
 @pytest.mark.parametrize("first", [Verdict(0.5), Verdict(1.0)])
@@ -187,12 +178,8 @@ def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
     assert [wanted.key for wanted in group] == ([] if first.preference == 0 else planning.keys[1:])
 
 
-@pytest.mark.parametrize(
-    ("cost_p", "concurrency", "slots"), [(COST_P, 8, 12), (COST_P, 1, 2), (0, 8, FREE_AHEAD)]
-)
-def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(
-    cost_p, concurrency, slots
-):
+@pytest.mark.parametrize(("cost_p", "concurrency", "slots"), [(COST_P, 8, 12), (COST_P, 1, 2), (0, 8, FREE_AHEAD)])
+def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(cost_p, concurrency, slots):
     judges = [ScriptedJudge(lambda call: Verdict(1.0), cost_p=cost_p, order_matters=False)]
     accounts, _ = accounts_of(Purse(), judges=judges, concurrency=concurrency)
     accounts.wanted([planned(0)], {})
@@ -202,7 +189,4 @@ def test_half_as_many_calls_again_are_admitted_and_more_where_they_cost_nothing(
 async def test_out_of_money_says_what_the_next_query_needs_at_worst():
     reason = await accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET
-    assert (
-        f"next query, {show_usd(2 * COST_P)}; rerun the command with a higher `budget`"
-        in reason.sentence
-    )
+    assert f"next query, {show_usd(2 * COST_P)}; rerun the command with a higher `budget`" in reason.sentence

@@ -24,9 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 @pytest.mark.parametrize(("billed", "cost_p"), [(False, 2), (True, 2 + 2 * 7)])
 def test_every_attempt_is_a_reservation_of_its_own(billed, cost_p):
-    judge = ScriptedJudge(
-        failing(2, JudgeError(ErrorKind.RETRY, "busy", billed=billed)), cost_p=2, worst_p=7
-    )
+    judge = ScriptedJudge(failing(2, JudgeError(ErrorKind.RETRY, "busy", billed=billed)), cost_p=2, worst_p=7)
     finished = run(judge, items=5)
     assert finished.outcome.winner == 0
     assert len(judge.calls) == 10 * 3
@@ -89,12 +87,7 @@ def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     error = JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
     judge = ScriptedJudge(failing(10**9, error))
     policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=0.3)
-    finished = run(
-        judge,
-        items=1,
-        terms=Terms("run", order=Order.FIXED, policy=policy),
-        limits=Limits(1, 1, 1.0),
-    )
+    finished = run(judge, items=1, terms=Terms("run", order=Order.FIXED, policy=policy), limits=Limits(1, 1, 1.0))
     assert finished.outcome.estimate.tally.abstentions == 1
     assert len(judge.calls) > 4
 
@@ -117,9 +110,7 @@ def unreadable(times, *, again=True):
     ("times", "again", "calls_each", "abstentions"),
     [(0, True, 1, 0), (1, True, 2, 0), (2, True, 2, 5), (1, False, 1, 5)],
 )
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_charged(
-    times, again, calls_each, abstentions
-):
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_charged(times, again, calls_each, abstentions):
     judge = ScriptedJudge(unreadable(times, again=again), cost_p=2, worst_p=5)
     finished = run(judge, items=5, terms=Terms("run", order=Order.FIXED), limits=Limits(5, 5, 1.0))
     assert len(judge.calls) == 5 * calls_each

@@ -18,19 +18,7 @@ from judgeloop.methods.stats.controls import MOST
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 JUDGE = JudgeIdentity("scripted", "scripted")
-WORDS = (
-    "apple",
-    "brick",
-    "cloud",
-    "drum",
-    "eagle",
-    "fern",
-    "glove",
-    "harp",
-    "iron",
-    "jade",
-    "kite",
-)
+WORDS = ("apple", "brick", "cloud", "drum", "eagle", "fern", "glove", "harp", "iron", "jade", "kite")
 
 
 def answered(count=30):
@@ -51,9 +39,7 @@ def test_a_control_shows_a_question_its_own_answer_and_another_ones():
     queries = drawn()
     assert len(queries) == MOST
     for query in queries:
-        own, other = sorted(
-            query.outputs, key=lambda text: query.systems[query.outputs.index(text)] == NAME
-        )
+        own, other = sorted(query.outputs, key=lambda text: query.systems[query.outputs.index(text)] == NAME)
         assert rows[query.item] == own
         assert other in rows.values()
         assert set(query.systems) == {"base", NAME}
@@ -92,14 +78,7 @@ def test_items_too_large_for_a_call_make_no_controls():
 
 
 @pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("", True),
-        ("  yes ", True),
-        ("1,234", True),
-        ("Paris is in France", False),
-        ("x" * 20, False),
-    ],
+    ("text", "short"), [("", True), ("  yes ", True), ("1,234", True), ("Paris is in France", False), ("x" * 20, False)]
 )
 def test_a_short_answer_has_few_characters_and_few_words(text, short):
     assert is_short(text) == short
@@ -174,15 +153,11 @@ def test_judges_blind_to_the_question_pass_in_2_of_1000(script):
 
 def test_a_judge_not_shown_in_40_controls_has_a_sentence_of_its_own():
     place = {query.outputs: n for n, query in enumerate(drawn())}
-    judge = ScriptedJudge(
-        lambda call: Verdict(float((call.systems[1] == NAME) != (place[call.outputs] % 6 == 5)))
-    )
+    judge = ScriptedJudge(lambda call: Verdict(float((call.systems[1] == NAME) != (place[call.outputs] % 6 == 5))))
     finished = run(judge, terms=terms())
     (tally,) = finished.controls
     assert (tally.end, tally.asked) == (Control.NOT_SHOWN, MOST)
-    assert finished.outcome.stop.sentence.startswith(
-        "it was not shown in 40 controls that scripted"
-    )
+    assert finished.outcome.stop.sentence.startswith("it was not shown in 40 controls that scripted")
 
 
 def test_a_judge_whose_replies_cannot_be_read_is_found_after_a_few_controls():

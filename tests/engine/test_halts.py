@@ -51,9 +51,7 @@ def test_a_judge_that_is_down_stops_the_run():
     outcome = run(judge, limits=Limits(30, 30, 1.0)).outcome
     assert outcome.stop.kind is StopKind.JUDGE_FAILED
     assert "no reply" in outcome.stop.sentence
-    assert len(judge.calls) <= 4 * (5 + round(AHEAD * 8)), (
-        "five calls, and what was in flight with them"
-    )
+    assert len(judge.calls) <= 4 * (5 + round(AHEAD * 8)), "five calls, and what was in flight with them"
 
 
 def test_a_judge_that_fails_closes_no_other_run_of_the_same_command():
@@ -64,9 +62,7 @@ def test_a_judge_that_fails_closes_no_other_run_of_the_same_command():
         together, book = Interruption(), open_ledger(":memory:")
         try:
             return [
-                await drive(
-                    make_session(40), make_pool(40), judge, book, Terms(name), interruption=together
-                )
+                await drive(make_session(40), make_pool(40), judge, book, Terms(name), interruption=together)
                 for name, judge in (("down", down), ("sound", sound))
             ]
         finally:
@@ -107,9 +103,7 @@ def test_a_fault_in_a_judge_surfaces_after_what_was_in_flight_has_landed(tmp_pat
     finished = run(again, ledger=ledger, terms=terms, limits=Limits(40, 40))
     assert judge.calls[0].item.id in {call.item.id for call in again.calls}
     assert len(again.calls) == 33
-    assert finished.spend.run_p == 7 + 4 + 33, (
-        "seven verdicts, the fault at its worst case, the rest"
-    )
+    assert finished.spend.run_p == 7 + 4 + 33, "seven verdicts, the fault at its worst case, the rest"
 
 
 def at_call(number, act, delay_s):
@@ -163,9 +157,7 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
 def test_a_deadline_says_that_the_calls_before_it_failed():
     down = JudgeError(ErrorKind.RETRY, "HTTP 500: boom", billed=False)
     judge = ScriptedJudge(failing(10**6, down))
-    patient = RetryPolicy(
-        first_wait_s=60, longest_wait_s=120
-    )  # no second attempt before the deadline
+    patient = RetryPolicy(first_wait_s=60, longest_wait_s=120)  # no second attempt before the deadline
     finished = run(judge, terms=Terms("run", deadline_s=1.0, policy=patient))
     assert finished.outcome.stop.kind is StopKind.DEADLINE
     assert finished.outcome.stop.sentence.endswith("; the last call failed: HTTP 500: boom")
@@ -198,9 +190,7 @@ def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
         asked = asyncio.Event()
         delay_s = at_call(1, asked.set, 60)
         judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
-        running = asyncio.create_task(
-            drive(make_session(40), make_pool(40), judge, book, Terms("run"))
-        )
+        running = asyncio.create_task(drive(make_session(40), make_pool(40), judge, book, Terms("run")))
         await asked.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -215,17 +205,10 @@ def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
 
 def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path):
     table, ledger = scores(40, 3), tmp_path / "l.sqlite"
-    run(
-        ScriptedJudge(script_from(table)),
-        ledger=ledger,
-        limits=Limits(max_judgments=7),
-        rule=TieAware(-1),
-    )
+    run(ScriptedJudge(script_from(table)), ledger=ledger, limits=Limits(max_judgments=7), rule=TieAware(-1))
     judge = ScriptedJudge(script_from(table))
     terms = Terms("run", offline=True)
-    outcome = run(
-        judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms
-    ).outcome
+    outcome = run(judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms).outcome
     assert outcome.stop.kind is StopKind.DRY_RUN
     assert outcome.asked == 7
     assert not judge.calls
@@ -293,9 +276,7 @@ def run_with_failure(judges, at, slow):
         session = make_session(6, limits=Limits(min_judgments=4, max_judgments=6))
         try:
             with pytest.raises(LedgerError, match="disk full"):
-                await drive(
-                    session, make_pool(6), judges, FailingLedger(ledger, "sending", at, slow), terms
-                )
+                await drive(session, make_pool(6), judges, FailingLedger(ledger, "sending", at, slow), terms)
         finally:
             await ledger.aclose()
 
@@ -309,8 +290,6 @@ def test_nothing_is_sent_after_an_error_of_the_ledger():
 
 
 def test_an_error_of_the_ledger_is_told_although_another_call_was_given_up():
-    slow = ScriptedJudge(
-        lambda call: Verdict(1.0), cost_p=1, model="slow", delay_s=lambda call: 0.1
-    )
+    slow = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, model="slow", delay_s=lambda call: 0.1)
     quick = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, model="quick")
     run_with_failure([slow, quick], 5, {})

@@ -41,8 +41,7 @@ def test_a_large_item_is_an_abstention_and_the_run_goes_on(order, concurrency):
     assert finished.outcome.winner == 0
     (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
     assert odd == Abstention(
-        "larger than 1,000 bytes (`max_item_bytes`), of which the output of b is the longest text",
-        too_long=True,
+        "larger than 1,000 bytes (`max_item_bytes`), of which the output of b is the longest text", too_long=True
     )
     assert "item-3" not in {call.item.id for call in judge.calls}
     assert finished.spend.attempts == len(judge.calls) == 7 * (1 + (order is Order.BOTH))
@@ -58,8 +57,7 @@ def test_the_size_is_in_bytes_of_prompt_reference_and_outputs():
 
 
 @pytest.mark.parametrize(
-    ("size", "limit", "abstentions"),
-    [(2_000_000, {}, 1), (90_000, {}, 0), (90_000, {"max_item_bytes": 90_000}, 1)],
+    ("size", "limit", "abstentions"), [(2_000_000, {}, 1), (90_000, {}, 0), (90_000, {"max_item_bytes": 90_000}, 1)]
 )
 def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit, abstentions):
     rows = {
@@ -72,10 +70,6 @@ def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit
     files, more = write(tmp_path, rows), {"max_abstentions": 0.5, "min_judgments": 6, **limit}
     config = CompareConfig.of(first=files["a"], second=files["b"], judge="metric:exact", **more)
     result = asyncio.run(compare_run.run(comparing.prepare(config, {})))
-    assert (result.asked, result.counts.abstentions, result.judged) == (
-        6,
-        abstentions,
-        6 - abstentions,
-    )
+    assert (result.asked, result.counts.abstentions, result.judged) == (6, abstentions, 6 - abstentions)
     reasons = [row.reason for row in result.labels if row.score is None]
     assert all("max_item_bytes" in reason for reason in reasons)

@@ -145,9 +145,7 @@ def test_a_default_limit_that_cuts_outputs_stops_the_run_and_ones_own_does_not(d
 def test_one_cut_output_among_the_first_twenty_is_not_too_many_and_two_are(cut):
     drawn = [label.choice.position for label in run_live(b=ScriptedSystem()).outcome.labels]
     ids = {f"item-{at}" for at in drawn[:cut]}
-    system = ScriptedSystem(
-        lambda call: Output("some text", cut=call.item.id in ids), limit_is_default=True
-    )
+    system = ScriptedSystem(lambda call: Output("some text", cut=call.item.id in ids), limit_is_default=True)
     stop = run_live(b=system, limits=Limits(20, 20)).outcome.stop
     assert (stop.kind is StopKind.SYSTEM_FAILED) is (cut > 1)
 
@@ -204,9 +202,7 @@ def test_a_system_whose_model_changes_within_a_run_stops_it():
 def test_items_too_long_to_be_judged_are_counted_by_the_system_of_the_longest_text():
     long = ScriptedSystem(lambda call: Output("x" * (900 if call.item.id < "item-2" else 9)))
     limits = Limits(40, 40, 1.0)
-    gave = run_live(
-        a=long, b=ScriptedSystem(model="b"), limits=limits, max_item_bytes=500
-    ).generated
+    gave = run_live(a=long, b=ScriptedSystem(model="b"), limits=limits, max_item_bytes=500).generated
     assert [one.too_long for one in gave] == [12, 0]  # item-0, item-1, and item-10 to item-19
 
 
@@ -223,16 +219,9 @@ class ByTheByte(ScriptedJudge):
 
 @pytest.mark.parametrize(("budget_p", "concurrency"), [(300, 8), (1_000, 1), (1_800, 8)])
 def test_no_budget_is_exceeded_by_outputs_longer_than_the_earmark(tmp_path, budget_p, concurrency):
-    system = ScriptedSystem(
-        lambda call: Output("x" * (9 if len(system.calls) % 3 else 900)), cost_p=20
-    )
+    system = ScriptedSystem(lambda call: Output("x" * (9 if len(system.calls) % 3 else 900)), cost_p=20)
     judge = ByTheByte(script_from([1.0, 0.0] * 20))
-    given = {
-        "b": system,
-        "judge": judge,
-        "ledger": tmp_path / "l.sqlite",
-        "concurrency": concurrency,
-    }
+    given = {"b": system, "judge": judge, "ledger": tmp_path / "l.sqlite", "concurrency": concurrency}
     found = run_live(**given, budget_p=budget_p)
     assert found.outcome.stop.kind is StopKind.BUDGET
     assert found.spend.run_p <= budget_p
@@ -299,9 +288,7 @@ def test_what_an_interruption_abandons_of_a_system_is_the_systems():
 
 def test_outputs_and_verdicts_are_booked_apart():
     judge = ScriptedJudge(script_from([1.0] * 10), cost_p=2)
-    spend = run_live(
-        10, a=ScriptedSystem(cost_p=3), b=ScriptedSystem(cost_p=4, model="b"), judge=judge
-    ).spend
+    spend = run_live(10, a=ScriptedSystem(cost_p=3), b=ScriptedSystem(cost_p=4, model="b"), judge=judge).spend
     assert (spend.outputs_p, spend.now_p) == (70, 70 + 2 * len(judge.calls))
 
 

@@ -47,14 +47,8 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
 
 
 @settings(max_examples=15)
-@given(
-    seed=st.integers(0, 1000),
-    budget=st.integers(0, 400),
-    concurrency=st.sampled_from([1, 2, 3, 8, 64]),
-)
-def test_the_budget_holds_and_cuts_at_the_same_place_at_every_concurrency(
-    seed, budget, concurrency
-):
+@given(seed=st.integers(0, 1000), budget=st.integers(0, 400), concurrency=st.sampled_from([1, 2, 3, 8, 64]))
+def test_the_budget_holds_and_cuts_at_the_same_place_at_every_concurrency(seed, budget, concurrency):
     table = scores(40, seed)
 
     def spend(concurrency):
@@ -116,9 +110,7 @@ def test_identical_outputs_are_a_tie_that_nobody_is_asked_about():
 def test_items_with_the_same_texts_are_asked_about_once(concurrency):
     items = tuple(Item(f"item-{i}", "the same prompt") for i in range(8))
     pool = Pool(items, ("a", "b"), (("x",) * 8, ("y",) * 8))
-    judge = ScriptedJudge(
-        lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), delay_s=jitter
-    )
+    judge = ScriptedJudge(lambda call: Verdict(1.0 if call.systems[0] == "a" else 0.0), delay_s=jitter)
     outcome = run(judge, items=8, pool=pool, terms=Terms("run", concurrency=concurrency)).outcome
     assert len(judge.calls) == 2
     assert outcome.winner == 0

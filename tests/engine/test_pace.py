@@ -65,10 +65,7 @@ async def test_a_crowd_lowers_the_calls_in_flight_and_replies_raise_them_again()
     assert [*seen, pace.allowed, pace.slowed_to] == [7, 7, 7, 4, 10, None]
 
 
-@given(
-    limit=st.integers(1, 20),
-    events=st.lists(st.sampled_from(["crowd", "reply", "wait"]), max_size=60),
-)
+@given(limit=st.integers(1, 20), events=st.lists(st.sampled_from(["crowd", "reply", "wait"]), max_size=60))
 def test_the_calls_in_flight_are_never_below_one_nor_above_the_limit(limit, events):
     async def story():
         pace = Pace(limit)

@@ -31,9 +31,7 @@ def answers_of(*scores):
 
 
 @pytest.mark.parametrize("vote", Vote)
-@pytest.mark.parametrize(
-    "answer", [Verdict(0.75, "why", flipped=True), NO, Abstention("unparsable", again=True)]
-)
+@pytest.mark.parametrize("answer", [Verdict(0.75, "why", flipped=True), NO, Abstention("unparsable", again=True)])
 def test_the_answer_of_a_single_judge_is_left_as_it_is(vote, answer):
     assert decide([answer], vote) is answer
 
@@ -68,9 +66,7 @@ def test_a_vote_decides_by_the_scores_there_are_and_is_a_tie_otherwise(vote, sco
     ],
 )
 def test_a_panel_abstains_when_half_of_it_does_or_under_unanimous_any(scores, vote, words):
-    assert decide(answers_of(*scores), vote) == Abstention(
-        f"{words} judges gave no verdict: refused"
-    )
+    assert decide(answers_of(*scores), vote) == Abstention(f"{words} judges gave no verdict: refused")
 
 
 @pytest.mark.parametrize("vote", [Vote.MAJORITY, Vote.MEAN])
@@ -132,9 +128,7 @@ def test_each_judge_of_a_panel_is_asked_in_both_orders(size, concurrency):
     assert {label.answer.votes for label in finished.outcome.labels} == {(1.0,) * size}
 
 
-@pytest.mark.parametrize(
-    ("vote", "score"), [(Vote.MAJORITY, 1.0), (Vote.MEAN, 1.75 / 3), (Vote.UNANIMOUS, 0.5)]
-)
+@pytest.mark.parametrize(("vote", "score"), [(Vote.MAJORITY, 1.0), (Vote.MEAN, 1.75 / 3), (Vote.UNANIMOUS, 0.5)])
 def test_a_panel_decides_each_item_by_its_vote_and_keeps_the_votes(vote, score):
     finished = run(panel_of([1.0] * 40, [0.75] * 40, [0.0] * 40), terms=Terms("run", vote=vote),
                    limits=Limits(5, 5), rule=TieAware(-1))  # fmt: skip
@@ -170,10 +164,7 @@ def test_only_a_judge_that_goes_by_names_is_asked_about_equal_outputs():
     terms, item = Terms("run", order=Order.FIXED), Item("q1", "p")
     equal = Query(item, ("a", "b"), ("same", "same"))
     assert not asks_for(equal, panel_of([1.0], [1.0]), terms)
-    by_name = [
-        ScriptedJudge(script_from([1.0]), model=name, blind=False, order_matters=False)
-        for name in ("m", "n")
-    ]
+    by_name = [ScriptedJudge(script_from([1.0]), model=name, blind=False, order_matters=False) for name in ("m", "n")]
     asks = asks_for(equal, by_name, terms)
     assert [(ask.judge, ask.call.systems) for ask in asks] == [(0, ("a", "b")), (1, ("a", "b"))]
     rated = asks_for(Query(item, ("a",), ("same",)), by_name, terms)

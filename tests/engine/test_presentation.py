@@ -49,8 +49,7 @@ def test_items_with_the_same_texts_are_shown_in_the_same_order_first(seed):
 
 
 @pytest.mark.parametrize(
-    ("first", "settled"),
-    [(Verdict(0.5), True), (REFUSED, True), (Verdict(1.0), False), (Verdict(0.4), False)],
+    ("first", "settled"), [(Verdict(0.5), True), (REFUSED, True), (Verdict(1.0), False), (Verdict(0.4), False)]
 )
 def test_after_a_tie_or_an_abstention_the_second_call_is_not_looked_at(first, settled):
     assert settles(first) is settled
@@ -129,20 +128,14 @@ def test_two_orders_that_disagree_keep_both_reasons_and_the_order_of_the_first(c
     assert found.swapped is (calls[0].systems != QUERY.systems)
     agreed = combine(QUERY, calls, (A, B), order)
     assert (agreed.reason, agreed.other_reason) == ("why", "")
-    assert (
-        decide([found, found, agreed], Vote.MAJORITY).other_reason
-        == "again the first / again the first"
-    )
+    assert decide([found, found, agreed], Vote.MAJORITY).other_reason == "again the first / again the first"
 
 
 def test_an_audit_asks_the_order_drawn_and_of_audited_items_the_other():
     queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(100)]
     drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
     for audited in (False, True):
-        asked = [
-            calls_for(replace(query, audited=audited), Order.AUDITED, 0, order_matters=True)
-            for query in queries
-        ]
+        asked = [calls_for(replace(query, audited=audited), Order.AUDITED, 0, order_matters=True) for query in queries]
         assert [calls[:1] for calls in asked] == drawn
         assert {len(calls) for calls in asked} == {1 + audited}
         assert all(len(set(calls)) == len(calls) for calls in asked)

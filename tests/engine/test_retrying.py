@@ -32,8 +32,7 @@ def busy(retry_after=None):
 
 
 @pytest.mark.parametrize(
-    ("wait_s", "left_s", "kept"),
-    [(3.5, None, True), (60.5, None, False), (600.0, 900.0, True), (30.0, 29.0, False)],
+    ("wait_s", "left_s", "kept"), [(3.5, None, True), (60.5, None, False), (600.0, 900.0, True), (30.0, 29.0, False)]
 )
 def test_a_wait_asked_for_is_kept_where_there_is_time_for_it(wait_s, left_s, kept):
     error = busy(wait_s)
@@ -72,10 +71,7 @@ def test_refusals_of_a_crowded_server_use_up_no_attempts():
 
 def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_time():
     crowded = [JudgeError(ErrorKind.CROWDED, "busy", billed=False, wait_s=100.0) for _ in range(6)]
-    assert attempts(RetryPolicy(attempts=2, patience_s=0.0), *crowded, left_s=900.0) == (
-        [100.0] * 6,
-        "worked",
-    )
+    assert attempts(RetryPolicy(attempts=2, patience_s=0.0), *crowded, left_s=900.0) == ([100.0] * 6, "worked")
 
 
 def test_a_server_that_is_gone_is_tried_twice_and_for_longer_once_it_has_answered(monkeypatch):

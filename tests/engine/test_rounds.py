@@ -68,10 +68,7 @@ def test_a_round_takes_two_commits(commits, selector, cost_p):
 
 def test_a_judge_that_costs_money_settles_each_reply_when_it_comes(commits):
     judge = ScriptedJudge(
-        script_from(scores(40, 1)),
-        cost_p=1,
-        order_matters=False,
-        delay_s=lambda call: 0.02 * len(judge.calls),
+        script_from(scores(40, 1)), cost_p=1, order_matters=False, delay_s=lambda call: 0.02 * len(judge.calls)
     )
     outcome = run(judge, limits=Limits(20, 20)).outcome
     assert len(commits) > 2 * outcome.rounds

@@ -63,11 +63,7 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector, check):
         table, more = scores(80, seed), {"check": check, "limits": UP_TO_60, "seed": seed}
         outcome = replay(make_session(80, selector, **more), by(table))
         alone = _one_at_a_time(make_session(80, selector, **more), table)
-        assert (outcome.winner, outcome.estimate, outcome.stop) == (
-            alone.winner,
-            alone.estimate,
-            alone.stop,
-        )
+        assert (outcome.winner, outcome.estimate, outcome.stop) == (alone.winner, alone.estimate, alone.stop)
         assert (outcome.asked, outcome.ahead) == (alone.asked, 0)
         ends.add(outcome.stop.kind)
     assert (StopKind.FUTILITY in ends) == (check is not None)
@@ -81,9 +77,7 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector, check):
     abstaining=st.sampled_from([0.0, 0.04, 0.12]),
 )
 @settings(max_examples=40)
-def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(
-    selector, check, ahead, seed, abstaining
-):
+def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector, check, ahead, seed, abstaining):
     table, rng = scores(80, seed), np.random.default_rng(seed)
     silent = rng.random(80) < abstaining
 
@@ -106,8 +100,7 @@ def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(
 @pytest.mark.smoke
 def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
     outcome = replay(
-        make_session(80, rule=NEVER, check=GivingUp(NEVER, 1e-9, 60), limits=UP_TO_60),
-        lambda choice: Verdict(0.5),
+        make_session(80, rule=NEVER, check=GivingUp(NEVER, 1e-9, 60), limits=UP_TO_60), lambda choice: Verdict(0.5)
     )
     assert (outcome.asked, outcome.rounds) == (10, 1)
     assert outcome.winner is None
@@ -131,9 +124,7 @@ def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it(
 
 @pytest.mark.smoke
 def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
-    outcome = replay(
-        make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)), by(scores(60, 1))
-    )
+    outcome = replay(make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)), by(scores(60, 1)))
     assert outcome.asked == outcome.estimate.tally.judged == 30
     assert outcome.winner is not None
 
@@ -171,11 +162,7 @@ def test_a_fully_judged_pool_without_a_difference_has_none():
 @pytest.mark.smoke
 def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
     def oracle(choice):
-        return (
-            Abstention("refused")
-            if choice.position < 2
-            else Verdict(1.0 if choice.position < 8 else 0.0)
-        )
+        return Abstention("refused") if choice.position < 2 else Verdict(1.0 if choice.position < 8 else 0.0)
 
     session = make_session(12, rule=NEVER, limits=Limits(max_abstentions=1.0))
     outcome = replay(session, oracle)
@@ -219,9 +206,7 @@ def test_a_halt_keeps_the_answers_before_it_and_is_final():
 @pytest.mark.smoke
 def test_answers_that_meet_the_rule_decide_even_when_told_with_a_halt():
     session = make_session(60)
-    session.tell(
-        [Verdict(1.0)] * len(session.ask()), halt=StopReason(StopKind.INTERRUPTED, "stopped")
-    )
+    session.tell([Verdict(1.0)] * len(session.ask()), halt=StopReason(StopKind.INTERRUPTED, "stopped"))
     assert session.outcome().winner == 0
 
 
@@ -230,9 +215,7 @@ def test_a_split_that_is_only_half_answered_changes_no_decision():
     session, table = make_session(40, "diffuse"), [0.0, 1.0] * 20
     session.tell(answers_from(session.ask(), table))
     choices = session.ask()
-    assert [len(step.choices) for step in session._pending[:3]] == [1, 1, 2], (
-        "the third step asks for two"
-    )
+    assert [len(step.choices) for step in session._pending[:3]] == [1, 1, 2], "the third step asks for two"
     session.tell(answers_from(choices[:3], table), halt=StopReason(StopKind.BUDGET, "no money"))
     outcome = session.outcome()
     assert outcome.asked == 5 + 3, "what was paid for is reported"

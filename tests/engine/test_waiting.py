@@ -55,11 +55,7 @@ def opened(address):
 async def job(ledger, name, *, told=None, judge=None, **terms):
     """A run from opening its ledger to closing it, and what is said meanwhile."""
     judge = judge or ScriptedJudge(
-        script_from(scores(ITEMS, seed=1)),
-        cost_p=COST_P,
-        worst_p=WORST_P,
-        model=name,
-        delay_s=lambda call: 0.01,
+        script_from(scores(ITEMS, seed=1)), cost_p=COST_P, worst_p=WORST_P, model=name, delay_s=lambda call: 0.01
     )
     try:
         with ledger.only_run(name):
@@ -89,9 +85,7 @@ def test_three_jobs_that_start_together_share_a_limit_that_one_of_them_fills(ope
 
 
 @pytest.mark.parametrize(("deadline_s", "why"), [(None, StopKind.BUDGET), (0.3, StopKind.DEADLINE)])
-def test_a_wait_for_money_has_an_end_that_says_who_holds_how_much(
-    opened, monkeypatch, deadline_s, why
-):
+def test_a_wait_for_money_has_an_end_that_says_who_holds_how_much(opened, monkeypatch, deadline_s, why):
     monkeypatch.setattr(state, "MOST_WAIT_S", 0.2 if deadline_s is None else 1e9)
 
     async def story():
@@ -129,9 +123,7 @@ def test_of_two_runs_that_hold_money_only_the_earlier_waits_for_the_other(opened
         with one.only_run("early"), other.only_run("late"):
             for ledger, run in ((one, "early"), (other, "late")):
                 await ledger.reserve(run, wanted(run), None)
-            assert await one.held_back("early", LIMIT_P - 2 * WORST_P + 1, None) == {
-                "late": WORST_P
-            }
+            assert await one.held_back("early", LIMIT_P - 2 * WORST_P + 1, None) == {"late": WORST_P}
             assert await other.held_back("late", LIMIT_P - WORST_P, None) is None
             # Who holds nothing keeps nobody waiting.
             assert await other.held_back("free", 1, None) == {"early": WORST_P, "late": WORST_P}
@@ -144,9 +136,7 @@ def test_of_two_runs_that_hold_money_only_the_earlier_waits_for_the_other(opened
 def test_what_a_dead_process_never_sent_is_given_back_to_who_needs_it(opened):
     async def story():
         dead, ledger = opened(), opened()
-        sent, _ = [
-            (await dead.reserve("dead", wanted(key), None))[0][0] for key in ("sent", "never sent")
-        ]
+        sent, _ = [(await dead.reserve("dead", wanted(key), None))[0][0] for key in ("sent", "never sent")]
         await dead.sending(sent)
         assert await ledger.held_back("mine", WORST_P, None) == {}
         assert (await ledger.spend("dead", None)).charged_p == WORST_P, "it may be billed"
@@ -158,9 +148,7 @@ def test_what_a_dead_process_never_sent_is_given_back_to_who_needs_it(opened):
 
 
 @pytest.mark.parametrize("answers", [True, False])
-def test_a_call_that_another_run_makes_is_waited_for_and_the_run_named(
-    opened, monkeypatch, answers
-):
+def test_a_call_that_another_run_makes_is_waited_for_and_the_run_named(opened, monkeypatch, answers):
     monkeypatch.setattr(state, "MOST_WAIT_S", 1e9 if answers else 0.3)
     told = []
 
@@ -209,17 +197,14 @@ def test_a_call_that_another_run_makes_is_waited_for_and_the_run_named(
         assert told[-1] == ""
     else:
         assert outcome.stop.kind is StopKind.DEADLINE
-        assert "the run first makes the same call, and did not end it in time" in (
-            outcome.stop.sentence
-        )
+        assert "the run first makes the same call, and did not end it in time" in (outcome.stop.sentence)
 
 
 @pytest.mark.processes
 def test_three_commands_at_once_all_judge_under_a_limit_that_one_fills(tmp_path):
     for name, good in (("a", 3), ("b", 1)):
         rows = [
-            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"}
-            for at in range(ITEMS)
+            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"} for at in range(ITEMS)
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     # A little more than 16 calls of each of three runs cost, and than two of them may cost.
@@ -228,10 +213,7 @@ def test_three_commands_at_once_all_judge_under_a_limit_that_one_fills(tmp_path)
     server = ChatServer(lambda request, number: verdict(goodness(request), usage=used(request)))
     base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     base += ["--judge-base-url", server.url, "--judge-price", "10,10", "--concurrency", "1"]
-    environment = os.environ | {
-        "OPENAI_API_KEY": "sk-test",
-        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
-    }
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS)}
     try:
         children = [
             subprocess.Popen(

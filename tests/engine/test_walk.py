@@ -33,7 +33,5 @@ def test_orders_of_many_runs_are_those_of_one_walk_after_another(selector, most)
     assert orders.shape == (7, most)
     rng = np.random.default_rng(1)
     for order in orders:
-        labels = walk(
-            selector, 300, most, lambda choice: Verdict(0.5 + decided[choice.position] / 2), rng
-        )
+        labels = walk(selector, 300, most, lambda choice: Verdict(0.5 + decided[choice.position] / 2), rng)
         assert [label.choice.position for label in labels] == order.tolist()

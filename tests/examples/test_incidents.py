@@ -22,16 +22,12 @@ def remade(incidents, tmp_path):
 
 def test_its_files_are_remade_byte_for_byte(incidents, remade):
     def run(*command):
-        return subprocess.run(
-            [sys.executable, *command], cwd=remade, check=True, capture_output=True
-        ).stdout
+        return subprocess.run([sys.executable, *command], cwd=remade, check=True, capture_output=True).stdout
 
     run("make_incidents.py")
     assert (remade / "items.jsonl").read_bytes() == (incidents / "items.jsonl").read_bytes()
     for name in ("lead", "central"):
-        assert (
-            run("summarise.py", name, "items.jsonl") == (incidents / f"{name}.jsonl").read_bytes()
-        )
+        assert run("summarise.py", name, "items.jsonl") == (incidents / f"{name}.jsonl").read_bytes()
     for made in sorted((incidents / "systems").iterdir()):
         assert run("summarise.py", made.stem, "items.jsonl") == made.read_bytes()
 
@@ -49,9 +45,7 @@ def test_the_better_system_is_the_one_that_its_readme_names(incidents):
 
     metric = metric_named("rouge2")
     votes = [0, 0, 0]
-    for item, lead, central in zip(
-        read("items.jsonl"), read("lead.jsonl"), read("central.jsonl"), strict=True
-    ):
+    for item, lead, central in zip(read("items.jsonl"), read("lead.jsonl"), read("central.jsonl"), strict=True):
         scores = [metric(item["reference"], row["output"]) for row in (lead, central)]
         votes[int(2 * preference(scores[0], scores[1], 0.0))] += 1
     assert votes == [156, 14, 70], "wins of centrality, ties, wins of lead-2"

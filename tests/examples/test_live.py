@@ -23,9 +23,7 @@ def summary(request, _=0):
         for row in map(json.loads, Path("../incidents/items.jsonl").read_text().splitlines())
     }
     told = request["messages"][0]["role"] in {"system", "developer"}
-    return completion(
-        references[report] if told else " ".join(report.split()[:8]), usage=used(request)
-    )
+    return completion(references[report] if told else " ".join(report.split()[:8]), usage=used(request))
 
 
 @pytest.fixture

@@ -23,9 +23,7 @@ def test_the_notebook_runs_and_shows_its_results(tmp_path, monkeypatch):
         shutil.copytree(EXAMPLES / name, tmp_path / name)
     book = nbformat.read(tmp_path / "notebook" / "incidents.ipynb", as_version=4)
     nbformat.validate(book)
-    NotebookClient(
-        book, timeout=None, resources={"metadata": {"path": tmp_path / "notebook"}}
-    ).execute()
+    NotebookClient(book, timeout=None, resources={"metadata": {"path": tmp_path / "notebook"}}).execute()
 
     shown = [cell.outputs[-1].data for cell in book.cells if cell.cell_type == "code"]
     compared, again, frame, estimated = shown[1:]

@@ -28,22 +28,13 @@ from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")
-POLICY = RetryPolicy(
-    attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0
-)  # on a busy machine
+POLICY = RetryPolicy(attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0)  # on a busy machine
 SLOW_ATTEMPT_S, ATTEMPT_S = 1.0, 30.0  # the first where the server is slow on purpose
 DEADLINE_S = 600.0  # of a run, however busy the machine
 
 TABLE = list(cases())
-EVERY = [
-    pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE for wire in case.wires
-]
-PASSING = [
-    pytest.param(wire, case, id=f"{wire}-{case.name}")
-    for case in TABLE
-    if case.tries
-    for wire in case.wires
-]
+EVERY = [pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE for wire in case.wires]
+PASSING = [pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE if case.tries for wire in case.wires]
 
 
 class Watched:
@@ -115,13 +106,7 @@ def run(wire, url, path, *, timeout_s):
 
 
 def check_no_key(tmp_path, caplog, capsys, judge, finished):
-    shown = [
-        judge.tracebacks,
-        caplog.text,
-        *capsys.readouterr(),
-        repr(finished),
-        repr(judge.identity),
-    ]
+    shown = [judge.tracebacks, caplog.text, *capsys.readouterr(), repr(finished), repr(judge.identity)]
     assert not any("canary" in text for text in shown)
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -131,9 +116,7 @@ def attempt_s(case):
 
 
 @pytest.mark.parametrize(("wire", "case"), EVERY)
-def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(
-    wire, case, tmp_path, caplog, capsys
-):
+def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(wire, case, tmp_path, caplog, capsys):
     began = time.monotonic()
     with (
         FaultServer(lambda say: whole(200, say.completion()), price=PRICE) as elsewhere,
@@ -157,21 +140,15 @@ def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(
     assert (server.connections > 1) == case.tries
     assert server.bill_p <= finished.spend.charged_p
     if not case.raced:
-        assert (finished.spend.charged_p > 0) == (
-            case.used is not None and case.used.input_tokens > 0
-        )
+        assert (finished.spend.charged_p > 0) == (case.used is not None and case.used.input_tokens > 0)
     assert elsewhere.connections == 0
     check_no_key(tmp_path, caplog, capsys, judge, finished)
 
 
 @pytest.mark.parametrize(("wire", "case"), PASSING)
-def test_a_fault_that_passes_is_mended_by_a_second_attempt_and_both_are_covered(
-    wire, case, tmp_path
-):
+def test_a_fault_that_passes_is_mended_by_a_second_attempt_and_both_are_covered(wire, case, tmp_path):
     with FaultServer(case.reply, price=PRICE, used=case.used, faults=1) as server:
-        finished, _ = run(
-            wire, server.url(wire), tmp_path / "ledger.sqlite", timeout_s=attempt_s(case)
-        )
+        finished, _ = run(wire, server.url(wire), tmp_path / "ledger.sqlite", timeout_s=attempt_s(case))
     assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")]
     assert server.connections == 2
     assert server.bill_p <= finished.spend.charged_p

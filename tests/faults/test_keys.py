@@ -64,16 +64,9 @@ def outputs(tmp_path):
 
 def start(*arguments, server=None):
     """The real command, with every key set and every SDK told to log all it does."""
-    env = (
-        os.environ
-        | KEYS
-        | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONDONTWRITEBYTECODE": "1"}
-    )
+    env = os.environ | KEYS | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONDONTWRITEBYTECODE": "1"}
     if server is not None:
-        env |= {
-            "OPENAI_BASE_URL": server.url("openai"),
-            "ANTHROPIC_BASE_URL": server.url("anthropic"),
-        }
+        env |= {"OPENAI_BASE_URL": server.url("openai"), "ANTHROPIC_BASE_URL": server.url("anthropic")}
     command = [sys.executable, "-m", "judgeloop", "compare", *arguments, "-o", "result.json"]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -103,9 +96,7 @@ def sent_keys(server):
             if line.lower().startswith(("authorization", "x-api-key"))}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("wire", "reply", "code"), [("openai", good, 0), ("anthropic", rejected, 4)]
-)
+@pytest.mark.parametrize(("wire", "reply", "code"), [("openai", good, 0), ("anthropic", rejected, 4)])
 def test_a_providers_key_reaches_its_server_and_nothing_else(wire, reply, code, outputs, tmp_path):
     with FaultServer(reply, price=PRICE) as server:
         judge = [*outputs, "--judge", f"{wire}/m", "--judge-price", "1,10", "--order", "fixed"]

@@ -39,10 +39,7 @@ def compare(folder, address, **environment):
 def test_a_proxy_in_an_env_file_is_never_asked(where, tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
-    with (
-        FaultServer(good, price=PRICE, used=USED) as proxy,
-        FaultServer(good, price=PRICE, used=USED) as server,
-    ):
+    with FaultServer(good, price=PRICE, used=USED) as proxy, FaultServer(good, price=PRICE, used=USED) as server:
         lines = [*(f"{name}={proxy.address}" for name in NAMES), f"SSL_CERT_FILE={folder}/ca.pem"]
         (folder / where / ".env").write_text("\n".join(lines) + "\n")
         done = compare(folder, {"OPENAI_BASE_URL": server.url("openai")})

@@ -46,9 +46,7 @@ def start(server, folder):
     command = [sys.executable, "-m", "judgeloop", "compare", *two_files(folder, ITEMS)]
     command += ["--judge", "anthropic/m", "--judge-price", "1,10", "--order", "fixed", "--json"]
     command += ["--concurrency", str(ITEMS)]
-    return subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
@@ -87,13 +85,7 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
     async def story(server):
         judge = chat_judge("openai", server.url("openai"), timeout_s=LIMIT_S)
         ledger = open_ledger(tmp_path / "l.sqlite")
-        terms = Terms(
-            "run",
-            order=Order.FIXED,
-            policy=RetryPolicy(attempts=1),
-            timeout_s=LIMIT_S,
-            budget_p=10**14,
-        )
+        terms = Terms("run", order=Order.FIXED, policy=RetryPolicy(attempts=1), timeout_s=LIMIT_S, budget_p=10**14)
         limits = Limits(min_judgments=4, max_judgments=4, max_abstentions=1.0)
         try:
             return await drive(make_session(4, limits=limits), make_pool(4), judge, ledger, terms)

@@ -38,9 +38,7 @@ def inspect_archive(method=zipfile.ZIP_DEFLATED, *, header=True) -> bytes:
     with zipfile.ZipFile(file, "w", method) as archive:
         archive.writestr("_journal/start.json", '{"version": 2}')
         for sample in json.loads(text("inspect_samples.json")):
-            archive.writestr(
-                f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample)
-            )
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
         archive.writestr("summaries.json", "[]")
         if header:
             archive.writestr("header.json", text("inspect_header.json"))
@@ -59,9 +57,7 @@ def parquet(rows) -> bytes:
 def promptfoo_csv(*results) -> bytes:
     """What promptfoo writes for two tests: the variables, then the provider's five columns."""
     header = "text,to,[openai:gpt-4.1-mini] Translate: {{text}},Status,Score,Named Scores,Grader Reason,Comment"
-    lines = [
-        f"{word},French,{result}" for word, result in zip(("cat", "dog"), results, strict=True)
-    ]
+    lines = [f"{word},French,{result}" for word, result in zip(("cat", "dog"), results, strict=True)]
     return "\n".join([header, *lines]).encode()
 
 

@@ -36,8 +36,7 @@ def test_a_missing_field_names_all_columns_as_they_are_to_be_typed():
     done = compare(".csv")
     assert done.exit_code == 2
     assert (
-        "say which columns they are, for example "
-        "--map 'id=Ticket #,prompt=Kundenfrage,output=Antwort (KI)'"
+        "say which columns they are, for example --map 'id=Ticket #,prompt=Kundenfrage,output=Antwort (KI)'"
     ) in done.stderr
 
 
@@ -55,8 +54,7 @@ def write_traces(text):
     """Observations as tracing tools export them: objects, or JSON as text."""
     for name in NAMES:
         rows = [
-            {"id": n, "input": {"question": f"Q{n}?"}, "outputs": text({"output": f"{name} {n}"})}
-            for n in range(9)
+            {"id": n, "input": {"question": f"Q{n}?"}, "outputs": text({"output": f"{name} {n}"})} for n in range(9)
         ]
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
@@ -80,19 +78,11 @@ def test_a_dotted_path_leads_into_a_list_and_a_whole_name_goes_first():
 
 def written(rows):
     for name in NAMES:
-        Path(f"{name}.jsonl").write_text(
-            "".join(f"{json.dumps(rows(name, n))}\n" for n in range(9))
-        )
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(rows(name, n))}\n" for n in range(9)))
 
 
 def test_an_output_that_is_an_object_is_told_with_the_path_to_its_text():
-    written(
-        lambda name, n: {
-            "id": f"long id {n}",
-            "prompt": f"p{n}",
-            "output": {"text": f"{name} {n}", "ms": 3},
-        }
-    )
+    written(lambda name, n: {"id": f"long id {n}", "prompt": f"p{n}", "output": {"text": f"{name} {n}", "ms": 3}})
     found = "expected text, found {'text': 'june 0', 'ms': 3}; say which columns they are, for example --map output=output.text "
     assert found in compare(".jsonl").stderr
     alone = CliRunner().invoke(app, ["estimate", "june.jsonl", "--judge", "human"])
@@ -105,11 +95,7 @@ def test_a_path_is_proposed_through_the_lists_of_a_batch_of_gemini():
             return {"parts": [{"text": text}]}
 
         asked, said = content(f"question {n}"), content(f"{name} answers {n} at length")
-        return {
-            "key": f"q{n}",
-            "request": {"contents": [asked]},
-            "response": {"candidates": [{"content": said}]},
-        }
+        return {"key": f"q{n}", "request": {"contents": [asked]}, "response": {"candidates": [{"content": said}]}}
 
     written(gemini)
     proposed = "id=key,prompt=request.contents.0.parts.0.text,output=response.candidates.0.content.parts.0.text"
@@ -122,11 +108,7 @@ def replies_of_gemini(name, n):
     said = {"content": {"parts": [{"text": f"{name} answers {n} at length"}]}}
     counts = {"promptTokenCount": 100 + n}
     return {
-        "response": {
-            "candidates": [said],
-            "modelVersion": "gemini 3 flash",
-            "usageMetadata": counts,
-        },
+        "response": {"candidates": [said], "modelVersion": "gemini 3 flash", "usageMetadata": counts},
         "key": f"q{n}",
     }
 
@@ -182,9 +164,7 @@ def test_rows_of_a_batch_ask_for_the_file_of_its_requests():
     says = "give the file of prompts, as in --items requests.jsonl, and say --map id=custom_id"
     assert says in compare(".jsonl").stderr
     written(lambda name, n: {"id": f"q{n}", "output": f"{name} {n}"})
-    assert (
-        "give the file of prompts, as in --items requests.jsonl, or say" in compare(".jsonl").stderr
-    )
+    assert "give the file of prompts, as in --items requests.jsonl, or say" in compare(".jsonl").stderr
 
 
 def test_ids_that_do_not_match_are_told_with_what_to_do():

@@ -16,18 +16,12 @@ ITEMS = (Item("a", "one"), Item("b", "two"))
 
 def written(tmp_path, *values, field="logprobs", names=("a", "b")):
     path = tmp_path / "outputs.jsonl"
-    rows = [
-        {"id": name, "output": "x", field: value} for name, value in zip(names, values, strict=True)
-    ]
+    rows = [{"id": name, "output": "x", field: value} for name, value in zip(names, values, strict=True)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-TOKENS = [
-    {"token": " ", "logprob": -3.0},
-    {"token": "A", "logprob": math.log(0.4)},
-    {"token": ".", "logprob": -9},
-]
+TOKENS = [{"token": " ", "logprob": -3.0}, {"token": "A", "logprob": math.log(0.4)}, {"token": ".", "logprob": -9}]
 
 
 @pytest.mark.parametrize(
@@ -40,9 +34,7 @@ TOKENS = [
         ("first-token", ([], [0.0]), [0.0, 1.0]),
     ],
 )
-def test_a_confidence_is_the_mean_or_the_first_token_that_is_not_empty(
-    tmp_path, rule, values, expected
-):
+def test_a_confidence_is_the_mean_or_the_first_token_that_is_not_empty(tmp_path, rule, values, expected):
     path = written(tmp_path, *values, field="sure")
     assert read_confidence(path, ITEMS, "sure", rule) == pytest.approx(expected)
 
@@ -51,20 +43,15 @@ def test_rows_join_by_prompt_where_they_have_no_id(tmp_path):
     path = tmp_path / "outputs.jsonl"
     path.write_text(
         "".join(
-            json.dumps({"prompt": p, "output": "x", "logprobs": [v]}) + "\n"
-            for p, v in (("two", -1.0), ("one", 0.0))
+            json.dumps({"prompt": p, "output": "x", "logprobs": [v]}) + "\n" for p, v in (("two", -1.0), ("one", 0.0))
         )
     )
-    assert read_confidence(path, ITEMS, "logprobs", "geometric-mean") == pytest.approx(
-        [1.0, math.exp(-1)]
-    )
+    assert read_confidence(path, ITEMS, "logprobs", "geometric-mean") == pytest.approx([1.0, math.exp(-1)])
 
 
 def test_a_missing_field_is_named_with_its_line_and_what_to_do(tmp_path):
     path = written(tmp_path, [0.0], [0.0])
-    with pytest.raises(
-        DataError, match=r"line 1: the field 'sure' is missing or null.*`confidence`.*stratified"
-    ):
+    with pytest.raises(DataError, match=r"line 1: the field 'sure' is missing or null.*`confidence`.*stratified"):
         read_confidence(path, ITEMS, "sure", "geometric-mean")
 
 

@@ -10,13 +10,7 @@ import sys
 import zipfile
 
 import pytest
-from formats.samples import (
-    FILES,
-    SAMPLES,
-    inspect_archive,
-    inspect_document,
-    text,
-)
+from formats.samples import FILES, SAMPLES, inspect_archive, inspect_document, text
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
@@ -83,9 +77,7 @@ def promptfoo_yaml(*, sort_keys=False):
     import yaml
 
     document = json.loads(text("promptfoo.json"))
-    document["results"]["results"][1]["vars"] = document["results"]["results"][0][
-        "vars"
-    ]  # an alias
+    document["results"]["results"][1]["vars"] = document["results"]["results"][0]["vars"]  # an alias
     return yaml.safe_dump(document, sort_keys=sort_keys)
 
 
@@ -111,10 +103,7 @@ BOMB = "results:\n  a0: &a0 [x, x]\n" + "".join(
     [
         (BOMB, "the aliases of this YAML stand for far more than its text"),
         ("results:\n  &a\n  b: *a\n", "the aliases of this YAML"),
-        (
-            "results:\n  !!python/object/apply:os.system [touch pwned]\n",
-            "this is no YAML: could not",
-        ),
+        ("results:\n  !!python/object/apply:os.system [touch pwned]\n", "this is no YAML: could not"),
         ("results:\n  - [\n", "this is no YAML: "),
     ],
     ids=["many times", "itself", "code", "torn"],
@@ -144,9 +133,7 @@ def test_promptfoo_of_before_its_version_3_is_known_by_its_texts(write):
 
 def test_several_providers_of_a_csv_of_promptfoo_are_told_apart(write):
     after = "Status,Score,Named Scores,Grader Reason,Comment"
-    path = write(
-        f'text,"[a] Say\n{{{{text}}}}",{after},[b] Repeat,{after}\ncat,chat,PASS,1,,,,chien,FAIL,0,,,\n'
-    )
+    path = write(f'text,"[a] Say\n{{{{text}}}}",{after},[b] Repeat,{after}\ncat,chat,PASS,1,,,,chien,FAIL,0,,,\n')
     _, rows = open_rows(path)
     assert [(row.fields["model"], row.fields["output"]) for row in rows] == [
         ("a Say\n{{text}}", "chat"),
@@ -201,10 +188,7 @@ ROWS = [{"id": "0", "prompt": "p", "output": "x"}, {"id": "1", "prompt": "q", "o
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
-        (
-            {"data": ROWS},
-            "whose field 'data' holds 2 rows; expected the list alone: jq -c '.data[]' FILE",
-        ),
+        ({"data": ROWS}, "whose field 'data' holds 2 rows; expected the list alone: jq -c '.data[]' FILE"),
         (
             {name: {row["id"]: row[name] for row in ROWS} for name in ("prompt", "output")},
             'expected rows: to_json(FILE, orient="records", lines=True)',
@@ -213,18 +197,14 @@ ROWS = [{"id": "0", "prompt": "p", "output": "x"}, {"id": "1", "prompt": "q", "o
     ],
     ids=["a list in an object", "pandas by columns", "pandas by index"],
 )
-def test_rows_inside_a_document_are_refused_with_how_to_get_at_them(
-    write, document, problem, indent
-):
+def test_rows_inside_a_document_are_refused_with_how_to_get_at_them(write, document, problem, indent):
     with pytest.raises(DataError, match=re.escape(problem)):
         read_outputs(write(json.dumps(document, indent=indent)))
 
 
 def test_a_single_row_of_messages_is_a_row(write):
     messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
-    assert rows_of(write(json.dumps({"messages": messages}))) == [
-        OutputRow(prompt="2+2?", output="4")
-    ]
+    assert rows_of(write(json.dumps({"messages": messages}))) == [OutputRow(prompt="2+2?", output="4")]
 
 
 @pytest.mark.parametrize(
@@ -266,10 +246,7 @@ def zstandard_archive():
         position = archive.start_dir
         for _ in archive.infolist():
             data[position + 10 : position + 12] = b"\x5d\x00"
-            lengths = [
-                int.from_bytes(data[position + n : position + n + 2], "little")
-                for n in (28, 30, 32)
-            ]
+            lengths = [int.from_bytes(data[position + n : position + n + 2], "little") for n in (28, 30, 32)]
             position += 46 + sum(lengths)
     return bytes(data)
 
@@ -313,10 +290,7 @@ def test_a_workbook_of_excel_is_refused_with_the_form_to_save_it_in(write):
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr("xl/workbook.xml", "<workbook/>")
     path = write(file.getvalue())
-    message = (
-        f"{path}: this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give "
-        "that file"
-    )
+    message = f"{path}: this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that file"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_outputs(path)
 
@@ -379,9 +353,7 @@ def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
     repeated = [sample | {"epoch": 2} for sample in samples]
     log = json.loads(text("inspect_header.json")) | {"samples": samples + repeated}
     path = write(json.dumps(log))
-    with pytest.raises(
-        DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"
-    ):
+    with pytest.raises(DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"):
         read_outputs(path)
     assert [located.line for located in read_outputs(path, epoch="2").rows] == [3, 4]
     with pytest.raises(DataError, match="there is no epoch 7; found 1, 2"):

@@ -22,16 +22,13 @@ ITEMS = Path("items.jsonl")
 
 def outputs(system, *rows):
     located = (
-        Located(line, OutputRow(**({"output": f"{system} says"} | row)))
-        for line, row in enumerate(rows, start=1)
+        Located(line, OutputRow(**({"output": f"{system} says"} | row))) for line, row in enumerate(rows, start=1)
     )
     return Outputs(Path(f"{system}.jsonl"), system, tuple(located))
 
 
 def joined(first, second, items=None, *, allow_partial=False):
-    catalogue = items and tuple(
-        Located(line, ItemRow(**row)) for line, row in enumerate(items, start=1)
-    )
+    catalogue = items and tuple(Located(line, ItemRow(**row)) for line, row in enumerate(items, start=1))
     files = (outputs("a", *first), outputs("b", *second))
     return join(files, catalogue, ITEMS if items else None, allow_partial=allow_partial)
 
@@ -42,8 +39,7 @@ def q(number, **fields):
 
 def test_outputs_without_ids_join_by_the_exact_prompt():
     pool = joined(
-        [{"prompt": "p", "output": "x"}, {"prompt": "p "}],
-        [{"prompt": "p "}, {"prompt": "p", "output": "y"}],
+        [{"prompt": "p", "output": "x"}, {"prompt": "p "}], [{"prompt": "p "}, {"prompt": "p", "output": "y"}]
     ).pool
     assert [item.prompt for item in pool.items] == ["p", "p "]
     assert (pool.outputs[0][0], pool.outputs[1][0]) == ("x", "y")
@@ -188,10 +184,7 @@ def test_names_that_differ_only_in_unicode_normalization_are_said_to_do_so(field
         apart["prompt"] = "p2"
     also = {"id": "q9", "prompt": "also"}
     listed = items and [{"prompt": "p", field: items}, also]
-    form = (
-        "2 of these ids and prompts differ only in Unicode normalization (NFC, NFD): write all files "
-        "in one form."
-    )
+    form = "2 of these ids and prompts differ only in Unicode normalization (NFC, NFD): write all files in one form."
     with pytest.raises(InputError, match="no item is in all files.*" + re.escape(form)):
         joined([composed], [apart], listed)
     with pytest.raises(InputError, match="cover different items.*" + re.escape(form)):
@@ -232,15 +225,11 @@ ids = st.lists(st.integers(0, 9).map(str), unique=True, max_size=10)
 
 @given(first=ids, second=ids)
 def test_the_pool_holds_just_the_common_items_with_their_own_outputs(first, second):
-    sides = [
-        [q(n, output=f"{side}{n}") for n in names] for side, names in (("a", first), ("b", second))
-    ]
+    sides = [[q(n, output=f"{side}{n}") for n in names] for side, names in (("a", first), ("b", second))]
     common = [n for n in first if n in second]
     if not common:
         with pytest.raises(InputError, match="no item is in all files"):
-            joined(
-                *(side or [q("other" + str(i))] for i, side in enumerate(sides)), allow_partial=True
-            )
+            joined(*(side or [q("other" + str(i))] for i, side in enumerate(sides)), allow_partial=True)
         return
     found = joined(*sides, allow_partial=True)
     assert [item.id for item in found.pool.items] == [f"q{n}" for n in common]

@@ -16,8 +16,7 @@ COMPARE = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1"]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [("folder", "text"), ("missing/result.json", "text"), ("result.json", "\ud800")],
+    ("name", "text"), [("folder", "text"), ("missing/result.json", "text"), ("result.json", "\ud800")]
 )
 def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, name, text):
     (tmp_path / "folder").mkdir()  # which a file cannot replace

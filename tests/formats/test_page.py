@@ -19,9 +19,7 @@ def formats():
 def columns():
     rows = []
     for field in FIELDS:
-        known, guessed = (
-            ", ".join(f"`{name}`" for name in names[field]) for names in (KNOWN, GUESSES)
-        )
+        known, guessed = (", ".join(f"`{name}`" for name in names[field]) for names in (KNOWN, GUESSES))
         rows.append(f"| {field} | {known}; {guessed} |")
     return rows
 
@@ -33,9 +31,7 @@ def written(text):
     """The page with its tables made anew."""
     for name, rows in TABLES.items():
         table = "\n".join([*rows(), f"<!-- {name} -->"])
-        text = re.sub(
-            rf"(?<=\|---\|\n)(\|[^\n]*\n)*<!-- {name} -->", lambda _, table=table: table, text
-        )
+        text = re.sub(rf"(?<=\|---\|\n)(\|[^\n]*\n)*<!-- {name} -->", lambda _, table=table: table, text)
     return text
 
 

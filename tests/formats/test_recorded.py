@@ -42,23 +42,15 @@ def test_letters_booleans_and_text_are_scores(write):
     values = ["C", "P", "I", "N", True, 0.25, float("nan")]
     log = inspect_log(*({"id": n, "scores": {"s": {"value": v}}} for n, v in enumerate(values)))
     assert scores(write("log.json", log)) == [1.0, 0.5, 0.0, 0.0, 1.0, 0.25, None]
-    assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [
-        0.5,
-        None,
-    ]
+    assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [0.5, None]
 
 
 def test_several_scorers_are_refused_with_the_choice(write):
     path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
-    with pytest.raises(
-        DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"
-    ):
+    with pytest.raises(DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"):
         read(path)
     assert scores(path, "fuzzy") == [0.5]
-    with pytest.raises(
-        DataError,
-        match="there is no score 'f1'; found `judge=recorded:exact`, `judge=recorded:fuzzy`",
-    ):
+    with pytest.raises(DataError, match="there is no score 'f1'; found `judge=recorded:exact`, `judge=recorded:fuzzy`"):
         read(path, "f1")
 
 
@@ -94,9 +86,7 @@ def test_epochs_are_refused_chosen_or_averaged(write):
 
 def test_an_item_twice_or_two_systems_are_refused(write):
     twice = write("a.jsonl", {"id": 1, "score": 1}, {"id": 1, "score": 0})
-    with pytest.raises(
-        DataError, match=r"line 2: the item '1' appears twice, first on line 1; .*`epoch=mean`"
-    ):
+    with pytest.raises(DataError, match=r"line 2: the item '1' appears twice, first on line 1; .*`epoch=mean`"):
         read(twice)
     assert scores(twice, epoch="mean") == [0.5]
     two = write("b.jsonl", {"id": 1, "score": 1, "model": "a"}, {"id": 2, "score": 0, "model": "b"})
@@ -114,11 +104,7 @@ def ids(*runs, partial=False):
 
 
 def test_runs_join_by_id_or_by_prompt(write):
-    a, b = both(
-        write,
-        [{"id": 1, "score": 1}, {"id": 2, "score": 0}],
-        [{"id": 2, "score": 0.5}, {"id": 1, "score": 0}],
-    )
+    a, b = both(write, [{"id": 1, "score": 1}, {"id": 2, "score": 0}], [{"id": 2, "score": 0.5}, {"id": 1, "score": 0}])
     joined, found = join_recorded([a, b], allow_partial=False)
     assert [item.id for item in joined.pool.items] == ["1", "2"]
     assert found == {("1", "a"): 1.0, ("1", "b"): 0.0, ("2", "a"): 0.0, ("2", "b"): 0.5}
@@ -132,9 +118,7 @@ def test_a_partial_join_is_refused_with_counts_or_allowed(write):
         [{"id": 1, "score": 1}, {"id": 2, "score": 0}, {"id": 3, "score": None}],
         [{"id": 1, "score": 1}, {"id": 3, "score": 0}, {"id": 4, "score": 0}],
     )
-    said = (
-        f"1 scored in both, 1 only in {a.path}, 1 without a score in {a.path}, 1 only in {b.path}"
-    )
+    said = f"1 scored in both, 1 only in {a.path}, 1 without a score in {a.path}, 1 only in {b.path}"
     with pytest.raises(InputError, match=re.escape(said) + ".*`allow_partial`"):
         ids(a, b)
     joined, _ = join_recorded([a, b], allow_partial=True)
@@ -158,8 +142,5 @@ def test_other_items_under_the_same_ids_are_refused_unless_their_references_agre
 
 
 def test_a_failed_sample_has_no_score(write):
-    log = inspect_log(
-        {"id": 1, "scores": {"s": {"value": "C"}}},
-        {"id": 2, "error": {"message": "x"}, "scores": {}},
-    )
+    log = inspect_log({"id": 1, "scores": {"s": {"value": "C"}}}, {"id": 2, "error": {"message": "x"}, "scores": {}})
     assert scores(write("log.json", log)) == [1.0, None]

@@ -106,8 +106,7 @@ def test_a_map_may_be_a_dictionary_or_several_that_add_up():
 
 def test_an_item_without_a_prompt_is_refused_with_the_map():
     with pytest.raises(
-        DataError,
-        match=re.escape("found 'id', 'text'; say which column it is, as in `map=prompt=text`"),
+        DataError, match=re.escape("found 'id', 'text'; say which column it is, as in `map=prompt=text`")
     ):
         read_items(table(Row(4, {"id": 1, "text": "q"})))
     (item,) = read_items(table(Row(4, {"id": 1, "text": "q"})), parse_map("prompt=text")).rows
@@ -124,12 +123,7 @@ def test_a_bare_reply_of_an_api_is_refused_without_a_map_that_would_not_help():
 
 
 def test_a_conversation_is_shown_turn_by_turn():
-    messages = [
-        {"role": "system", "content": "Be brief."},
-        ASKED,
-        ANSWERED,
-        {"role": "user", "content": "Why?"},
-    ]
+    messages = [{"role": "system", "content": "Be brief."}, ASKED, ANSWERED, {"role": "user", "content": "Why?"}]
     assert one({"messages": messages, "output": "Because."}).prompt == (
         "System: Be brief.\n\nUser: 2+2?\n\nAssistant: 4\n\nUser: Why?"
     )
@@ -140,11 +134,7 @@ def test_a_call_of_a_tool_is_part_of_the_conversation():
     spoken = {"role": "assistant", "content": None, "tool_calls": [call]}
     assert conversation([ASKED, spoken]).endswith('Assistant: [calls add with {"a": 2}]')
     assert call_text("add", {"a": 2}) == '[calls add with {"a": 2}]'
-    inspects = {
-        "role": "assistant",
-        "content": "",
-        "tool_calls": [{"function": "add", "arguments": {"a": 2}}],
-    }
+    inspects = {"role": "assistant", "content": "", "tool_calls": [{"function": "add", "arguments": {"a": 2}}]}
     assert conversation([ASKED, inspects]).endswith('Assistant: [calls add with {"a": 2}]')
 
 
@@ -158,18 +148,13 @@ def test_an_image_in_a_prompt_is_refused():
 
 
 def test_parts_of_text_are_put_together():
-    assert (
-        text_of([{"type": "text", "text": "a"}, "b", {"type": "thinking", "thinking": "x"}]) == "ab"
-    )
+    assert text_of([{"type": "text", "text": "a"}, "b", {"type": "thinking", "thinking": "x"}]) == "ab"
     with pytest.raises(ValueError, match="expected the text of a message, found int"):
         text_of(3)
 
 
 def test_the_columns_of_all_rows_are_known():
-    rows = [
-        Row(1, {"prompt": "p", "output": "a"}),
-        Row(2, {"prompt": "q", "output": "b", "more": 1}),
-    ]
+    rows = [Row(1, {"prompt": "p", "output": "a"}), Row(2, {"prompt": "q", "output": "b", "more": 1})]
     assert read_outputs(table(*rows)).columns == ("prompt", "output", "more")
 
 
@@ -184,10 +169,7 @@ def test_a_place_in_memory_is_named_by_its_unit():
         ({"prompt": "q", "output": "a", "answer": "other"}, ()),
         ({"Instruction": "q", "OUTPUT": "a"}, ()),
         ({"Question": "q", "output": "a"}, (("prompt", "'Question'"),)),
-        (
-            {"question": "q", "input": "", "Answer": "a"},
-            (("prompt", "'question' or 'input'"), ("output", "'Answer'")),
-        ),
+        ({"question": "q", "input": "", "Answer": "a"}, (("prompt", "'question' or 'input'"), ("output", "'Answer'"))),
     ],
 )
 def test_the_columns_that_were_guessed_are_known(fields, guesses):

@@ -234,9 +234,7 @@ def test_a_long_wrong_value_is_shown_shortened(tmp_path):
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-tables = st.lists(
-    st.fixed_dictionaries({"id": texts, "prompt": texts, "output": texts}), min_size=1, max_size=6
-)
+tables = st.lists(st.fixed_dictionaries({"id": texts, "prompt": texts, "output": texts}), min_size=1, max_size=6)
 
 
 @given(rows=tables, ascii_only=st.booleans(), zipped=st.booleans())
@@ -255,11 +253,7 @@ def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, asci
     assert read_rows(pretty) == [Row(2 + 5 * index, row) for index, row in enumerate(rows)]
 
 
-@given(
-    rows=tables,
-    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    end=st.sampled_from(["\n", "\r\n"]),
-)
+@given(rows=tables, quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), end=st.sampled_from(["\n", "\r\n"]))
 def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
     # Before Python 3.12.3 the writer quotes "\r" only where lines end in it, and unquoted it ends a
     # line.
@@ -268,9 +262,7 @@ def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoti
     assume(all(any(text.strip() for text in row.values()) for row in rows))  # others are skipped
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(
-            file, ["id", "prompt", "output"], quoting=quoting, lineterminator=end
-        )
+        writer = csv.DictWriter(file, ["id", "prompt", "output"], quoting=quoting, lineterminator=end)
         writer.writeheader()
         writer.writerows(rows)
     assert fields_of(path) == rows

@@ -41,10 +41,7 @@ def test_scores_of_single_systems_are_read_from_all_three_forms(tmp_path, conten
     "content",
     [
         "item_id,model_a,model_b,score\nq1,a,b,1\nq1,a,c,0.5\n",
-        [
-            {"item_id": "q1", "model_a": "a", "model_b": b, "score": score}
-            for b, score in (("b", 1), ("c", 0.5))
-        ],
+        [{"item_id": "q1", "model_a": "a", "model_b": b, "score": score} for b, score in (("b", 1), ("c", 0.5))],
     ],
 )
 def test_preferences_between_pairs_are_read(tmp_path, content):
@@ -89,9 +86,7 @@ def test_judgments_of_mt_bench_are_the_mean_of_the_turns(tmp_path):
 
 
 def test_a_single_score_may_be_on_any_scale(tmp_path):
-    table = read_verdicts(
-        written(tmp_path, "item_id,model,score\nq1,a,-17.5\nq2,a,1e3\nq3,a, +.5 \nq4,a,2.\n")
-    )
+    table = read_verdicts(written(tmp_path, "item_id,model,score\nq1,a,-17.5\nq2,a,1e3\nq3,a, +.5 \nq4,a,2.\n"))
     assert [row.score for row in table.rows.values()] == [-17.5, 1000.0, 0.5, 2.0]
 
 

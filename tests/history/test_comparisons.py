@@ -25,10 +25,7 @@ def folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(4)
     rows = ["item_id,model,score"]
     for number, name in enumerate(("prod", "c1", "c2", "c3", "c4", "c5")):
-        lines = [
-            {"id": f"i{at}", "prompt": f"p{at}", "model": name, "output": f"{name} {at}"}
-            for at in range(ITEMS)
-        ]
+        lines = [{"id": f"i{at}", "prompt": f"p{at}", "model": name, "output": f"{name} {at}"} for at in range(ITEMS)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         for at in range(ITEMS):
             score = 0.2 * number + rng.normal() if at in TELLING else 0.0
@@ -68,14 +65,10 @@ def share_of_telling(run):
 def test_the_first_comparison_draws_what_random_draws(folder):
     first = compare("prod", "c1")
     assert first["selector"] == "decisive"
-    assert (
-        first["history"] == "no other comparisons on these items in the ledger: plain random draws"
-    )
+    assert first["history"] == "no other comparisons on these items in the ledger: plain random draws"
     plain = compare("prod", "c1", "--selector", "random")
     assert drawn(first) == drawn(plain)
-    unused = [
-        [w for w in one["warnings"] if w["code"] == "history_unused"] for one in (first, plain)
-    ]
+    unused = [[w for w in one["warnings"] if w["code"] == "history_unused"] for one in (first, plain)]
     assert (len(unused[0]), unused[1]) == (1, [])
 
 
@@ -202,9 +195,7 @@ def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
     compared_before(*FOUR)
     found = calibrated("c5", "--risk", "0.2")
     assert (found["rule"], found["selector"], found["instead"]) == ("calibrated", "decisive", None)
-    assert found["guarantee"].startswith(
-        "on average over comparisons like 4 past comparisons of prod"
-    )
+    assert found["guarantee"].startswith("on average over comparisons like 4 past comparisons of prod")
 
 
 def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
@@ -257,9 +248,7 @@ def test_copies_of_a_system_are_no_further_evidence(folder):
     own = [row for row in rows if ",c1," in row]
     copies = [row.replace(",c1,", f",copy{number},") for number in range(12) for row in own]
     (folder / "copies.csv").write_text("\n".join([*rows, *copies]) + "\n")
-    assert compare("prod", "c5", "--history", "copies.csv")["history"].startswith(
-        "840 verdicts of 14 comparisons"
-    )
+    assert compare("prod", "c5", "--history", "copies.csv")["history"].startswith("840 verdicts of 14 comparisons")
 
 
 def test_a_baseline_under_another_name_is_known_by_its_outputs(folder):
@@ -281,9 +270,7 @@ LONG = [at for at in range(ITEMS) if at not in TELLING][::4]
 
 def lengthen(folder, name):
     """Some of the items that never decided anything get a long output."""
-    lines = list(
-        map(json.loads, (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
-    )
+    lines = list(map(json.loads, (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()))
     for at in LONG:
         lines[at]["output"] *= 200
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -292,9 +279,7 @@ def lengthen(folder, name):
 def first_draws(rule, seeds):
     """Whether each of the first thirty draws of so many runs is of a long output."""
     more = ("--history", "verdicts.csv", "--risk", "0.5", "JUDGELOOP_MIN_JUDGMENTS=30")
-    runs = [
-        compare("prod", "c5", "--seed", seed, *more, rule=("--rule", rule)) for seed in range(seeds)
-    ]
+    runs = [compare("prod", "c5", "--seed", seed, *more, rule=("--rule", rule)) for seed in range(seeds)]
     return [int(item.removeprefix("i")) in LONG for run in runs for item, _ in drawn(run)[:30]]
 
 

@@ -46,9 +46,7 @@ def test_fewer_than_two_systems_were_never_compared(systems):
 
 
 def test_two_systems_compared_with_a_third_imply_a_comparison_on_common_items():
-    past = past_of_pairs(
-        {("base", "a"): {0: -1, 1: 1, 2: 0, 3: -1}, ("b", "base"): {0: 1, 1: 0, 2: 1}}, 4
-    )
+    past = past_of_pairs({("base", "a"): {0: -1, 1: 1, 2: 0, 3: -1}, ("b", "base"): {0: 1, 1: 0, 2: 1}}, 4)
     more = past.with_implied()
     assert more.pairs[2:] == (("a", "b"),)
     # a did better than base on item 0, and so did b; worse on 1, where b was level; level on 2,

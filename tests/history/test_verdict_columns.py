@@ -47,12 +47,8 @@ def noted(path, of_runs=RUNS):
             if run in of_runs and "ingredients" in told:
                 ingredients = KeyIngredients.from_note(told["ingredients"])
                 judge = json.loads(json.dumps(ingredients.judge))
-                systems, shown = (
-                    [*pair, None][:2] for pair in (told["systems"], ingredients.outputs)
-                )
-                rows.append(
-                    (run, judge, list(ingredients.place(item)), *systems, *shown, 0.5, cost_p)
-                )
+                systems, shown = ([*pair, None][:2] for pair in (told["systems"], ingredients.outputs))
+                rows.append((run, judge, list(ingredients.place(item)), *systems, *shown, 0.5, cost_p))
     return rows
 
 
@@ -116,9 +112,7 @@ def test_a_text_that_is_missing_is_an_error_and_found(path):
         connection.execute("DELETE FROM texts WHERE text = '\"b2\"'")
     with pytest.raises(DamagedLedgerError, match=r"of the table texts .* is missing"):
         read(path)
-    assert any(
-        re.fullmatch(r"row \d+ of texts is missing", told) for told in inspect(path).problems
-    )
+    assert any(re.fullmatch(r"row \d+ of texts is missing", told) for told in inspect(path).problems)
 
 
 def test_a_salvaged_ledger_remembers_the_same(path, tmp_path):
@@ -128,10 +122,7 @@ def test_a_salvaged_ledger_remembers_the_same(path, tmp_path):
 
 def test_a_judge_is_read_as_it_was_written(path):
     found = remembered_verdicts(path, None, begin=False)
-    judges = {
-        KeyedJudge("metric", "exact", (('tie\'s "margin"', "0.0\u00e9"),)),
-        KeyedJudge("openai", "m", ()),
-    }
+    judges = {KeyedJudge("metric", "exact", (('tie\'s "margin"', "0.0\u00e9"),)), KeyedJudge("openai", "m", ())}
     assert set(found.judges.values()) == judges
     assert found.by_judges(sorted(judges)).all()
 

@@ -24,19 +24,12 @@ from judgeloop.judges.prompt import shipped_template
 from judgeloop.questions.compare.text import page
 
 HERE = Path(__file__).parent
-ROWS = [
-    json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()
-]
+ROWS = [json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()]
 TEXTS = {row["id"]: row["text"] * row.get("times", 1) for row in ROWS}
 VERDICTS = {row["id"]: row["verdict"] for row in ROWS if "verdict" in row}
 
 PAIRWISE = ["pairwise.v1", "pairwise-reference.v1", "pairwise-label.v1", "pairwise-rubric.v1"]
-PLAIN = {
-    "task": "a plain task",
-    "reference": "a plain reference",
-    "answer_A": "one",
-    "answer_B": "another",
-}
+PLAIN = {"task": "a plain task", "reference": "a plain reference", "answer_A": "one", "answer_B": "another"}
 PLACES = [*PLAIN, "rubric"]
 MARKER = re.compile("[0-9a-f]{32}")
 
@@ -79,12 +72,7 @@ def only_once(pairs):
     return dict(pairs)
 
 
-CASES = [
-    (name, place)
-    for name in PAIRWISE
-    for place in PLACES
-    if place != "rubric" or name == "pairwise-rubric.v1"
-]
+CASES = [(name, place) for name in PAIRWISE for place in PLACES if place != "rubric" or name == "pairwise-rubric.v1"]
 
 
 @pytest.mark.parametrize(("name", "place"), CASES)
@@ -203,9 +191,7 @@ def inert(markdown):
 def as_names(text):
     """A result with a text for the winner's name, the loser's, and what its server calls
     the model."""
-    result = make_result(
-        winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}")
-    )
+    result = make_result(winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}"))
     result = replace(result, counts=replace(result.counts, judge_models=((text,),)))
     return replace(result, page=page(result))
 
@@ -228,9 +214,7 @@ def rendered(result, ending):
 def test_every_text_is_shown_as_plain_text_without_unseen_characters_or_commands(placed):
     def check(_, text):
         result = placed(text)
-        if placed is as_reason or not COMMAND.match(
-            text
-        ):  # the winner's name begins the first line
+        if placed is as_reason or not COMMAND.match(text):  # the winner's name begins the first line
             shown_safely(rendered(result, ".txt"))
         markdown = rendered(result, ".md")
         shown_safely(markdown)

@@ -28,9 +28,7 @@ def server(chat_server):
     chat_server.respond = lambda request, n: (
         verdict("tie", usage=used(request))
         if "response_format" in request
-        else completion(
-            TEXTS[int(request["messages"][-1]["content"].split()[-1])], usage=used(request)
-        )
+        else completion(TEXTS[int(request["messages"][-1]["content"].split()[-1])], usage=used(request))
     )
     return chat_server
 

@@ -47,9 +47,7 @@ def test_a_row_makes_the_judge_that_its_name_says(row, tmp_path):
     table.write_text("item_id,model,score\nq1,a,1\n", encoding="utf-8")
     typed = {"metric": "exact", "replay": str(table), "human": "", "python": "operator:eq"}
     rest = typed.get(row.kind, "a-model")
-    made = judge(
-        f"{row.kind}{row.mark}{rest}", {}, base_url=LOCAL, allow_plugins=True, offline=True
-    )
+    made = judge(f"{row.kind}{row.mark}{rest}", {}, base_url=LOCAL, allow_plugins=True, offline=True)
     assert made.identity.name == f"{row.kind}{row.mark}{Path(rest).name}"
     assert made.by_hand == (row.kind == "human")
 
@@ -81,9 +79,7 @@ def test_an_unknown_judge_is_refused_with_those_known_and_what_was_meant(spec, m
         judge(spec)
 
 
-@pytest.mark.parametrize(
-    "spec", ["openai/", "openai:", "anthropic/", "vllm/", "metric:", "replay:", "python:"]
-)
+@pytest.mark.parametrize("spec", ["openai/", "openai:", "anthropic/", "vllm/", "metric:", "replay:", "python:"])
 def test_a_judge_without_what_belongs_behind_its_name_is_refused(spec):
     message = f"`judge={spec}`: the name ends after {spec[-1]!r}; expected one of openai/MODEL"
     with pytest.raises(InputError, match="^" + re.escape(message)):
@@ -102,9 +98,7 @@ def test_a_judge_may_be_typed_with_a_colon(name):
 
 @pytest.mark.parametrize("spec", ["python:m", "python:m:", "python::f"])
 def test_a_plugin_is_named_by_module_and_function(spec):
-    with pytest.raises(
-        InputError, match="^`judge=" + re.escape(spec) + "`: expected python:MODULE:FUNCTION$"
-    ):
+    with pytest.raises(InputError, match="^`judge=" + re.escape(spec) + "`: expected python:MODULE:FUNCTION$"):
         judge(spec, {}, allow_plugins=True)
 
 

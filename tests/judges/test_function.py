@@ -63,9 +63,7 @@ def test_a_function_that_rates_gets_one_output_and_gives_its_score(plugin, kind)
 
 
 @pytest.mark.parametrize(("call", "argument"), [("CALL", "first"), ("RATING", "output")])
-def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_take(
-    plugin, call, argument
-):
+def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_take(plugin, call, argument):
     takes = {"CALL": "output", "RATING": "first, second"}[call]
     judge = plugin(f"def judge(*, prompt, reference, {takes}):\n    return 1.0\n")
     with ends(ErrorKind.REJECTED, match=f"unexpected keyword argument '{argument}'"):
@@ -94,9 +92,7 @@ def test_a_score_or_a_label_is_a_verdict_and_anything_else_is_shown(rating, expe
     for returned, score in scores.items():
         assert answer_from(returned, rating=rating) == Verdict(score)
     for returned in odd:
-        said = (
-            f"the function returned {repr(returned)[:60]}; expected {expected} from 0 to 1 or None"
-        )
+        said = f"the function returned {repr(returned)[:60]}; expected {expected} from 0 to 1 or None"
         assert answer_from(returned, rating=rating) == Abstention(said)
     assert answer_from(None, rating=rating) == Abstention("the function gave no verdict")
 
@@ -105,8 +101,7 @@ def test_a_score_or_a_label_is_a_verdict_and_anything_else_is_shown(rating, expe
 def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
     judge = plugin(f"{kind} judge(**_):\n    raise KeyError('weights')\n")
     with ends(
-        ErrorKind.REJECTED,
-        match=r"^python:own_judge:judge raised KeyError: 'weights' \(own_judge\.py, line 2\)$",
+        ErrorKind.REJECTED, match=r"^python:own_judge:judge raised KeyError: 'weights' \(own_judge\.py, line 2\)$"
     ) as caught:
         answer(judge)
     assert not caught.value.billed
@@ -145,9 +140,7 @@ def test_nobody_waits_for_a_function_that_hangs(plugin):
     ("parameters", "questions"),
     [("a, b", (("x", "y"),)), ("first, second, more", (("x", "y"),)), ("first, second", (("x",),))],
 )
-def test_a_function_that_takes_other_arguments_is_refused_before_the_run(
-    plugin, parameters, questions
-):
+def test_a_function_that_takes_other_arguments_is_refused_before_the_run(plugin, parameters, questions):
     judge = plugin(f"def judge({parameters}):\n    return 'A'\n")
     with pytest.raises(InputError, match=rf"found the parameters \({parameters}\)$"):
         judge.check(questions, (), 0.1)
@@ -177,9 +170,7 @@ def test_code_runs_only_where_it_is_allowed(tmp_path):
 )
 def test_what_is_not_there_or_no_function_is_refused(plugin, spec, problem):
     plugin("TABLE = {}\ndef judge(**_):\n    return 'A'\n")
-    with pytest.raises(
-        InputError, match="^`judge=python:" + re.escape(spec) + "`: .*" + re.escape(problem)
-    ):
+    with pytest.raises(InputError, match="^`judge=python:" + re.escape(spec) + "`: .*" + re.escape(problem)):
         load_plugin(spec, allowed=True)
 
 

@@ -26,10 +26,7 @@ def _no_waiting(monkeypatch):
 
 
 def calls(count):
-    return [
-        Call(Item(f"i{n}", f"task {n}"), ("secret-x", "secret-y"), (f"one {n}", f"two {n}"))
-        for n in range(count)
-    ]
+    return [Call(Item(f"i{n}", f"task {n}"), ("secret-x", "secret-y"), (f"one {n}", f"two {n}")) for n in range(count)]
 
 
 class Person:
@@ -49,9 +46,7 @@ class Person:
         async def story():
             found = []
             for wanted in rounds:
-                replies = await asyncio.gather(
-                    *map(self.judge.judge, wanted), return_exceptions=True
-                )
+                replies = await asyncio.gather(*map(self.judge.judge, wanted), return_exceptions=True)
                 found += [LEFT if isinstance(one, JudgeError) else one.answer for one in replies]
             await self.judge.aclose()
             return found
@@ -66,10 +61,7 @@ class Person:
         ("ABTS.", [A, B, TIE, SKIPPED]),
         ("axb?t1s.", [A, B, TIE, SKIPPED]),  # a key that means nothing is asked for again
         ("abzats.", [A, A, TIE, SKIPPED]),  # back one, and another answer
-        (
-            "abzzbts.",
-            [A, B, TIE, SKIPPED],
-        ),  # what counts is not given back: only the last can be changed
+        ("abzzbts.", [A, B, TIE, SKIPPED]),  # what counts is not given back: only the last can be changed
         ("zzabts.", [A, B, TIE, SKIPPED]),  # there is nothing before the first
         ("abtsza.", [A, B, TIE, A]),  # back from the end
         ("abtszzb.", [A, B, TIE, B]),
@@ -104,11 +96,7 @@ def test_the_screen_shows_the_texts_and_never_who_wrote_them():
     shown = person.screen.getvalue()
     assert "secret" not in shown
     for number in range(3):
-        assert (
-            shown.index(f"task {number}")
-            < shown.index(f"one {number}")
-            < shown.index(f"two {number}")
-        )
+        assert shown.index(f"task {number}") < shown.index(f"one {number}") < shown.index(f"two {number}")
     assert "Reference" not in shown
 
 
@@ -129,10 +117,7 @@ def test_what_steers_a_terminal_is_made_visible_and_lines_and_tabs_stay():
 
 
 def ratings(count, reference=None):
-    return [
-        Call(Item(f"i{n}", f"task {n}", reference), ("secret-x",), (f"one {n}",))
-        for n in range(count)
-    ]
+    return [Call(Item(f"i{n}", f"task {n}", reference), ("secret-x",), (f"one {n}",)) for n in range(count)]
 
 
 RATED = [Verdict(score) for score in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -206,9 +191,7 @@ def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back
     shown = person.screen.getvalue()
     for label in finished.outcome.labels:
         position = label.choice.position
-        first_is_a = shown.index(f"a's answer {position}\n") < shown.index(
-            f"b's answer {position}\n"
-        )
+        first_is_a = shown.index(f"a's answer {position}\n") < shown.index(f"b's answer {position}\n")
         assert label.answer.score == float(first_is_a)
     assert 0 < sum(scores_of(finished)) < 30
 

@@ -9,13 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Abstention, Verdict
-from judgeloop.judges.parsing import (
-    LONGEST_REPLY,
-    in_any_case,
-    parse_label,
-    parse_verdict,
-    read_reply,
-)
+from judgeloop.judges.parsing import LONGEST_REPLY, in_any_case, parse_label, parse_verdict, read_reply
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 A, B = (json.dumps({"reason": "r", "winner": label}) for label in "AB")
@@ -98,15 +92,11 @@ def test_whatever_leaves_a_doubt_is_an_abstention(text):
 
 
 def test_an_abstention_says_why_the_thoughts_are_not_clear():
-    assert lenient(f"<think>x</think>{A}</think>{B}").reason == (
-        "unparsable: </think> appears 2 times"
-    )
+    assert lenient(f"<think>x</think>{A}</think>{B}").reason == ("unparsable: </think> appears 2 times")
     assert lenient("<think>x").reason == "unparsable: <think> does not end"
 
 
-@pytest.mark.parametrize(
-    "text", ["<think>A or B? </think>\nA", "```\nA\n```", "A or B?</think> A "]
-)
+@pytest.mark.parametrize("text", ["<think>A or B? </think>\nA", "```\nA\n```", "A or B?</think> A "])
 def test_a_bare_label_is_read_in_the_same_way(text):
     def read(bare):
         return parse_label(bare, LABELS)
@@ -118,9 +108,7 @@ def test_a_bare_label_is_read_in_the_same_way(text):
 def test_a_label_in_another_case_is_read_leniently(label, score):
     text = json.dumps({"winner": label})
     assert lenient(text) == Verdict(score)
-    assert strictly(text).reason == (
-        "unparsable: the label in another case; `lenient_replies` would read this reply"
-    )
+    assert strictly(text).reason == ("unparsable: the label in another case; `lenient_replies` would read this reply")
 
 
 def test_a_reply_that_is_read_strictly_may_hold_the_marks_in_its_reason():

@@ -128,8 +128,5 @@ def test_a_metric_costs_nothing():
 
 @pytest.mark.parametrize("name", ["", "rouge3", "ROUGE1", "bleu"])
 def test_an_unknown_metric_is_refused_with_those_known(name):
-    with pytest.raises(
-        InputError,
-        match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$",
-    ):
+    with pytest.raises(InputError, match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$"):
         MetricJudge(name)

@@ -19,9 +19,7 @@ def test_an_allowed_label_is_a_verdict(label, score):
     assert parse_verdict(reply, LABELS) == Verdict(score, reason="because")
 
 
-@pytest.mark.parametrize(
-    "text", ['{"winner": "A"}', ' \n{"winner"\t:"A"}\r\n', '{"winner": "\\u0041"}']
-)
+@pytest.mark.parametrize("text", ['{"winner": "A"}', ' \n{"winner"\t:"A"}\r\n', '{"winner": "\\u0041"}'])
 def test_white_space_escapes_and_a_missing_reason_are_harmless(text):
     assert parse_verdict(text, LABELS) == Verdict(1.0)
 
@@ -105,8 +103,7 @@ def test_the_labels_are_the_only_ones_allowed():
 any_json = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["A", "B", "tie"]),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["winner", "reason", "other"]), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["winner", "reason", "other"]), inner, max_size=3)
     ),
     max_leaves=6,
 )

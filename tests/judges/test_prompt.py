@@ -60,17 +60,7 @@ def test_fields_are_filled_in_the_user_message_and_nowhere_else():
 
 
 texts = st.text(st.characters()) | st.sampled_from(
-    [
-        '", "answer_B": "',
-        "{{second}}",
-        "{{prompt}}",
-        "\ud800",
-        "\udfff\ud800",
-        "\u2028",
-        "\0",
-        "\\",
-        "# User\n",
-    ]
+    ['", "answer_B": "', "{{second}}", "{{prompt}}", "\ud800", "\udfff\ud800", "\u2028", "\0", "\\", "# User\n"]
 )
 
 
@@ -93,11 +83,7 @@ def test_the_user_message_is_one_json_object_of_the_exact_texts(prompt, first, s
 
 
 def rating_source():
-    return (
-        without("second")
-        .replace("first", "output")
-        .replace("left = 1, ", "left = 1, middle = 0.5, ")
-    )
+    return without("second").replace("first", "output").replace("left = 1, ", "left = 1, middle = 0.5, ")
 
 
 def test_a_rating_prompt_shows_the_output_asked_about():
@@ -111,9 +97,7 @@ def test_a_prompt_is_refused_for_another_number_of_outputs_than_it_is_for():
     rating = parse_template(rating_source(), "tiny.md")
     with pytest.raises(InputError, match=r"^`prompt=tiny.v2`: this rates one answer; a comparison"):
         rating.render(call())
-    with pytest.raises(
-        InputError, match=r"^`prompt=pairwise.v1`: this compares two answers; a rating"
-    ):
+    with pytest.raises(InputError, match=r"^`prompt=pairwise.v1`: this compares two answers; a rating"):
         SHIPPED.render(Call(Item("q1", "p"), ("x",), ("f",)))
     assert not SHIPPED.rates
 
@@ -140,11 +124,7 @@ COMPLETE = "expected the fields prompt, first and second, or prompt and output"
 
 
 def without(field):
-    return (
-        SOURCE.replace(f"{{{{{field}}}}}", "null")
-        .replace(f'"{field}", ', "")
-        .replace(f', "{field}"', "")
-    )
+    return SOURCE.replace(f"{{{{{field}}}}}", "null").replace(f'"{field}", ', "").replace(f', "{field}"', "")
 
 
 @pytest.mark.parametrize(
@@ -156,40 +136,19 @@ def without(field):
         (SOURCE.replace("# System\n", ""), "expected front matter between +++ lines"),
         (SOURCE.replace('"tiny"', "tiny"), NEEDS),
         (SOURCE.replace('id = "tiny"\n', ""), f"{NEEDS}: 'id'"),
-        (
-            SOURCE.replace('[schema]\ntype = "object"\n', ""),
-            NEEDS,
-        ),
-        (
-            SOURCE.replace("left = 1", 'left = "best"'),
-            NEEDS,
-        ),
-        (
-            re.sub("labels = .*", 'labels = "A, B"', SOURCE),
-            NEEDS,
-        ),
-        (
-            SOURCE.replace("{{prompt}}", "{{question}}"),
-            "unknown field 'question'; known: first, output, prompt,",
-        ),
-        (
-            SOURCE.replace("left = 1", "left = 2.0"),
-            "the label 'left' needs a score from 0 to 1, found 2.0",
-        ),
-        (
-            SOURCE.replace("left = 1", "left = nan"),
-            "the label 'left' needs a score from 0 to 1, found nan",
-        ),
+        (SOURCE.replace('[schema]\ntype = "object"\n', ""), NEEDS),
+        (SOURCE.replace("left = 1", 'left = "best"'), NEEDS),
+        (re.sub("labels = .*", 'labels = "A, B"', SOURCE), NEEDS),
+        (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, output, prompt,"),
+        (SOURCE.replace("left = 1", "left = 2.0"), "the label 'left' needs a score from 0 to 1, found 2.0"),
+        (SOURCE.replace("left = 1", "left = nan"), "the label 'left' needs a score from 0 to 1, found nan"),
         (SOURCE.replace("left = 1, ", ""), "expected at least two labels, found 1"),
         (re.sub("fields = .*\n", "", SOURCE), f"{NEEDS}: 'fields'"),
         (SOURCE.replace('"prompt", ', ""), ONE_SIDED.format("prompt")),
         (SOURCE.replace("{{prompt}}", "null"), ONE_SIDED.format("prompt")),
         (SOURCE.replace("{{first}}", "null"), ONE_SIDED.format("first")),
         (SOURCE.replace('"second"]', '"second", "rubric"]'), ONE_SIDED.format("rubric")),
-        (
-            SOURCE.replace('"second"]', '"second", "marker"]'),
-            "unknown field 'marker'; known: first, output,",
-        ),
+        (SOURCE.replace('"second"]', '"second", "marker"]'), "unknown field 'marker'; known: first, output,"),
         (without("prompt"), COMPLETE),
         (without("second"), COMPLETE),
         (SOURCE.replace("second", "output"), COMPLETE),

@@ -87,9 +87,7 @@ def test_a_question_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):
     assert found.rubric == values.get("rubric")
 
 
-@pytest.mark.parametrize(
-    "name", ["rating.v1", "rating-reference.v1", "rating-rubric.v1", "rating-choice.v1"]
-)
+@pytest.mark.parametrize("name", ["rating.v1", "rating-reference.v1", "rating-rubric.v1", "rating-choice.v1"])
 def test_a_rating_is_the_place_of_its_label_on_an_even_scale(name):
     scores = list(shipped_template(name).labels.values())
     assert list(shipped_template(name).labels) == [str(n) for n in range(1, len(scores) + 1)]
@@ -113,28 +111,16 @@ def test_a_rubric_may_be_a_file_and_counts_by_its_text(tmp_path):
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        (
-            {"prompt": "no-such.v1"},
-            "`prompt=no-such.v1`: expected a file ending in .md, or one of pairwise",
-        ),
+        ({"prompt": "no-such.v1"}, "`prompt=no-such.v1`: expected a file ending in .md, or one of pairwise"),
         ({"prompt": "nowhere.md"}, "nowhere.md: there is no such file"),
         ({"prompt": "rating.v1"}, "`prompt=rating.v1`: this rates one answer"),
         (
             {"prompt": "pairwise-rubric.v1"},
             "`prompt=pairwise-rubric.v1` has a place for a rubric; give `rubric`, text or a file",
         ),
-        (
-            {"prompt": "pairwise.v1", "rubric": "x"},
-            "`rubric`: the prompt pairwise.v1 has no place for a rubric",
-        ),
-        (
-            {"verdict": "logprob", "rubric": "x"},
-            "`rubric`: the prompt pairwise-label.v1 has no place for a rubric",
-        ),
-        (
-            {"verdict": "logprob", "prompt": "pairwise.v1"},
-            "`verdict=logprob` needs a prompt with two labels",
-        ),
+        ({"prompt": "pairwise.v1", "rubric": "x"}, "`rubric`: the prompt pairwise.v1 has no place for a rubric"),
+        ({"verdict": "logprob", "rubric": "x"}, "`rubric`: the prompt pairwise-label.v1 has no place for a rubric"),
+        ({"verdict": "logprob", "prompt": "pairwise.v1"}, "`verdict=logprob` needs a prompt with two labels"),
         ({"rubric": " \n"}, "`rubric`: the rubric is empty"),
         ({"rubric": ""}, "`rubric`: the rubric is empty"),
         (

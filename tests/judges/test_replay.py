@@ -76,9 +76,7 @@ TO_BASE = {"against": "base"}
         (SINGLE, "q3", AB, None, 7, {"against": "b"}),  # which is recorded, and looked up
     ],
 )
-def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(
-    table, item, systems, score, cost_p, options
-):
+def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(table, item, systems, score, cost_p, options):
     judge, asked = ReplayJudge(table, **options), Call(Item(item, "p"), systems, ("x", "y"))
     none = Abstention("no recorded verdict")
     reply = asyncio.run(judge.judge(asked))
@@ -89,16 +87,12 @@ def test_what_is_recorded_is_the_answer_and_its_cost_is_rehearsed(
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
     ReplayJudge(table).check([("b", "a")], items("q1"), 0.0)
-    with pytest.raises(
-        InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"
-    ):
+    with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"):
         ReplayJudge(table).check([("a", "c"), ("a", "d")], items("q1"), 1.0)
 
 
 def test_only_some_of_many_known_systems_are_shown():
-    table = VerdictTable(
-        "t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)}
-    )
+    table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)})
     with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4 and 5 more$"):
         ReplayJudge(table).check([("s0", "other")], [], 1.0)
 
@@ -108,7 +102,9 @@ def test_only_some_of_many_known_systems_are_shown():
 def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them(table, systems):
     asked = items("q1", "q2", "q8", "q9")
     ReplayJudge(table).check([systems], asked, 0.5)
-    message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; judge only .* with `allow_partial`$"
+    message = (
+        rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; judge only .* with `allow_partial`$"
+    )
     with pytest.raises(InputError, match=message):
         ReplayJudge(table).check([systems], asked, 0.49)
     strangers = r"such as 'prompt-0'.*; it has some on 'q1': give the rows of outputs such ids, in the field `id`$"
@@ -131,18 +127,14 @@ def test_only_the_rated_system_has_to_have_rows():
         ReplayJudge(SINGLE).check([("c",)], items("q1"), 1.0)
 
 
-@pytest.mark.parametrize(
-    ("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")]
-)
+@pytest.mark.parametrize(("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")])
 def test_a_score_beyond_0_to_1_is_refused_as_a_rating_and_fine_in_a_comparison(score, shown):
     rows = {("q1", "a"): Recorded(1.0), ("q2", "a"): Recorded(score), ("q2", "b"): Recorded(0.0)}
     judge = ReplayJudge(VerdictTable("t", "d", paired=False, rows=rows))
     judge.check([("a", "b")], items("q2"), 0.0)
     judge.check([("a",)], items("q1"), 0.0)
     judge.check([("b",)], items("q2"), 0.0)
-    with pytest.raises(
-        InputError, match=rf"^replay:t scores a on 'q2' with {shown}; a rating lies between 0 and 1"
-    ):
+    with pytest.raises(InputError, match=rf"^replay:t scores a on 'q2' with {shown}; a rating lies between 0 and 1"):
         judge.check([("a",)], items("q1", "q2"), 1.0)
 
 

@@ -20,8 +20,7 @@ def judge(spec="vllm/m", port=8000, **options):
     environment = {"JUDGELOOP_JUDGE_API_KEY": "none"}
     given = {"base_url": f"http://127.0.0.1:{port}/v1"} | options
     return judge_from_spec(
-        spec,
-        JudgeOptions(template=shipped_template("pairwise.v1"), environment=environment, **given),
+        spec, JudgeOptions(template=shipped_template("pairwise.v1"), environment=environment, **given)
     )
 
 

@@ -50,10 +50,7 @@ def test_each_moment_is_in_one_period_and_the_next_begins_where_it_ends(at, per,
 @given(MOMENTS, OFFSETS)
 def test_periods_begin_at_the_hour_of_a_monday_or_the_first(at, day_starts):
     offset = datetime.fromisoformat(f"2000-01-01T{day_starts}").utcoffset()
-    local = {
-        per: datetime.fromisoformat(began(per, day_starts, text(at))) + offset
-        for per in PERIODS[:-1]
-    }
+    local = {per: datetime.fromisoformat(began(per, day_starts, text(at))) + offset for per in PERIODS[:-1]}
     assert {f"{one:%H:%M}" for one in local.values()} == {day_starts[:5]}
     assert (local["week"].weekday(), local["month"].day) == (0, 1)
 
@@ -186,9 +183,7 @@ def test_what_is_settled_later_corrects_the_period_of_its_reservation(path, cloc
 
     asyncio.run(story())
     with opened(path) as connection:
-        days = connection.execute(
-            "SELECT since, sum(charged_p) FROM draws GROUP BY since"
-        ).fetchall()
+        days = connection.execute("SELECT since, sum(charged_p) FROM draws GROUP BY since").fetchall()
     assert [(day[:10], total) for day, total in days] == [("2026-11-24", 31), ("2026-11-25", 50)]
 
 
@@ -334,10 +329,7 @@ asyncio.run(story(sys.argv[2]))
 def test_many_processes_stay_under_the_limit_of_a_day(path):
     limit(path, 500, "total")
     limit(path, 400, "day", "nightly")
-    children = [
-        subprocess.Popen([sys.executable, "-c", CHILD, str(path), f"run{number}"])
-        for number in range(4)
-    ]
+    children = [subprocess.Popen([sys.executable, "-c", CHILD, str(path), f"run{number}"]) for number in range(4)]
     assert [child.wait() for child in children] == [0] * 4
     found = charged(path)
     with opened(path) as connection:

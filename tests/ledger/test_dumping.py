@@ -103,9 +103,7 @@ def test_a_recorded_verdict_is_history_and_answers_no_call(address):
         found = VerdictColumns.of(reader.history(None))
     assert found.preferences.tolist() == [-1]
     assert list(found.names.values()) == ["old", "new"]
-    assert [f"{judge.provider}:{judge.model}" for judge in found.judges.values()] == [
-        "recorded:annotators"
-    ]
+    assert [f"{judge.provider}:{judge.model}" for judge in found.judges.values()] == ["recorded:annotators"]
     assert spent(address)["run"] == 0
 
 

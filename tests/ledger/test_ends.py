@@ -10,16 +10,7 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.ledger import End, Reservation
-from judgeloop.core.records import (
-    Abstention,
-    Call,
-    Item,
-    JudgeIdentity,
-    Output,
-    Reply,
-    Usage,
-    Verdict,
-)
+from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Output, Reply, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.opening import open_ledger, open_reader
 

@@ -97,9 +97,7 @@ def test_results_come_with_their_texts_each_once(paths):
         merge(team, [anna, ben], as_they_are(anna, ben))
     with open_reader(team) as reader:
         runs = [run.id for run in reader.runs()]
-        assert sorted(runs) == sorted(
-            {f"night@{ledger[:12]}" for ledger in map(id_of, (anna, ben))}
-        )
+        assert sorted(runs) == sorted({f"night@{ledger[:12]}" for ledger in map(id_of, (anna, ben))})
         names = {name for run in runs for name in reader.result(run).texts.values()}
     assert names == {"a", "anna.sqlite", "ben.sqlite"}
     with opened(team) as connection:

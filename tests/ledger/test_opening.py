@@ -20,14 +20,10 @@ SCHEMES = ["mysql://host/db", "https://host/l", Path("postgresql://host/db"), "s
 
 
 @pytest.mark.parametrize("address", SCHEMES)
-def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
-    tmp_path, monkeypatch, address
-):
+def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(tmp_path, monkeypatch, address):
     monkeypatch.chdir(tmp_path)
     for look in (open_ledger, is_ledger, lambda given: open_reader(given).__enter__()):
-        with pytest.raises(
-            InputError, match=r"expected the path of a file or postgresql://.*, found an address"
-        ):
+        with pytest.raises(InputError, match=r"expected the path of a file or postgresql://.*, found an address"):
             look(address)
     done = CliRunner().invoke(app, ["ledger", "show", "--ledger", str(address)])
     assert done.exit_code == 2

@@ -109,15 +109,12 @@ def test_a_ledger_keeps_its_id(path):
 def test_another_connection_of_this_process_does_not_drop_the_lock_of_a_transaction(path):
     """POSIX drops all locks of a process on a file once it closes the file."""
     other = (
-        "import sqlite3, sys\n"
-        "sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute('BEGIN IMMEDIATE')"
+        "import sqlite3, sys\nsqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute('BEGIN IMMEDIATE')"
     )
     with closing(connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connect(path).close()
-        done = subprocess.run(
-            [sys.executable, "-c", other, str(path)], check=False, capture_output=True
-        )
+        done = subprocess.run([sys.executable, "-c", other, str(path)], check=False, capture_output=True)
         assert b"database is locked" in done.stderr
         connection.execute("ROLLBACK")
 

@@ -21,13 +21,7 @@ from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
 from judgeloop.core.ledger import KeptResult, Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import opening, postgres
-from judgeloop.ledger.opening import (
-    create_ledger,
-    is_ledger,
-    open_ledger,
-    open_reader,
-    place_of,
-)
+from judgeloop.ledger.opening import create_ledger, is_ledger, open_ledger, open_reader, place_of
 from judgeloop.ledger.postgres_address import PostgresAddress
 from judgeloop.ledger.postgres_server import escaped, restored
 from judgeloop.ledger.seals import KEY_VARIABLE
@@ -87,9 +81,7 @@ def before_each_statement(monkeypatch):
 
 
 @pytest.mark.parametrize("at", range(1, STATEMENTS * 3))
-def test_a_connection_that_ends_between_two_statements_books_nothing_twice(
-    ledger_at, before_each_statement, at
-):
+def test_a_connection_that_ends_between_two_statements_books_nothing_twice(ledger_at, before_each_statement, at):
     async def story():
         ledger = open_ledger(ledger_at)
         breaking = Breaking(ledger_at, at)
@@ -141,9 +133,7 @@ async def test_who_lost_its_run_to_another_process_sends_nothing_and_settles(led
         await one.sending(sent)
         ((unsent,),) = await one.reserve("run", wanted("unsent"), None)
         with opened(ledger_at) as connection:
-            connection.execute(
-                f"{END_THEM} AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')"
-            )
+            connection.execute(f"{END_THEM} AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
         with other.only_run("run"):
             assert await other.recover("run") == (10, 10)
             with pytest.raises(LedgerError, match=r"another process works on the run run now"):
@@ -220,19 +210,13 @@ def test_a_database_without_a_ledger_says_how_to_make_one(postgres):
 
 def test_another_version_is_refused(postgres):
     address = postgres.ledger()
-    postgres.sql(
-        "COMMENT ON SCHEMA judgeloop IS 'judgeloop ledger, version 9'",
-        address.split("/")[3].split("?")[0],
-    )
+    postgres.sql("COMMENT ON SCHEMA judgeloop IS 'judgeloop ledger, version 9'", address.split("/")[3].split("?")[0])
     with pytest.raises(NoLedgerError, match="expected a judgeloop ledger, version 1, found"):
         open_ledger(address)
 
 
 def test_a_server_that_does_not_wait_for_its_disk_is_refused():
-    with (
-        running("fsync=off") as server,
-        pytest.raises(LedgerError, match="does not wait for its disk"),
-    ):
+    with running("fsync=off") as server, pytest.raises(LedgerError, match="does not wait for its disk"):
         create_ledger(server.empty())
 
 
@@ -345,9 +329,7 @@ def test_four_processes_stay_under_the_limit_of_a_day_through_kills(ledger_at):
 
 
 def start(address, number):
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, address, f"run{number}"], stdout=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen([sys.executable, "-c", CHILD, address, f"run{number}"], stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,7 @@ def money(path):
     with open_reader(path) as reader:
         found = reader.spending()
     return {
-        kind: {
-            name: (group.charged_p, group.tokens)
-            for name, group in groups.items()
-            if group.charged_p
-        }
+        kind: {name: (group.charged_p, group.tokens) for name, group in groups.items() if group.charged_p}
         for kind, groups in found.items()
     }
 
@@ -127,9 +123,7 @@ def test_a_pruned_ledger_goes_on_and_gives_no_number_twice(path):
     assert spend.replies_without_usage == 0
 
 
-@pytest.mark.parametrize(
-    "given", ["soon", "-1", "1.5", "١٢", "999999", "99999999999", "2026-13-01", ""]
-)
+@pytest.mark.parametrize("given", ["soon", "-1", "1.5", "١٢", "999999", "99999999999", "2026-13-01", ""])
 def test_what_is_neither_days_nor_a_date_is_refused(given):
     with pytest.raises(InputError, match="a number of days, such as 90, or a date"):
         day_before(given, date(2026, 3, 1))

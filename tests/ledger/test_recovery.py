@@ -98,9 +98,7 @@ async def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
     await ledger.aclose()
     await other.aclose()
     with opened(died) as connection:
-        found = connection.execute(
-            "SELECT state, charged_p, outcome FROM attempts WHERE key='late'"
-        )
+        found = connection.execute("SELECT state, charged_p, outcome FROM attempts WHERE key='late'")
         state, charged_p, outcome = found.fetchone()
     assert (state, charged_p) == ("settled", 4)
     assert "after another process had closed the attempt" in outcome
@@ -126,14 +124,9 @@ def command(folder, server, *more):
     arguments = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     arguments += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
     arguments += ["--concurrency", str(IN_FLIGHT), *more]
-    environment = os.environ | {
-        "OPENAI_API_KEY": "sk-test",
-        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
-    }
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS)}
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        arguments, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True
-    )
+    return subprocess.Popen(arguments, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True)
 
 
 def kill_when(child, server, requests):
@@ -194,9 +187,7 @@ def test_a_request_is_noted_before_its_first_byte_leaves(folder):
 
     server = ChatServer(respond)
     try:
-        _, err = command(folder, server, "--max-judgments", str(ITEMS)).communicate(
-            timeout=PATIENCE_S
-        )
+        _, err = command(folder, server, "--max-judgments", str(ITEMS)).communicate(timeout=PATIENCE_S)
     finally:
         server.close()
     assert len(noted) >= ITEMS, err

@@ -165,9 +165,7 @@ def resealed(path, seq):
         *row, seal = found
         row[3] = 1 - row[3]
         crc = zlib.crc32(marshal.dumps(tuple(row), 2), zlib.crc32(b"verdicts")).to_bytes(4, "big")
-        connection.execute(
-            "UPDATE verdicts SET score = ?, seal = ? WHERE seq = ?", (row[3], crc + seal[4:], seq)
-        )
+        connection.execute("UPDATE verdicts SET score = ?, seal = ? WHERE seq = ?", (row[3], crc + seal[4:], seq))
 
 
 def test_the_checksum_alone_is_no_protection_from_somebody_who_makes_it_anew(path):
@@ -191,9 +189,7 @@ def test_with_a_key_a_verdict_with_a_right_checksum_is_refused(signed):
         ("signed", "", LedgerError, "is signed; set JUDGELOOP_LEDGER_KEY"),
     ],
 )
-def test_a_ledger_is_read_with_its_own_key_alone(
-    request, monkeypatch, ledger, set_key, error, said
-):
+def test_a_ledger_is_read_with_its_own_key_alone(request, monkeypatch, ledger, set_key, error, said):
     place = request.getfixturevalue(ledger)
     monkeypatch.setenv(KEY_VARIABLE, set_key)
     with pytest.raises(error, match=said):
@@ -220,10 +216,7 @@ def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        (
-            "CREATE TRIGGER t AFTER INSERT ON verdicts BEGIN UPDATE runs SET charged_p = 0; END",
-            "a strange trigger t",
-        ),
+        ("CREATE TRIGGER t AFTER INSERT ON verdicts BEGIN UPDATE runs SET charged_p = 0; END", "a strange trigger t"),
         ("CREATE TABLE more (x)", "a strange table more"),
         ("CREATE VIEW v AS SELECT 1", "a strange view v"),
         ("DROP INDEX attempts_by_key", "it lacks 'CREATE INDEX attempts_by_key"),
@@ -261,8 +254,7 @@ def test_verify_lists_every_changed_row(path):
     tamper(path, "UPDATE attempts SET charged_p = 1 WHERE id = 4")
     problems = inspect(path).problems
     assert [problem for problem in problems if "verdicts" in problem] == [
-        f"row {at} of verdicts was changed after it was written (its checksum does not match)"
-        for at in (3, 9)
+        f"row {at} of verdicts was changed after it was written (its checksum does not match)" for at in (3, 9)
     ]
     assert any("row 4 of attempts" in problem for problem in problems)
     assert any("is not charged the sum of its attempts" in problem for problem in problems)

@@ -85,10 +85,7 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
     with ledger.only_run("run"):
         for way in ("linked", "folder"):
             other = open_ledger(tmp_path / way / "l.sqlite")
-            with (
-                pytest.raises(LedgerError, match="another judgeloop process"),
-                other.only_run("run"),
-            ):
+            with pytest.raises(LedgerError, match="another judgeloop process"), other.only_run("run"):
                 pass
             asyncio.run(other.aclose())
     asyncio.run(ledger.aclose())
@@ -123,24 +120,15 @@ def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     base += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
     base += ["--concurrency", "8"]
     environment = os.environ | {"OPENAI_API_KEY": "sk-test", "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS)}
-    how = {
-        "cwd": tmp_path,
-        "env": environment,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-    }
+    how = {"cwd": tmp_path, "env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        both = [
-            subprocess.Popen([*base, "--risk", risk], text=True, **how) for risk in ("0.1", "0.2")
-        ]
+        both = [subprocess.Popen([*base, "--risk", risk], text=True, **how) for risk in ("0.1", "0.2")]
         results = [child.communicate(timeout=PATIENCE_S) for child in both]
     finally:
         server.close()
     judged = [json.loads(out)["judged"] for out, _ in results]
     assert judged == [ITEMS, ITEMS], [err for _, err in results]
-    asked = Counter(
-        json.dumps(request["messages"][-1]["content"][-400:]) for request in server.requests
-    )
+    asked = Counter(json.dumps(request["messages"][-1]["content"][-400:]) for request in server.requests)
     assert sum(asked.values()) == 2 * ITEMS, "each item in both orders, once"
     with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
         paid = connection.execute("SELECT count(*) FROM attempts WHERE charged_p > 0").fetchone()

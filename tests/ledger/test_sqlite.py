@@ -95,9 +95,7 @@ asyncio.run(story())
 @pytest.mark.parametrize("after", [1, 2, 7])
 def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charged(tmp_path, after):
     path = tmp_path / "ledger.sqlite"
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True
-    )
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
     lines = [child.stdout.readline() for _ in range(after)]
     os.kill(child.pid, signal.SIGKILL)
     lines += child.stdout.readlines()
@@ -115,9 +113,7 @@ def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charg
     held, spend = asyncio.run(look())
     assert {f"k{number}" for number in settled} <= held.keys()
     assert spend.charged_p >= 5 * len(held)
-    assert (spend.charged_p - 5 * len(held)) in {0, 7}, (
-        "at most the one in flight, at its worst case"
-    )
+    assert (spend.charged_p - 5 * len(held)) in {0, 7}, "at most the one in flight, at its worst case"
 
 
 def test_the_file_and_its_folder_are_for_their_owner_alone(tmp_path):
@@ -131,9 +127,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "ledger.sqlite"
     path.write_text("not a database, and long enough to be looked at " * 40)
     before = path.read_bytes()
-    with pytest.raises(
-        NoLedgerError, match="is not a ledger, nor any SQLite database; name another"
-    ):
+    with pytest.raises(NoLedgerError, match="is not a ledger, nor any SQLite database; name another"):
         open_ledger(path)
     assert path.read_bytes() == before
 

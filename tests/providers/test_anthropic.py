@@ -58,10 +58,7 @@ def test_a_verdict_by_tool_is_asked_for_by_a_forced_strict_tool(messages):
     ("content", "answer"),
     [
         ([text('{"reason": "r", '), text('"winner": "tie"}')], Verdict(0.5, "r")),
-        (
-            [{"type": "thinking", "thinking": "A?", "signature": "s"}, text(FOR_A)],
-            Verdict(1.0, "because"),
-        ),
+        ([{"type": "thinking", "thinking": "A?", "signature": "s"}, text(FOR_A)], Verdict(1.0, "because")),
         ([text("Here you are."), tool(reason="r", winner="B")], Verdict(0.0, "r")),
         ([tool(winner="A"), tool(winner="A")], None),
         ([tool(winner="C")], None),
@@ -74,9 +71,7 @@ def test_a_verdict_by_tool_is_asked_for_by_a_forced_strict_tool(messages):
     ],
 )
 @pytest.mark.parametrize("stop", ["end_turn", "tool_use", "stop_sequence", None])
-def test_the_reply_is_read_from_its_blocks_and_an_odd_one_is_retried(
-    messages, content, answer, stop
-):
+def test_the_reply_is_read_from_its_blocks_and_an_odd_one_is_retried(messages, content, answer, stop):
     respond_with(messages, message(*content, stop=stop))
     reply = ask(messages.root)
     assert reply.cost_p == PAID_P
@@ -97,9 +92,7 @@ def test_the_reply_is_read_from_its_blocks_and_an_odd_one_is_retried(
     ],
 )
 @pytest.mark.parametrize("content", [[], [text(FOR_A)], [tool(winner="A")]])
-def test_a_message_that_did_not_end_by_itself_is_an_abstention_that_is_charged(
-    messages, stop, reason, again, content
-):
+def test_a_message_that_did_not_end_by_itself_is_an_abstention_that_is_charged(messages, stop, reason, again, content):
     respond_with(messages, message(*content, stop=stop))
     reply = ask(messages.root)
     long = stop == "model_context_window_exceeded"
@@ -124,10 +117,7 @@ NO_CREDIT = "the account has no credit left"
         (failure(402, None), NO_CREDIT),
         (failure(400, "billing_error"), NO_CREDIT),
         (failure(429, "rate_limit_error", error_code="enforced_spend_limit_reached"), NO_CREDIT),
-        (
-            failure(400, "invalid_request_error", "Your credit balance is too low"),
-            "credit balance is too low",
-        ),
+        (failure(400, "invalid_request_error", "Your credit balance is too low"), "credit balance is too low"),
         (failure(404, "not_found_error", "model: claude-m"), "model: claude-m"),
     ],
 )

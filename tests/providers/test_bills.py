@@ -122,10 +122,7 @@ def test_a_usage_below_what_was_sent_and_said_is_not_believed(chat_server, wire,
         (used(total_tokens=920), Usage(400, 520)),  # reasoning counted in the total alone
         (used(completion_tokens_details={"reasoning_tokens": 300}), Usage(400, 320, 0, 0, 300)),
         (used(total_tokens=0), TRUE),
-        (
-            used(total_tokens=420, completion_tokens_details={"reasoning_tokens": 5}),
-            Usage(400, 20, 0, 0, 5),
-        ),
+        (used(total_tokens=420, completion_tokens_details={"reasoning_tokens": 5}), Usage(400, 20, 0, 0, 5)),
         (used(total_tokens=None), TRUE),
     ],
 )
@@ -245,9 +242,7 @@ UNKNOWN = [(400, "no_such_code"), (422, None), (400, "invalid_request_error")]
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
-    chat_server, tmp_path, status, code, concurrency
-):
+def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(chat_server, tmp_path, status, code, concurrency):
     asked = []
 
     def respond(request, number):
@@ -268,9 +263,7 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
 
 
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_when_the_first_items_are_all_refused_the_provider_is_quoted(
-    chat_server, tmp_path, status, code
-):
+def test_when_the_first_items_are_all_refused_the_provider_is_quoted(chat_server, tmp_path, status, code):
     chat_server.respond = lambda request, number: error(status, code)
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
@@ -377,9 +370,7 @@ PER_CACHED = replace(PRICE, cache_read=Rate(100_000), cache_write=Rate(1_250_000
         ("openai", used(**CACHED, cost=1.0), replace(PRICE, cache_read=Rate(1)), 0),  # its own bill
     ],
 )
-def test_cached_tokens_are_booked_at_their_price_and_the_saving_is_known(
-    chat_server, wire, response, price, saved_p
-):
+def test_cached_tokens_are_booked_at_their_price_and_the_saving_is_known(chat_server, wire, response, price, saved_p):
     reply, quote = ask(chat_server, response, wire, price=price)
     if '"cost"' not in response.body.decode():
         assert reply.cost_p == PAID_P - saved_p <= quote.cost_p

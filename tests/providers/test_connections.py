@@ -33,9 +33,7 @@ async def echo(answer, *, closing=False):
 
     async def serve(reader, writer):
         connections.append(writer)
-        with contextlib.suppress(
-            asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError
-        ):
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
                 size = int(head.partition(b"content-length: ")[2].partition(b"\r")[0])
@@ -99,10 +97,7 @@ def test_the_library_alone_reads_them_as_the_next_reply():
     """Why this is needed; when it fails, the library may have mended it."""
 
     async def shifted():
-        async with (
-            echo(lambda body: sized(body) * 2) as address,
-            httpx2.AsyncClient(trust_env=False) as client,
-        ):
+        async with echo(lambda body: sized(body) * 2) as address, httpx2.AsyncClient(trust_env=False) as client:
             return [(await client.post(address, content=b"%d" % n)).content for n in range(4)]
 
     assert asyncio.run(shifted()) != [b"0", b"1", b"2", b"3"]

@@ -50,9 +50,7 @@ WIRES = {"openai": OPENAI, "anthropic": ANTHROPIC, "vllm": replace(OPENAI, name=
 def wire(request: pytest.FixtureRequest, chat_server: ChatServer) -> Wire:
     """Each provider; the server gives a verdict."""
     found = WIRES[request.param]
-    chat_server.pages = {
-        "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
-    }
+    chat_server.pages = {"/v1/models": Response(body=b'{"data": [{"id": "m"}]}')}
     answer_with(chat_server, found.says('{"reason": "because", "winner": "A"}'))
     return found
 
@@ -72,9 +70,7 @@ def asked(server: ChatServer) -> list[dict[str, Any]]:
     return [request for request in server.requests if "Say A." not in json.dumps(request)]
 
 
-def ask(
-    wire: Wire, server: ChatServer, call: Call = CALL, *, url: str = "", **more: Any
-) -> tuple[Reply, Quote]:
+def ask(wire: Wire, server: ChatServer, call: Call = CALL, *, url: str = "", **more: Any) -> tuple[Reply, Quote]:
     judge = chat_judge(wire.name, url or wire.url(server), key=KEY, **more)
     return replied(judge, call), judge.quote(call)
 
@@ -170,9 +166,7 @@ def test_a_reply_that_cannot_be_read_may_have_been_billed(wire, chat_server, res
         (Response(307, b"", {"Location": OTHER}), "the server redirects"),
     ],
 )
-def test_an_error_that_no_attempt_can_mend_ends_the_run_unbilled(
-    wire, chat_server, response, words
-):
+def test_an_error_that_no_attempt_can_mend_ends_the_run_unbilled(wire, chat_server, response, words):
     answer_with(chat_server, response)
     with ends(ErrorKind.REJECTED, match=words) as caught:
         ask(wire, chat_server)
@@ -218,8 +212,7 @@ def test_the_key_travels_in_its_header_and_appears_nowhere_else(wire, chat_serve
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"url": "http://localhost:2"}, {"model": "n"}, {"max_output_tokens": 9}, {"by": "tool"}],
+    "changes", [{"url": "http://localhost:2"}, {"model": "n"}, {"max_output_tokens": 9}, {"by": "tool"}]
 )
 def test_whatever_changes_a_verdict_changes_the_identity(wire, changes):
     def identity(*, url="http://localhost:1", **more):

@@ -12,15 +12,13 @@ from judgeloop.judges.base import JudgeOptions
 
 
 @pytest.mark.parametrize(
-    "environment",
-    [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \t\n", "JUDGELOOP_JUDGE_API_KEY": " "}],
+    "environment", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \t\n", "JUDGELOOP_JUDGE_API_KEY": " "}]
 )
 def test_a_missing_key_is_asked_for_by_its_variable(environment):
     with pytest.raises(InputError, match=r"^the judge needs a key: set ANTHROPIC_API_KEY"):
         judge("anthropic/claude-m", environment | WITH_KEY)
     with pytest.raises(
-        InputError,
-        match=r"^the judge needs a key: set OPENAI_API_KEY in the environment, or write OPENAI_API_KEY=… to",
+        InputError, match=r"^the judge needs a key: set OPENAI_API_KEY in the environment, or write OPENAI_API_KEY=… to"
     ):
         judge(environment=environment)
 
@@ -70,9 +68,7 @@ def test_a_key_that_no_header_can_carry_is_refused_before_anything_is_sent(key):
 
 
 def test_a_vllm_server_without_an_address_is_asked_for_one():
-    with pytest.raises(
-        InputError, match=r"^`judge=vllm/…`: where is the server\? Give `judge_base_url="
-    ):
+    with pytest.raises(InputError, match=r"^`judge=vllm/…`: where is the server\? Give `judge_base_url="):
         judge("vllm/m", {})
 
 
@@ -82,9 +78,7 @@ def test_a_forecast_needs_no_key():
 
 def test_the_address_may_come_from_the_environment_and_the_flag_goes_before_it():
     environment = WITH_KEY | {"OPENAI_BASE_URL": "https://one.example/v1"}
-    assert (
-        judge(environment=environment).identity.parameters["endpoint"] == "https://one.example/v1"
-    )
+    assert judge(environment=environment).identity.parameters["endpoint"] == "https://one.example/v1"
     flagged = judge(environment=environment, base_url="https://two.example/v1/")
     assert flagged.identity.parameters["endpoint"] == "https://two.example/v1"
 
@@ -174,9 +168,7 @@ def test_no_description_of_a_judge_or_its_options_shows_the_key():
     assert made.chat.spec.endpoint.api_key == SECRET
     assert SECRET not in repr(made.chat.spec.endpoint)
     assert SECRET not in repr(
-        JudgeOptions(
-            template=TEMPLATE, environment=WITH_KEY, base_url=f"https://user:{SECRET}@host/v1"
-        )
+        JudgeOptions(template=TEMPLATE, environment=WITH_KEY, base_url=f"https://user:{SECRET}@host/v1")
     )
     assert SECRET not in repr(made)
     assert SECRET not in repr(made.identity)

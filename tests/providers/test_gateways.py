@@ -57,12 +57,7 @@ def ask(server, response, *, call=CALL, times=1, **more):
 
 @pytest.mark.parametrize(
     ("response", "cost_p"),
-    [
-        (Azure.reply, PAID_P),
-        (Google.reply, PAID_P),
-        (Google.no_usage, None),
-        (Ollama.reply, PAID_P),
-    ],
+    [(Azure.reply, PAID_P), (Google.reply, PAID_P), (Google.no_usage, None), (Ollama.reply, PAID_P)],
 )
 def test_a_reply_with_fields_of_its_own_is_a_verdict(chat_server, response, cost_p):
     reply = ask(chat_server, response)
@@ -117,17 +112,11 @@ def test_what_concerns_one_item_is_its_abstention_and_never_free(chat_server, re
         (OpenRouter.cut_off, True, None, False, "Upstream idle timeout exceeded"),
     ],
 )  # fmt: skip
-def test_a_passing_failure_says_what_it_is_and_how_long_to_wait(
-    chat_server, response, billed, wait_s, crowded, says
-):
+def test_a_passing_failure_says_what_it_is_and_how_long_to_wait(chat_server, response, billed, wait_s, crowded, says):
     with passes() as caught:
         ask(chat_server, response)
     error = caught.value
-    assert (error.billed, error.wait_s, error.kind is ErrorKind.CROWDED) == (
-        billed,
-        wait_s,
-        crowded,
-    )
+    assert (error.billed, error.wait_s, error.kind is ErrorKind.CROWDED) == (billed, wait_s, crowded)
     assert says in str(error)
     assert KEY_OF_OTHERS not in str(error)
     assert len(chat_server.requests) == 1
@@ -158,9 +147,7 @@ def test_what_no_attempt_can_mend_stops_the_run_and_says_why(chat_server, respon
 
 
 @pytest.mark.parametrize("refusal", [Azure.other_limit, LiteLLM.other_limit])
-def test_a_server_that_wants_the_newer_name_of_the_limit_is_asked_again_with_it(
-    chat_server, refusal
-):
+def test_a_server_that_wants_the_newer_name_of_the_limit_is_asked_again_with_it(chat_server, refusal):
     chat_server.respond = lambda request, _: refusal if "max_tokens" in request else Azure.reply
     reply = ask(chat_server, None, times=2, max_output_tokens=77)
     assert reply.answer == VERDICT
@@ -221,9 +208,7 @@ def test_the_cost_that_a_gateway_reports_is_booked_if_it_is_larger(chat_server, 
 @pytest.mark.parametrize("price", ["0,0", "0.001,0.001"])
 def test_a_reported_cost_above_the_quote_contradicts_it(chat_server, price):
     reply = ask(chat_server, OpenRouter.costing(0.25), price=price)
-    assert (
-        reply.cost_p == PICO_PER_DOLLAR // 4 > make(chat_server.url, price=price).quote(CALL).cost_p
-    )
+    assert reply.cost_p == PICO_PER_DOLLAR // 4 > make(chat_server.url, price=price).quote(CALL).cost_p
 
 
 def test_a_reported_cost_counts_where_the_tokens_are_not_believed(chat_server):

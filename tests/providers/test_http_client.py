@@ -94,12 +94,7 @@ def test_a_reply_that_is_too_large_says_what_the_limit_is(chat_server):
 
 @pytest.mark.parametrize(
     ("coding", "pack"),
-    [
-        ("gzip", gzip.compress),
-        ("x-gzip", gzip.compress),
-        ("identity", bytes),
-        ("Identity, GZip", gzip.compress),
-    ],
+    [("gzip", gzip.compress), ("x-gzip", gzip.compress), ("identity", bytes), ("Identity, GZip", gzip.compress)],
 )
 def test_a_reply_that_is_compressed_once_is_read(coding, pack, chat_server):
     body = pack(verdict("A").body)

@@ -26,9 +26,7 @@ def test_a_vllm_server_is_free_by_default():
     assert judge("vllm/m", {}, base_url=LOCAL, price="1,2").quote(CALL).cost_p > 0
 
 
-@pytest.mark.parametrize(
-    ("spec", "url"), [("openai/gpt-4.1", LOCAL), ("openai/no-such-model", None)]
-)
+@pytest.mark.parametrize(("spec", "url"), [("openai/gpt-4.1", LOCAL), ("openai/no-such-model", None)])
 def test_what_nobody_priced_is_unpriced(spec, url):
     assert judge("openai/gpt-4.1").priced
     unpriced = judge(spec, base_url=url)
@@ -44,12 +42,8 @@ def test_a_typed_price_holds_for_any_server():
 
 
 def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
-    path = prices_file(
-        tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n'
-    )
-    own, typed, published = (
-        judge(**how).quote(CALL) for how in ({"price": str(path)}, {"price": "1,2.50"}, {})
-    )
+    path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n')
+    own, typed, published = (judge(**how).quote(CALL) for how in ({"price": str(path)}, {"price": "1,2.50"}, {}))
     assert own.cost_p == typed.cost_p != published.cost_p
     assert own.price == str(path)
     assert typed.price == "`judge_price=1,2.50`"
@@ -60,9 +54,7 @@ def test_the_worst_case_counts_the_dearest_way_to_read_a_token(tmp_path):
     both = "input_per_mtok = 1\noutput_per_mtok = 2\n"
     plain = prices_file(tmp_path, f'["openai/m"]\n{both}')
     cost_p = judge("openai/m", base_url=LOCAL, price=str(plain)).quote(CALL).cost_p
-    cached = prices_file(
-        tmp_path, f'["openai/m"]\n{both}cache_read_per_mtok = 0.1\ncache_write_per_mtok = 1.25\n'
-    )
+    cached = prices_file(tmp_path, f'["openai/m"]\n{both}cache_read_per_mtok = 0.1\ncache_write_per_mtok = 1.25\n')
     assert judge("openai/m", base_url=LOCAL, price=str(cached)).quote(CALL).cost_p > cost_p
 
 
@@ -79,26 +71,14 @@ def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
         ('["openai/gpt-4.1"]\ninput_per_mtok = 1\n', "'output_per_mtok'"),
         ('["openai/gpt-4.1"]\n', "'input_per_mtok'"),
         ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = -2\n', "'-2' is not an amount"),
-        (
-            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = nan\n',
-            "'nan' is not an amount",
-        ),
-        (
-            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = true\n',
-            "'True' is not an amount",
-        ),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = nan\n', "'nan' is not an amount"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = true\n', "'True' is not an amount"),
         (
             '["openai/gpt-4.1"]\ninput_per_mtok = "1e999999"\noutput_per_mtok = 1\n',
             "'1e999999' is not an amount from 0 to 1,000,000 dollars",
         ),
-        (
-            '["openai/gpt-4.1"]\ninput_per_mtok = "1 $"\noutput_per_mtok = 1\n',
-            "'1 $' is not an amount",
-        ),
-        (
-            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\nper_call = 1\n',
-            "unknown field 'per_call'",
-        ),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = "1 $"\noutput_per_mtok = 1\n', "'1 $' is not an amount"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\nper_call = 1\n', "unknown field 'per_call'"),
         ('"openai/gpt-4.1" = 5\n', "needs input_per_mtok and output_per_mtok"),
         ('"openai/gpt-4.1" = "1,2"\n', "needs input_per_mtok and output_per_mtok"),
     ],

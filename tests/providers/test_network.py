@@ -48,9 +48,7 @@ def respond(request, number):
 
 def serve(server, prefix=""):
     server.respond = respond
-    server.pages = {
-        f"{prefix}/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
-    }
+    server.pages = {f"{prefix}/v1/models": Response(body=b'{"data": [{"id": "m"}]}')}
 
 
 def make(spec, url, environment):
@@ -60,9 +58,7 @@ def make(spec, url, environment):
 
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_proxy_that_is_set_beside_or_after_the_snapshot_is_not_asked(
-    spec, later, chat_server, proxy, monkeypatch
-):
+def test_a_proxy_that_is_set_beside_or_after_the_snapshot_is_not_asked(spec, later, chat_server, proxy, monkeypatch):
     def change():
         for name in PROXIES:
             monkeypatch.setenv(name, proxy.root)
@@ -96,9 +92,7 @@ def test_a_proxy_in_the_callers_environment_is_asked(spec, name, chat_server, pr
 def test_a_server_on_this_machine_is_reached_without_a_proxy(chat_server, proxy):
     serve(chat_server)
     environment = {"HTTP_PROXY": proxy.root, "NO_PROXY": "example.com"}
-    assert replied(make("openai/m", chat_server.url, environment), CALL).answer == Verdict(
-        1.0, "because"
-    )
+    assert replied(make("openai/m", chat_server.url, environment), CALL).answer == Verdict(1.0, "because")
     assert not proxy.requests
 
 
@@ -133,16 +127,12 @@ def test_the_variables_mean_what_they_mean_to_httpx(environment, url, proxied, m
 
 
 def context_of(environment):
-    client = http_client(
-        Endpoint("https://x", "key", 1.0, network=Network.of(environment, "https://x"))
-    )
+    client = http_client(Endpoint("https://x", "key", 1.0, network=Network.of(environment, "https://x")))
     transport: Any = client._transport
     return transport._pool._ssl_context
 
 
-def test_certificates_and_key_logs_that_are_set_beside_the_snapshot_are_not_used(
-    tmp_path, monkeypatch
-):
+def test_certificates_and_key_logs_that_are_set_beside_the_snapshot_are_not_used(tmp_path, monkeypatch):
     own = tmp_path / "ca.pem"
     own.write_text(first_certificate())
     usual = context_of({}).cert_store_stats()
@@ -170,9 +160,7 @@ def first_certificate():
         ({"HTTP_PROXY": "ftp://user:secret@proxy:1"}, "HTTP_PROXY"),
     ],
 )
-def test_settings_that_cannot_be_used_stop_the_run_and_show_no_password(
-    environment, words, chat_server
-):
+def test_settings_that_cannot_be_used_stop_the_run_and_show_no_password(environment, words, chat_server):
     with ends(ErrorKind.REJECTED, match=words) as caught:
         replied(make("openai/m", "http://judge.example/v1", environment), CALL)
     assert not caught.value.billed

@@ -8,12 +8,7 @@ import math
 
 import pytest
 from support.chat_judges import chat_judge
-from support.chat_server import (
-    Response,
-    completion,
-    respond_with,
-    verdict,
-)
+from support.chat_server import Response, completion, respond_with, verdict
 from support.endings import replied
 
 from judgeloop.core.errors import JudgeError
@@ -80,8 +75,7 @@ def first_token(**shares):
     """A reply of one token, with the probabilities that tokens had; `_` in a token's name is a
     space."""
     tokens = [
-        {"token": token.replace("_", " "), "logprob": math.log(share), "bytes": None}
-        for token, share in shares.items()
+        {"token": token.replace("_", " "), "logprob": math.log(share), "bytes": None} for token, share in shares.items()
     ]
     content = [tokens[0] | {"top_logprobs": tokens}] if tokens else []
     return with_logprobs({"content": content, "refusal": None})
@@ -100,11 +94,7 @@ def with_logprobs(logprobs):
         ({"A": 0.9, "B": 0.1}, 0.9, 1.0),
         ({"A": 0.6, "B": 0.2, "I": 0.2}, 0.75, 0.8),
         ({"B": 0.3, "A": 0.3}, 0.5, 0.6),
-        (
-            {"A": 0.4, "_A": 0.2, "A_": 0.1, "_B": 0.1, "B": 0.1},
-            7 / 9,
-            0.9,
-        ),  # with space around it, it is the same
+        ({"A": 0.4, "_A": 0.2, "A_": 0.1, "_B": 0.1, "B": 0.1}, 7 / 9, 0.9),  # with space around it, it is the same
         ({"B": 1.0}, 0.0, 1.0),
         ({"A": 0.5, "a": 0.3, "AB": 0.2}, 1.0, 0.5),  # what only looks like a label is none
         ({"No": 0.6, "Yes": 0.2, "Maybe": 0.2}, 0.25, 0.8),
@@ -176,9 +166,7 @@ def test_several_replies_in_one_are_no_verdict(chat_server):
 def test_the_providers_variables_do_not_reach_another_server(chat_server, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
-    monkeypatch.setenv(
-        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: gateway-secret\nAuthorization: secret"
-    )
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: gateway-secret\nAuthorization: secret")
 
     async def story(own):
         judge = chat_judge("openai", chat_server.url, key=KEY, own=own)

@@ -30,13 +30,9 @@ def usages(draw, largest=2_000_000):
 def charged(model, usage):
     """Picodollars by genai-prices' own arithmetic."""
     theirs = genai_prices.Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cache_read_tokens=usage.cache_read_tokens
     )
-    return (
-        genai_prices.calc_price(theirs, model, provider_id="openai").total_price * PICO_PER_DOLLAR
-    )
+    return genai_prices.calc_price(theirs, model, provider_id="openai").total_price * PICO_PER_DOLLAR
 
 
 @pytest.mark.parametrize(
@@ -45,11 +41,7 @@ def charged(model, usage):
         ("0.15,0.60", 150_000, 600_000),
         (" 1 , 2 ", 1_000_000, 2_000_000),
         ("0,0", 0, 0),
-        (
-            "1e-3,0.0000001",
-            1_000,
-            1,
-        ),  # a tenth of a picodollar is rounded up, never down to nothing
+        ("1e-3,0.0000001", 1_000, 1),  # a tenth of a picodollar is rounded up, never down to nothing
     ],
 )
 def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, rate_out):
@@ -112,8 +104,7 @@ def test_the_worst_case_of_a_tiered_price_is_that_of_its_dearest_tier():
 
 def test_a_price_says_where_it_comes_from():
     assert re.fullmatch(
-        r"genai-prices [\d.]+ for openai/gpt-4\.1",
-        published_price("gpt-4.1", provider="openai").source,
+        r"genai-prices [\d.]+ for openai/gpt-4\.1", published_price("gpt-4.1", provider="openai").source
     )
 
 
@@ -154,16 +145,11 @@ def test_a_model_that_charges_for_requests_too_has_no_price():
     ("model", "where"),
     [
         ("gpt-4.1-2025-04-14", {"provider": "openai"}),
-        *(
-            ("gpt-4.1", {"base_url": f"https://api.openai.com{rest}"})
-            for rest in ("", "/v1", ":443/v1/")
-        ),
+        *(("gpt-4.1", {"base_url": f"https://api.openai.com{rest}"}) for rest in ("", "/v1", ":443/v1/")),
     ],
 )
 def test_a_price_is_found_by_a_dated_name_or_by_the_address_of_the_api(model, where):
-    assert (
-        published_price(model, **where) == published_price("gpt-4.1", provider="openai") is not None
-    )
+    assert published_price(model, **where) == published_price("gpt-4.1", provider="openai") is not None
 
 
 def test_a_price_that_changes_by_the_hour_counts_at_its_dearest():
@@ -172,8 +158,6 @@ def test_a_price_that_changes_by_the_hour_counts_at_its_dearest():
     by_hour = [theirs.get_prices(midnight + timedelta(hours=hour)) for hour in range(24)]
     price = published_price(model, base_url="https://api.deepseek.com")
     for rate, key in ((price.input, "input_mtok"), (price.output, "output_mtok")):
-        cheapest, dearest = (
-            pick(getattr(prices, key) for prices in by_hour) for pick in (min, max)
-        )
+        cheapest, dearest = (pick(getattr(prices, key) for prices in by_hour) for pick in (min, max))
         assert cheapest < dearest
         assert rate == Rate(rate_per_mtok(dearest))

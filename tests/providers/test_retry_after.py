@@ -64,8 +64,7 @@ DATES = st.tuples(
     *map(st.sampled_from, (["Mon, ", ""], ["0", "1", "31", "99", "-1"], ["Jan", "Feb", "Foo"])),
     st.integers(-(10**12), 10**12).map(str) | st.integers(1, 9999).map("{:04}".format),
     st.sampled_from(["00:00:00", "25:61:61", "1:2"]),
-    st.integers(-(10**20), 10**20).map("{:+}".format)
-    | st.sampled_from(["GMT", "-0000", "+2359", "", "+"]),
+    st.integers(-(10**20), 10**20).map("{:+}".format) | st.sampled_from(["GMT", "-0000", "+2359", "", "+"]),
 ).map(lambda parts: parts[0] + " ".join(parts[1:]))
 
 

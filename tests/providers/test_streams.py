@@ -44,18 +44,14 @@ EVENTS = {"openai": OPENAI, "vllm": OPENAI, "anthropic": ANTHROPIC}
 
 
 def stream(events, **more):
-    lines = (
-        f"event: {event.get('type', 'x')}\r\ndata: {json.dumps(event)}\r\n\r\n" for event in events
-    )
+    lines = (f"event: {event.get('type', 'x')}\r\ndata: {json.dumps(event)}\r\n\r\n" for event in events)
     body = "".join(lines) + ("data: [DONE]\n\n" if "choices" in events[0] else "")
     return Response(body=body.encode(), headers={"Content-Type": "text/event-stream"}, **more)
 
 
 @pytest.fixture(params=list(EVENTS))
 def kind(request, chat_server):
-    chat_server.pages = {
-        "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
-    }
+    chat_server.pages = {"/v1/models": Response(body=b'{"data": [{"id": "m"}]}')}
     return request.param
 
 

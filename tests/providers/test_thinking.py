@@ -84,9 +84,7 @@ def test_models_that_think_are_known_by_their_names(model, does):
         ("anthropic/claude-opus-4-6", {"effort": "2000", "max_output_tokens": 2500}, 2500),
     ],
 )
-def test_the_limit_includes_thinking_tokens_unless_the_user_sets_it(
-    chat_server, spec, options, limit
-):
+def test_the_limit_includes_thinking_tokens_unless_the_user_sets_it(chat_server, spec, options, limit):
     given = {"base_url": chat_server.url, "price": PRICE} | options
     one, plain = (
         judge(spec, {}, **given),
@@ -103,9 +101,7 @@ def test_the_effort_is_sent_as_a_word(chat_server, spec):
     sent = one.chat.request(CALL, [("system", "system"), ("user", "user")])
     assert sent["reasoning_effort"] == "low"
     plain = judge(spec, {}, base_url=chat_server.url)
-    assert "reasoning_effort" not in plain.chat.request(
-        CALL, [("system", "system"), ("user", "user")]
-    )
+    assert "reasoning_effort" not in plain.chat.request(CALL, [("system", "system"), ("user", "user")])
 
 
 @pytest.mark.parametrize(
@@ -118,11 +114,7 @@ def test_the_effort_is_sent_as_a_word(chat_server, spec):
     ],
 )
 def test_anthropic_is_told_whether_to_think_and_how_hard(chat_server, effort, thinking, named):
-    usage = {
-        "input_tokens": 400,
-        "output_tokens": 320,
-        "output_tokens_details": {"thinking_tokens": 300},
-    }
+    usage = {"input_tokens": 400, "output_tokens": 320, "output_tokens_details": {"thinking_tokens": 300}}
     chat_server.respond = lambda request, number: message(
         {"type": "thinking", "thinking": "hm", "signature": "x"}, text(SAID), usage=usage
     )
@@ -178,8 +170,7 @@ def test_a_reply_that_thoughts_used_up_says_so_and_what_helps(chat_server):
     chat_server.respond = lambda request, n: completion(None, finish="length", usage=usage)
     reply = ask(chat_server)
     assert reply.answer == Abstention(
-        "truncated at 8704 tokens, 8704 of them thoughts; give `judge_max_tokens=17408`, or a lower "
-        "`judge_effort`",
+        "truncated at 8704 tokens, 8704 of them thoughts; give `judge_max_tokens=17408`, or a lower `judge_effort`",
         truncated=True,
     )
     assert reply.cost_p == cost(Usage(400, 8704), price_from_text(PRICE))
@@ -220,10 +211,7 @@ def test_where_funds_are_short_queries_wait_and_all_that_is_paid_for_is_judged(c
     """One worst case at a time: the outcome is the same at every concurrency."""
     chat_server.respond = lambda request, number: thought(request, 1000)[0]
     one, pool = judge("openai/o4-mini", {}, base_url=chat_server.url, price=PRICE), make_pool(12)
-    calls = [
-        Call(item, ("a", "b"), tuple(two))
-        for item, *two in zip(pool.items, *pool.outputs, strict=True)
-    ]
+    calls = [Call(item, ("a", "b"), tuple(two)) for item, *two in zip(pool.items, *pool.outputs, strict=True)]
     worst_p = 2 * max(one.quote(call).cost_p for call in calls)
     total_p = run(chat_server, 12).spend.run_p
     assert total_p < 2 * worst_p, "so that a budget of all worst cases would be much larger"

@@ -97,9 +97,7 @@ def honest(capacity):
     + [("flex", named, STANDARD_P) for named in ("default", "auto", None)]
     + [("flex", "priority", 4 * STANDARD_P)],
 )
-def test_the_price_of_the_tier_that_the_reply_names_is_booked(
-    chat_server, prices, tier, named, booked_p
-):
+def test_the_price_of_the_tier_that_the_reply_names_is_booked(chat_server, prices, tier, named, booked_p):
     chat_server.respond = lambda request, number: said(named)
     reply, quote = ask(chat_server, prices, tier)
     assert chat_server.requests[0].get("service_tier") == (tier if tier == "flex" else None)
@@ -143,9 +141,7 @@ def test_a_model_without_a_published_price_at_flex_has_half_of_its_price():
 def test_another_server_may_charge_the_full_price_for_flex(chat_server):
     one = judge("openai/m", {}, base_url=chat_server.url, price="1,10", tier="flex")
     assert "no lower price is known" in one.tier_note
-    assert one.quote(CALL) == judge("openai/m", {}, base_url=chat_server.url, price="1,10").quote(
-        CALL
-    )
+    assert one.quote(CALL) == judge("openai/m", {}, base_url=chat_server.url, price="1,10").quote(CALL)
 
 
 def test_half_of_a_price_is_half_of_every_rate_rounded_up():
@@ -167,9 +163,7 @@ def test_a_table_of_flex_is_read_and_checked(tmp_path, prices):
 @pytest.mark.parametrize("spec", ["anthropic/claude-sonnet-4", "vllm/m"])
 def test_a_provider_without_the_tier_refuses_it(spec):
     with pytest.raises(InputError, match=r"`tier=flex`: .* has no cheaper tier; only openai/MODEL"):
-        judge(
-            spec, WITH_KEY | {"ANTHROPIC_API_KEY": "k"}, base_url="http://localhost:1", tier="flex"
-        )
+        judge(spec, WITH_KEY | {"ANTHROPIC_API_KEY": "k"}, base_url="http://localhost:1", tier="flex")
 
 
 def test_a_judge_that_is_not_asked_over_a_network_takes_no_notice_of_the_tier():
@@ -209,10 +203,7 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
     chat_server.respond = honest(lambda request, number: number < 5)
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert (
-        "no capacity; rerun the command later, or now with `tier=flex-or-standard`"
-        in halted.outcome.stop.sentence
-    )
+    assert "no capacity; rerun the command later, or now with `tier=flex-or-standard`" in halted.outcome.stop.sentence
     assert halted.outcome.estimate.tally.abstentions == 0
     chat_server.respond = honest(lambda request, number: True)
     finished = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
@@ -220,18 +211,14 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
     assert finished.outcome.estimate.tally.abstentions == 0
 
 
-def test_with_a_deadline_the_run_waits_for_capacity_past_its_patience(
-    chat_server, prices, tmp_path
-):
+def test_with_a_deadline_the_run_waits_for_capacity_past_its_patience(chat_server, prices, tmp_path):
     chat_server.respond = honest(after(3))
     finished = run(chat_server, prices, tmp_path / "l", policy=NO_PATIENCE, deadline_s=DEADLINE_S)
     assert finished.outcome.asked == 12
     assert finished.outcome.estimate.tally.abstentions == 0
 
 
-def test_without_capacity_until_the_deadline_the_run_halts_at_no_cost(
-    chat_server, prices, tmp_path
-):
+def test_without_capacity_until_the_deadline_the_run_halts_at_no_cost(chat_server, prices, tmp_path):
     chat_server.respond = honest(lambda request, number: False)
     finished = run(chat_server, prices, tmp_path / "l", policy=NO_PATIENCE, deadline_s=0.3)
     assert finished.outcome.stop.kind is StopKind.DEADLINE

@@ -83,9 +83,7 @@ def limits_sent(server, since=0):
     return [request["max_tokens"] for request in server.requests[since:]]
 
 
-def test_the_next_run_reserves_what_replies_took_and_finds_its_verdicts(
-    thinker,
-):
+def test_the_next_run_reserves_what_replies_took_and_finds_its_verdicts(thinker):
     first = learned(thinker)
     assert set(limits_sent(thinker)) == {FULL}
     result = compare(thinker)

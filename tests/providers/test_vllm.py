@@ -39,9 +39,7 @@ def obedient(request, number):
 
 @pytest.fixture
 def vllm(chat_server):
-    chat_server.pages = {
-        "/v1/models": page({"data": [{"id": "org/other"}, {"id": "org/judge"}]}),
-    }
+    chat_server.pages = {"/v1/models": page({"data": [{"id": "org/other"}, {"id": "org/judge"}]})}
     chat_server.respond = obedient
     return chat_server
 
@@ -49,11 +47,7 @@ def vllm(chat_server):
 def ask(server, *calls, model="org/judge", prompt="pairwise.v1", **options):
     async def story():
         settings = JudgeOptions(
-            template=shipped_template(prompt),
-            environment={},
-            base_url=server.url,
-            timeout_s=5.0,
-            **options,
+            template=shipped_template(prompt), environment={}, base_url=server.url, timeout_s=5.0, **options
         )
         judge = judge_from_spec(f"vllm/{model}", settings)
         try:
@@ -80,11 +74,7 @@ def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
     ask(vllm, CALL, max_output_tokens=77)
     request = vllm.requests[-1]
     assert set(request) == {"model", "messages", "max_tokens", "temperature", "structured_outputs"}
-    assert (request["model"], request["max_tokens"], request["temperature"]) == (
-        "org/judge",
-        77,
-        0.0,
-    )
+    assert (request["model"], request["max_tokens"], request["temperature"]) == ("org/judge", 77, 0.0)
     schema = request["structured_outputs"]["json"]
     assert schema["properties"]["winner"]["enum"] == ["A", "B", "tie"]
     assert schema["required"] == ["reason", "winner"]
@@ -143,11 +133,7 @@ def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing
             Response(body=b"<html>hello</html>"),
             "/v1/models does not answer with a JSON object; is this a vLLM server?",
         ),
-        (
-            "/v1/models",
-            page([]),
-            "/v1/models does not answer with a JSON object; is this a vLLM server?",
-        ),
+        ("/v1/models", page([]), "/v1/models does not answer with a JSON object; is this a vLLM server?"),
     ],
 )
 def test_what_is_no_vllm_server_is_refused(vllm, path, response, words):

@@ -27,17 +27,12 @@ URL = os.environ.get("JUDGELOOP_TEST_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_TEST_VLLM_MODEL", "tiny")
 CALL = Call(Item("i", "Name a colour."), ("a", "b"), ("Blue.", "Seven."))
 
-pytestmark = [
-    pytest.mark.vllm,
-    pytest.mark.skipif(not URL, reason="JUDGELOOP_TEST_VLLM_URL is not set"),
-]
+pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="JUDGELOOP_TEST_VLLM_URL is not set")]
 
 
 def ask(by, *, model=MODEL, url=URL):
     async def story():
-        template = shipped_template(
-            {"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by]
-        )
+        template = shipped_template({"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by])
         judge = chat_judge(
             "vllm", url, model=model, key="none", timeout_s=60.0, template=template, price=FREE,
             by=by, max_output_tokens=LABEL_TOKENS[by],

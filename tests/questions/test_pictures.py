@@ -101,19 +101,13 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     passed = required(make_result(required_winner="large", max_flips=0.2))
     assert set(passed.values()) == {"passed"}
     assert next(iter(passed)) == "large wins"
-    assert any(
-        "verdicts changed with the order; it is not shown that more than 20 % do" in one
-        for one in passed
-    )
+    assert any("verdicts changed with the order; it is not shown that more than 20 % do" in one for one in passed)
     assert any(one.endswith("items without a verdict, and at most 5 % may be") for one in passed)
     failed = make_result(required_winner="small")
     assert required(failed)["small wins"] == "FAILED"
     assert str(failed).index("What must hold") < str(failed).index("votes")
     open_ = required(undecided(not_worse=0.1, rule="not-worse"))
-    assert (
-        open_["large must not be worse by 10 points or more, nor be shown to be worse at all"]
-        == "open"
-    )
+    assert open_["large must not be worse by 10 points or more, nor be shown to be worse at all"] == "open"
     assert make_result().page.required is None
 
 
@@ -153,9 +147,7 @@ def test_the_cost_of_judging_everything_counts_all_verdicts_and_few_audits():
     result = make_result()
     aside = [replace(row, in_decision=False) for row in result.labels]
     more = replace(result, labels=(*result.labels, *aside))
-    assert more.usd_of_all == pytest.approx(0.042 / 20 * (100 + 0.5 * 90)), (
-        "half of them in one order"
-    )
+    assert more.usd_of_all == pytest.approx(0.042 / 20 * (100 + 0.5 * 90)), "half of them in one order"
     audited = replace(result, setup=replace(result.setup, order="audited"))
     assert audited.usd_of_all == pytest.approx(0.042 / 20 * (100 + 20))
 
@@ -172,9 +164,7 @@ def test_the_judge_is_shown_with_controls_order_and_abstentions():
     assert "answer to a question beside one" in shown["a control"]
     assert shown["no verdict"] == "2 of 12 items"
     assert "not asked" in card(make_result(), "Can this judge")["controls"]
-    assert card(asked, "What it cost")["calls"].endswith(
-        "; among all these are the calls for 9 controls"
-    )
+    assert card(asked, "What it cost")["calls"].endswith("; among all these are the calls for 9 controls")
     assert "controls" not in card(make_result(), "What it cost")["calls"]
 
 
@@ -197,9 +187,7 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
 
 
 def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_path):
-    result = judgeloop.select(
-        ROWS, baseline="chatty", judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1"
-    )
+    result = judgeloop.select(ROWS, baseline="chatty", judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1")
     *others, lower, upper = result.course
     rows = {row.system: row for row in result.standings}
     assert upper.name == result.leader
@@ -213,9 +201,7 @@ def test_the_bounds_of_a_search_narrow_and_end_at_those_of_the_standings(tmp_pat
 
 
 def selected(tmp_path, rows=ROWS, **settings):
-    return judgeloop.select(
-        rows, judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1", **settings
-    )
+    return judgeloop.select(rows, judge=shorter, ledger=tmp_path / "ledger.sqlite", version="1", **settings)
 
 
 def drawn(result):
@@ -226,9 +212,7 @@ def test_a_search_draws_its_standings_with_the_named_system_in_colour(tmp_path):
     result = selected(tmp_path, baseline="chatty")
     *_, bars = drawn(result)
     (table,) = result.page.tables
-    assert [row.name for row in bars.rows] == [
-        name.removesuffix(" (baseline)") for name, *_ in table.rows
-    ]
+    assert [row.name for row in bars.rows] == [name.removesuffix(" (baseline)") for name, *_ in table.rows]
     assert [row.name for row in bars.rows if row.role == "lead"] == [result.winner]
     own = {row.system: row for row in result.standings}
     for row in bars.rows:
@@ -263,10 +247,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert result.options.chosen_by == 6
     assert ": 4, on 2 of 40 items, 6 more to choose the baseline." in result.page.summary[0]
-    assert (
-        "40 items (the other 3 chose the baseline)"
-        in result.page.headline + result.page.board.plain
-    )
+    assert "40 items (the other 3 chose the baseline)" in result.page.headline + result.page.board.plain
     assert "Not counted" not in selected(tmp_path).page.summary[0]
 
 
@@ -278,10 +259,7 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
         assert "These bounds hold one by one." in shown
     assert table.note in drawn(result)[-1].note
     decided = selected(tmp_path, baseline="chatty")
-    assert (
-        "These bounds hold one by one. Those of the first picture hold all together"
-        in drawn(decided)[-1].note
-    )
+    assert "These bounds hold one by one. Those of the first picture hold all together" in drawn(decided)[-1].note
     assert "one by one" not in decided.page.tables[0].note
 
 
@@ -299,9 +277,7 @@ def test_before_a_baseline_is_chosen_none_is_named_and_no_item_is_set_aside(tmp_
     assert (result.options.baseline, result.judged) == (None, 0)
     for text in (str(result), result.to_html()):
         assert "none is chosen yet" in text
-        assert not re.search(
-            r"chose the baseline|\(baseline\)|against|100\.0 %", text.split("How to do")[0]
-        )
+        assert not re.search(r"chose the baseline|\(baseline\)|against|100\.0 %", text.split("How to do")[0])
 
 
 def test_where_a_system_is_the_best_no_line_of_another_ends_above_it(tmp_path):
@@ -330,13 +306,10 @@ def test_a_search_up_to_a_gap_draws_the_gap_and_what_was_asked_for(tmp_path):
     chart, behind, _ = drawn(result)
     assert behind.rows[0].value == result.gap
     assert behind.bound == (0.2, "asked for")
-    (dashed,), lower = (
-        [one for one in chart.lines if one.role == role and not one.name]
-        for role in ("bound", "lead")
+    (dashed,), lower = ([one for one in chart.lines if one.role == role and not one.name] for role in ("bound", "lead"))
+    assert [y - x for (_, x), (_, y) in zip(lower[0].points, dashed.points, strict=True)] == pytest.approx(
+        [10.0] * len(dashed.points)
     )
-    assert [
-        y - x for (_, x), (_, y) in zip(lower[0].points, dashed.points, strict=True)
-    ] == pytest.approx([10.0] * len(dashed.points))
 
 
 def test_items_that_chose_the_baseline_are_filtered_apart_and_lost_to_nobody(tmp_path):
@@ -344,11 +317,7 @@ def test_items_that_chose_the_baseline_are_filtered_apart_and_lost_to_nobody(tmp
     rows = {row.system: row for row in result.standings}
     won, lost = (sum(getattr(row, name) for row in rows.values()) for name in ("wins", "losses"))
     html = unescape(result.to_html())
-    counted = {
-        "not counted": result.options.chosen_by,
-        "beat the baseline": won,
-        "lost to the baseline": lost,
-    }
+    counted = {"not counted": result.options.chosen_by, "beat the baseline": won, "lost to the baseline": lost}
     for name, number in counted.items():
         assert (f">{name} {number}</button>" in html) is (number > 0)
     assert result.options.chosen_by * lost

@@ -55,9 +55,7 @@ def test_alpacaeval_decides_and_agrees_with_the_full_table(recorded_data, select
 
 
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
-def test_realsumm_is_judged_by_rouge_from_its_texts_and_agrees_with_the_full_table(
-    recorded_data, selector
-):
+def test_realsumm_is_judged_by_rouge_from_its_texts_and_agrees_with_the_full_table(recorded_data, selector):
     data = recorded_data / "realsumm"
     first, second = "abs-bart", "ext-refresh"
     outcome = compare(
@@ -72,13 +70,10 @@ def test_our_rouge2_and_the_tables_differ_by_little(recorded_data, capsys):
     A tenth of the outputs show it."""
     data = recorded_data / "realsumm"
     references = {
-        row["id"]: row["reference"]
-        for row in map(json.loads, (data / "items.jsonl").read_text().splitlines())
+        row["id"]: row["reference"] for row in map(json.loads, (data / "items.jsonl").read_text().splitlines())
     }
     with gzip.open(data / "verdicts-rouge2.csv.gz", "rt") as file:
-        table = {
-            (row["item_id"], row["model"]): float(row["score"]) for row in csv.DictReader(file)
-        }
+        table = {(row["item_id"], row["model"]): float(row["score"]) for row in csv.DictReader(file)}
     metric, differences = metric_named("rouge2"), []
     for path in sorted((data / "outputs").glob("*.jsonl")):
         for row in map(json.loads, path.read_text().splitlines()[::10]):

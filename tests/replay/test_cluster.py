@@ -24,9 +24,7 @@ def cluster():
     """Two processes of one thread each; dead ones are replaced."""
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as local:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local:
         yield local
 
 
@@ -98,8 +96,7 @@ def test_an_interrupted_replay_goes_on_there(data, address, tmp_path):
         replay_compare(config(data, tmp_path / "parts", engine=address), interrupt)
     seen = []
     rows = replay_compare(
-        config(data, tmp_path / "parts", engine=address, resume=True),
-        lambda done, of: seen.append(done),
+        config(data, tmp_path / "parts", engine=address, resume=True), lambda done, of: seen.append(done)
     )
     assert seen == list(range(3, PAIRS + 1))
     assert rows == replay_compare(config(data, tmp_path / "alone", jobs=1), lambda *_: None)
@@ -129,12 +126,8 @@ def test_a_cluster_without_workers_is_refused(monkeypatch):
 
 def test_workers_with_another_version_are_refused(address, monkeypatch):
     monkeypatch.setattr(replay_cluster, "OWN", "numpy")
-    monkeypatch.setattr(
-        replay_cluster, "version", lambda name: "1.0" if os.getpid() == OWN_PID else "0.9"
-    )
-    with pytest.raises(
-        InputError, match=r"expected numpy 1.0 on each worker, found: tcp://\S+ has"
-    ):
+    monkeypatch.setattr(replay_cluster, "version", lambda name: "1.0" if os.getpid() == OWN_PID else "0.9")
+    with pytest.raises(InputError, match=r"expected numpy 1.0 on each worker, found: tcp://\S+ has"):
         list(replay_cluster.results(address, [], []))
 
 

@@ -50,9 +50,7 @@ def test_a_contest_on_a_subset_takes_that_share_and_another_one_for_another_seed
 
 def test_scores_within_the_margin_tie():
     scores = np.array([[0.1, 0.5, 0.9], [0.05, 0.65, 0.1]])
-    one = Recordings(("a", "b"), scores, tie_margin=0.05).contest(
-        (0, 1), 1.0, np.random.default_rng(0)
-    )
+    one = Recordings(("a", "b"), scores, tie_margin=0.05).contest((0, 1), 1.0, np.random.default_rng(0))
     assert sorted(one.preferences.tolist()) == [-1, 0, 1]
 
 
@@ -71,17 +69,12 @@ def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
         one = data.contest((1, 3), 0.8, np.random.default_rng([1, 3, row["seed"]]))
         vectors = combined("difference", *data.output_vectors(one))
         labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
-        chosen = [
-            closest_in_cosine(vectors, np.flatnonzero(labels == label))
-            for label in np.unique(labels)
-        ]
+        chosen = [closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)]
         assert row["estimate"] == pytest.approx(one.preferences[chosen].mean())
 
 
 def test_a_budget_that_is_the_whole_pool_or_more_estimates_without_error():
-    rows = run_pair(
-        recordings(), (1, 3), protocol(selectors=("random", "max-norm"), sizes=(48, 100))
-    )
+    rows = run_pair(recordings(), (1, 3), protocol(selectors=("random", "max-norm"), sizes=(48, 100)))
     assert rows
     assert all(row["estimate"] == pytest.approx(row["gap"]) for row in rows)
 
@@ -93,12 +86,7 @@ def test_a_rule_is_run_with_the_selectors_that_it_goes_with():
                  max_judgments=40),
     )  # fmt: skip
     ran = {(row["selector"], row["rule"]) for row in rows}
-    assert ran == {
-        ("random", "sequential"),
-        ("random", "anytime"),
-        ("random", "tie-aware"),
-        ("diffuse", "tie-aware"),
-    }
+    assert ran == {("random", "sequential"), ("random", "anytime"), ("random", "tie-aware"), ("diffuse", "tie-aware")}
     assert {row["risk"] for row in rows} == {0.1, 0.2}
     assert all(row["named"] in {-1, 0, 1} and 5 <= row["asked"] <= 40 for row in rows)
     assert suiting(("anytime", "hypergeometric"), "max-norm") == ["hypergeometric"]
@@ -132,12 +120,7 @@ def test_the_columns_of_the_papers_tables_are_worked_by_hand():
         row(0, 3, rule="r", risk=0.1, asked=30, named=1) | {"gap": 0.4}, row(1, 2, rule="r", risk=0.1, asked=40, named=1),
     ]  # fmt: skip
     (line,) = by_rule(rows)
-    assert (line["judgments"], line["error"], line["success"], line["inconclusive"]) == (
-        25,
-        0.25,
-        0.75,
-        0,
-    )
+    assert (line["judgments"], line["error"], line["success"], line["inconclusive"]) == (25, 0.25, 0.75, 0)
     assert line["gap_error"] == 0.05
     assert line["gap_success"] == pytest.approx((0.2 + 0.4 + 0.2) / 3)
     assert line["gap_inconclusive"] is None

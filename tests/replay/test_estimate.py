@@ -16,20 +16,9 @@ from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.questions.estimate.selector import (
-    Material,
-    live_material,
-    make_selector,
-    strata_of,
-    wanted_by,
-)
+from judgeloop.questions.estimate.selector import Material, live_material, make_selector, strata_of, wanted_by
 from judgeloop.replay.config import ReplayEstimateConfig
-from judgeloop.replay.estimate import (
-    Subject,
-    judgments,
-    stratify,
-    walk,
-)
+from judgeloop.replay.estimate import Subject, judgments, stratify, walk
 
 ITEMS = 60
 SHARES = (10, 25, 50)
@@ -61,11 +50,7 @@ def live(name, budget, one, **flags):
     )  # fmt: skip
     items = len(one.scores)
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
-    vectors = {
-        "states": lambda: one.vectors,
-        "last": lambda: one.vectors,
-        "outputs": lambda: one.outputs,
-    }
+    vectors = {"states": lambda: one.vectors, "last": lambda: one.vectors, "outputs": lambda: one.outputs}
     material = replace(live_material(config, pool, one.confidence), **vectors)
     return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
 
@@ -105,10 +90,7 @@ def test_a_walk_to_a_share_is_the_live_run_that_ends_there(name):
     for row in walk(one, 7, plan(name, seed=5)):
         budget = judgments(row["share"], ITEMS)
         estimate = session(
-            live(name, budget, one),
-            budget,
-            one,
-            np.random.default_rng([5, 7, row["share"], row["repetition"]]),
+            live(name, budget, one), budget, one, np.random.default_rng([5, 7, row["share"], row["repetition"]])
         )
         assert row["judged"] == budget == estimate.tally.asked
         assert row["estimate"] == pytest.approx(estimate.tally.moments.mean, rel=1e-12)
@@ -128,9 +110,7 @@ def test_a_walk_to_a_share_is_the_live_run_that_ends_there(name):
         ("actracer-random", "stratified", {}),
     ],
 )
-def test_on_the_same_clusters_a_share_is_the_live_run_of_that_budget(
-    stratify_on, name, command, flags
-):
+def test_on_the_same_clusters_a_share_is_the_live_run_of_that_budget(stratify_on, name, command, flags):
     one = subject()
     selector = live(command, 30, one, clusters=8, **flags)
     row = stratify_on(strata_of(selector, ITEMS), one, 7, 50, plan(name, seed=5))[2]
@@ -142,9 +122,7 @@ def test_on_the_same_clusters_a_share_is_the_live_run_of_that_budget(
 
 def test_the_distance_between_confidences_is_the_one_for_the_rule(stratify_on):
     rule = {"confidence_by": "first-token"}
-    one = replace(
-        subject(), scores=np.random.default_rng(1).random(ITEMS)
-    )  # another sample has another mean
+    one = replace(subject(), scores=np.random.default_rng(1).random(ITEMS))  # another sample has another mean
     selector = live("actracer", 30, one, clusters=8, **rule)
     strata = strata_of(selector, ITEMS)
     row = stratify_on(strata, one, 7, 50, plan("actracer", confidence_by="first-token"))[2]
@@ -161,9 +139,7 @@ def test_without_mc_ucb_clusters_get_their_proportional_shares(stratify_on):
     one = Subject("s", scores, rng.random(200), halves[:, None] + rng.normal(0, 0.01, (200, 2)))
     strata = strata_of(live("actracer", 100, one, clusters=2), 200)
     for name, even in (("actracer-proportional", True), ("actracer", False)):
-        selector = live(
-            "actracer", 100, one, clusters=2, allocation="proportional" if even else "mc-ucb"
-        )
+        selector = live("actracer", 100, one, clusters=2, allocation="proportional" if even else "mc-ucb")
         estimate = session(selector, 100, one, np.random.default_rng([0, 0, 50, 0]))
         drawn = np.bincount(strata.labels[estimate.tally.positions])
         assert (drawn[0] == drawn[1]) == even
@@ -182,26 +158,18 @@ def test_rows_do_not_depend_on_what_is_run_beside_them():
     for name in (*WALKING, *CLUSTERING):
         alone = every_row(one, 1, plan(name, shares=(25, 50)))
         assert alone == [
-            row
-            for row in together
-            if row["selector"] == name and row["share"] in {row["share"] for row in alone}
+            row for row in together if row["selector"] == name and row["share"] in {row["share"] for row in alone}
         ]
 
 
 def test_repetitions_systems_and_seeds_differ_and_the_same_give_the_same():
-    one = replace(
-        subject(), scores=np.random.default_rng(1).random(ITEMS)
-    )  # another sample has another mean
+    one = replace(subject(), scores=np.random.default_rng(1).random(ITEMS))  # another sample has another mean
     ran = plan("random", "stratified", "actracer", seed=1)
     rows = every_row(one, 0, ran)
     assert rows == every_row(one, 0, ran)
 
     def estimates(rows, name, repetition):
-        return [
-            row["estimate"]
-            for row in rows
-            if (row["selector"], row["repetition"]) == (name, repetition)
-        ]
+        return [row["estimate"] for row in rows if (row["selector"], row["repetition"]) == (name, repetition)]
 
     for name in ("random", "stratified", "actracer"):
         first = estimates(rows, name, 0)
@@ -211,12 +179,8 @@ def test_repetitions_systems_and_seeds_differ_and_the_same_give_the_same():
 
 
 def test_eight_clusters_are_as_many_as_the_budget_can_begin_with():
-    rows = stratify(subject(), 0, 10, plan("actracer-8")) + stratify(
-        subject(), 0, 50, plan("actracer-8")
-    )
-    assert [row["strata"] for row in rows] == [3] * 3 + [
-        8
-    ] * 3  # two of each of at most 8, of 6 and 30 judged
+    rows = stratify(subject(), 0, 10, plan("actracer-8")) + stratify(subject(), 0, 50, plan("actracer-8"))
+    assert [row["strata"] for row in rows] == [3] * 3 + [8] * 3  # two of each of at most 8, of 6 and 30 judged
 
 
 def test_all_items_judged_leave_nothing_to_chance():
@@ -231,9 +195,7 @@ def test_a_proxy_that_knows_every_score_leaves_draws_no_error_and_picks_theirs()
     """The mean of the proxy plus that of what it leaves, which is nothing: the truth."""
     scores = np.random.default_rng(1).random(ITEMS)
     one = replace(subject(), scores=scores, confidence=scores)
-    plain = {
-        row["selector"]: row["estimate"] for row in every_row(one, 0, plan(*WALKING, "stratified"))
-    }
+    plain = {row["selector"]: row["estimate"] for row in every_row(one, 0, plan(*WALKING, "stratified"))}
     helped = every_row(one, 0, plan(*WALKING, "stratified", proxy="confidence"))
     for row in helped:
         if row["selector"] in {"random", "stratified"} and row["share"] == 50:
@@ -260,11 +222,7 @@ def test_a_history_helps_draws_where_systems_are_alike_and_leaves_picks_alone():
 def test_a_history_is_drawn_anew_in_every_repetition():
     scores = np.random.default_rng(1).random((7, ITEMS))
     one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    some = [
-        row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history_systems=1))
-    ]
+    some = [row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history_systems=1))]
     flat = replace(one, earlier=np.tile(scores[1], (6, 1)))
-    same = [
-        row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history_systems=1))
-    ]
+    same = [row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history_systems=1))]
     assert some != same, "that of the first earlier system alone"

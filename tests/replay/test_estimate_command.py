@@ -18,9 +18,7 @@ def data(tmp_path):
     """Two systems, the second better and with confidences that say something about its scores."""
     rng = np.random.default_rng(1)
     scores = {name: (rng.random(ITEMS) < level).astype(float) for name, level in LEVELS.items()}
-    files = recorded(
-        tmp_path, scores, lambda rng, score: {"logprobs": [-rng.random() * (2 - score)]}
-    )
+    files = recorded(tmp_path, scores, lambda rng, score: {"logprobs": [-rng.random() * (2 - score)]})
     return [*files, "--job", "estimate"]
 
 
@@ -57,16 +55,12 @@ def test_without_confidences_the_rest_is_run_and_said_so(data, tmp_path):
 def test_one_system_and_one_file_belong_together_whatever_their_names(data, tmp_path):
     (data[0] / "b.jsonl").unlink()
     lone = [*QUICK, "--selectors", "actracer", "--leave-out", "b"]
-    (data[0] / "a.jsonl").write_text(
-        (data[0] / "a.jsonl").read_text().replace('"model": "a", ', "")
-    )
+    (data[0] / "a.jsonl").write_text((data[0] / "a.jsonl").read_text().replace('"model": "a", ', ""))
     (data[0] / "a.jsonl").rename(data[0] / "outputs.jsonl")
     assert replay(*data, *lone, "-o", tmp_path / "folder").exit_code == 0
     data[0] /= "outputs.jsonl"
     assert replay(*data, *lone, "-o", tmp_path / "file").exit_code == 0
-    assert (tmp_path / "folder" / "area.csv").read_text() == (
-        tmp_path / "file" / "area.csv"
-    ).read_text()
+    assert (tmp_path / "folder" / "area.csv").read_text() == (tmp_path / "file" / "area.csv").read_text()
     both = replay(*data, *QUICK, "--selectors", "actracer", "-o", tmp_path / "both")
     assert "no outputs of 'a'" in both.stderr
 
@@ -79,10 +73,7 @@ def test_items_without_a_score_are_no_part_of_the_pool(data, tmp_path):
     data[4].write_text("\n".join(table) + "\n")
     for selectors in ("random", "random,stratified"):
         out = tmp_path / selectors
-        assert (
-            replay(*data, *QUICK, "--selectors", selectors, "--leave-out", "b", "-o", out).exit_code
-            == 0
-        )
+        assert replay(*data, *QUICK, "--selectors", selectors, "--leave-out", "b", "-o", out).exit_code == 0
         assert rows_of(out / "accuracy.csv")[2]["judged"] == "25"
 
 
@@ -92,9 +83,7 @@ def test_vectors_may_be_given(data, tmp_path):
     flags = [*QUICK, "--selectors", "random,stratified,actracer", "--vectors", tmp_path / "v.npz"]
     result = replay(*data, *flags, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert {row["runs"] for row in rows_of(tmp_path / "out" / "accuracy.csv")} == {"2"}, (
-        "of b alone"
-    )
+    assert {row["runs"] for row in rows_of(tmp_path / "out" / "accuracy.csv")} == {"2"}, "of b alone"
 
 
 @pytest.mark.parametrize(
@@ -106,14 +95,8 @@ def test_vectors_may_be_given(data, tmp_path):
         (["--proxy", "metric:exact"], "--proxy"),
         (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
         (["--leave-out", "a,b"], "expected scores of at least 1 of the systems, found none"),
-        (
-            ["--represent", "minilm", "--vectors", "v.npz"],
-            "--represent minilm: not used, because --vectors are given",
-        ),
-        (
-            ["--selectors", "actracer", "--confidence", "certainty"],
-            "the field 'certainty' is missing",
-        ),
+        (["--represent", "minilm", "--vectors", "v.npz"], "--represent minilm: not used, because --vectors are given"),
+        (["--selectors", "actracer", "--confidence", "certainty"], "the field 'certainty' is missing"),
     ],
 )
 def test_what_cannot_be_is_refused(data, tmp_path, more, message):

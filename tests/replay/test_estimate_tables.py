@@ -35,9 +35,7 @@ def test_errors_and_coverage_are_those_worked_out_by_hand():
 def test_areas_are_those_worked_out_by_hand():
     # random: errors 0.4 at 10 %, 0.2 at 20 %, 0.2 at 40 %: (0.3 · 10 + 0.2 · 20) / 30 = 7/30.
     # other: 0.2 everywhere: 0.2, which is 6/7 of it.
-    rows = [
-        row_of("random", share, estimate) for share, estimate in ((10, 0.7), (20, 0.4), (40, 0.6))
-    ]
+    rows = [row_of("random", share, estimate) for share, estimate in ((10, 0.7), (20, 0.4), (40, 0.6))]
     rows += [row_of("other", share, 0.6) for share in (10, 20, 40)]
     random, other = areas(rows)
     assert random["area"] == pytest.approx(7 / 30)

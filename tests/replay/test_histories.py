@@ -49,9 +49,7 @@ def past_of(recordings, pair, count, seed=0):
     count=st.integers(2, 10),
     seed=st.integers(0, 1000),
 )
-def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pair(
-    pair, count, seed
-):
+def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pair(pair, count, seed):
     past = past_of(mostly_ties(items=20), pair, count, seed)
     assert len(past.systems) == count
     assert len(past) == count * (count - 1) // 2
@@ -59,9 +57,7 @@ def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pai
 
 
 def test_a_history_is_on_the_contests_items_and_ties_within_the_margin():
-    scores = np.array(
-        [[0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 1.0, 0.0], [0.3, 0.0, 0.9, 0.5], [0.0, 0.0, 0.1, 0.46]]
-    )
+    scores = np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 1.0, 0.0], [0.3, 0.0, 0.9, 0.5], [0.0, 0.0, 0.1, 0.46]])
     data = Recordings(("a", "b", "c", "d"), scores, tie_margin=0.05)
     contest = data.contest((0, 1), 0.5, np.random.default_rng(3))
     past = data.past(contest, 2, np.random.default_rng(0))
@@ -91,10 +87,7 @@ def test_with_a_history_it_is_not():
 
 
 def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
-    data, many = (
-        mostly_ties(),
-        protocol(history_systems=8, rules=("tie-aware", "hypergeometric"), risk=(0.1, 0.1)),
-    )
+    data, many = (mostly_ties(), protocol(history_systems=8, rules=("tie-aware", "hypergeometric"), risk=(0.1, 0.1)))
     rows = run_pair(data, (2, 7), many)
     alone = run_pair(data, (2, 7), protocol(history_systems=8, selectors=("decisive",)))
     tie_aware = [row for row in rows if (row["selector"], row["rule"]) == ("decisive", "tie-aware")]
@@ -105,10 +98,7 @@ def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition():
     data = mostly_ties()
     contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
     past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
-    expected, found = (
-        prospects_of(past, ()),
-        known_of(data, contest, 1, protocol(history_systems=8)),
-    )
+    expected, found = (prospects_of(past, ()), known_of(data, contest, 1, protocol(history_systems=8)))
     assert (found.power, found.distances) == (expected.power, None)
     np.testing.assert_array_equal(found.shares, expected.shares)
     np.testing.assert_array_equal(found.agreements, expected.agreements)
@@ -143,9 +133,7 @@ HISTORY = ["--history-systems", 4]
 
 
 def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
-    result = replay(
-        *files, *RULES, *HISTORY, "--rules", "tie-aware", "-o", tmp_path / "out", "--json"
-    )
+    result = replay(*files, *RULES, *HISTORY, "--rules", "tie-aware", "-o", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
     random, decisive = json.loads(result.stdout)
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")
@@ -164,10 +152,7 @@ def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
     assert f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
     folder.mkdir()
     write(tmp_path, {"items": [{"id": f"i{one}", "prompt": f"p{one}"} for one in items]})
-    outputs = {
-        f"s{n}": [{"id": f"i{one}", "output": "x" * (37 * one * n % 101)} for one in items]
-        for n in range(5)
-    }
+    outputs = {f"s{n}": [{"id": f"i{one}", "output": "x" * (37 * one * n % 101)} for one in items] for n in range(5)}
     write(folder, outputs)
     with_lengths = replay(*asked, tmp_path / "with")
     assert (with_lengths.exit_code, with_lengths.stderr) == (0, "")
@@ -188,17 +173,11 @@ def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (
-            ["--history-systems", 5],
-            "--history-systems 5: 6 systems are recorded, which leaves 4 besides a pair",
-        ),
+        (["--history-systems", 5], "--history-systems 5: 6 systems are recorded, which leaves 4 besides a pair"),
         (["--history-systems", 1], "--history-systems: expected 0 or at least 2"),
         (["--history-systems", -1], "--history-systems"),
         ([*HISTORY, "--selectors", "random"], "only the selector decisive uses a history"),
-        (
-            ["--iterative", "--rules", "anytime", "--selectors", "decisive"],
-            "--rules: expected a rule that holds",
-        ),
+        (["--iterative", "--rules", "anytime", "--selectors", "decisive"], "--rules: expected a rule that holds"),
     ],
 )
 def test_what_is_wrong_with_a_history_is_said_in_a_line(files, tmp_path, flags, message):

@@ -11,9 +11,7 @@ from judgeloop.replay.recorded_files import output_lengths
 
 @pytest.fixture
 def items(tmp_path):
-    return write(tmp_path, {"items": [{"id": one, "prompt": f"on {one}"} for one in "abc"]})[
-        "items"
-    ]
+    return write(tmp_path, {"items": [{"id": one, "prompt": f"on {one}"} for one in "abc"]})["items"]
 
 
 @pytest.fixture

@@ -39,10 +39,7 @@ def test_a_history_of_other_systems_brings_estimates_nearer(data, tmp_path):
     [
         (["--proxy", "history"], "neither has an effect without the other"),
         (["--history-systems", "2"], "neither has an effect without the other"),
-        (
-            ["--proxy", "history", "--history-systems", "5"],
-            "besides 's0' there are 4 systems with verdicts",
-        ),
+        (["--proxy", "history", "--history-systems", "5"], "besides 's0' there are 4 systems with verdicts"),
     ],
 )
 def test_a_history_that_cannot_be_drawn_is_refused(data, tmp_path, more, message):

@@ -21,9 +21,7 @@ def data(tmp_path):
     scores = {}
     for number in range(SYSTEMS):
         won = (rng.random(ITEMS) < number / 6).astype(float)
-        scores[f"s{number}"] = np.where(
-            rng.random(ITEMS) < 0.5, rng.choice([0, 0.5, 1], ITEMS), won
-        )
+        scores[f"s{number}"] = np.where(rng.random(ITEMS) < 0.5, rng.choice([0, 0.5, 1], ITEMS), won)
     files = recorded(tmp_path, scores | {"base": [None] * ITEMS})
     return [*files, "--job", "select", "--baseline", "base"]
 
@@ -37,23 +35,14 @@ def test_every_selector_is_measured_by_calls_and_queries(data, tmp_path):
     assert {row["selector"] for row in calls} == set(ALL.split(","))
     assert {row["selector"] for row in queries} == set(ALL.split(",")) - {"race"}
     last = {row["selector"]: row for row in queries}
-    assert all(float(row["identified"]) == 1.0 for row in last.values()), (
-        "with every item judged the best is known"
-    )
-    assert {row["goal"] for row in rows_of(out / "needed.csv")} == {
-        "best",
-        "0.01",
-        "0.005",
-        "0.001",
-    }
+    assert all(float(row["identified"]) == 1.0 for row in last.values()), "with every item judged the best is known"
+    assert {row["goal"] for row in rows_of(out / "needed.csv")} == {"best", "0.01", "0.005", "0.001"}
     assert rows_of(out / "races.csv")[0]["runs"] == "3"
 
 
 def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
     out = tmp_path / "out"
-    result = replay(
-        *data, "--pool", 10, "--seeds", 1, "--selectors", "random", "-o", out, "--jobs", 1
-    )
+    result = replay(*data, "--pool", 10, "--seeds", 1, "--selectors", "random", "-o", out, "--jobs", 1)
     assert result.exit_code == 0, result.output
     recorded: dict[str, list[float]] = {}
     for row in rows_of(data[4]):
@@ -75,10 +64,7 @@ def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
 
 @pytest.mark.parametrize(
     ("more", "message"),
-    [
-        (["--iterative"], "--iterative: --job select has no such choice"),
-        (["--selectors", "diffuse"], "--selectors: "),
-    ],
+    [(["--iterative"], "--iterative: --job select has no such choice"), (["--selectors", "diffuse"], "--selectors: ")],
 )
 def test_what_the_job_does_not_take_is_refused(data, tmp_path, more, message):
     result = replay(*data, *more, "-o", tmp_path / "out")
@@ -93,14 +79,9 @@ def test_a_job_without_a_baseline_or_of_another_name_is_refused(data, tmp_path):
         "judgeloop: --baseline: expected a value, found none (System that all others are compared with)\n",
     )
     data[-3] = "rank"
-    assert (
-        "--job: expected compare, select or estimate, found 'rank'"
-        in replay(*data, "-o", tmp_path / "out").stderr
-    )
+    assert "--job: expected compare, select or estimate, found 'rank'" in replay(*data, "-o", tmp_path / "out").stderr
     plain = [*data[:5], "--pool", "9"]
-    assert (
-        "--pool: --job compare has no such choice" in replay(*plain, "-o", tmp_path / "out").stderr
-    )
+    assert "--pool: --job compare has no such choice" in replay(*plain, "-o", tmp_path / "out").stderr
 
 
 def field_of(scores):
@@ -133,9 +114,7 @@ def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
 
 def test_a_race_to_a_gap_ends_sooner_and_is_wrong_only_beyond_it():
     scores = np.tile([[1.0] * 9 + [0.0], [1.0] * 8 + [0.0] * 2, [0.0] * 10], 20)
-    exact, near = (
-        realise(field_of(scores), 0, plan("race", pool=200, min_gap=gap))[0] for gap in (None, 0.4)
-    )
+    exact, near = (realise(field_of(scores), 0, plan("race", pool=200, min_gap=gap))[0] for gap in (None, 0.4))
     assert near["calls"] < exact["calls"]
     assert not near["too_far"]
     wrong = {**near, "winner_gap": 0.3, "too_far": True}
@@ -149,27 +128,19 @@ def test_level_leaders_share_the_credit():
     assert rows[0]["steps"][0][2] == 1.0, "two best ones: naming either is right"
     rows = realise(field_of([[1.0, 0.5], [0.5, 0.5]]), 3, plan("random", pool=2))
     first = rows[0]["steps"][0]
-    assert first[2] in {1.0, 1 / 3}, (
-        "the tie among both and the baseline, or the win, whichever comes first"
-    )
+    assert first[2] in {1.0, 1 / 3}, "the tie among both and the baseline, or the win, whichever comes first"
     assert rows[0]["steps"][-1][2] == 1.0
 
 
 def run_of(selector, *steps):
     """A row of a replay; each step: calls, queries, best named, gap."""
-    return {
-        "selector": selector,
-        "calls": 90,
-        "steps": [list(step) for step in steps],
-    }
+    return {"selector": selector, "calls": 90, "steps": [list(step) for step in steps]}
 
 
 def test_the_calls_needed_count_from_the_last_time_the_goal_was_missed():
     rows = [
         run_of("random", (3, 1, 1.0, 0.0)),
-        run_of(
-            "random", (3, 1, 0.0, 0.2), (12, 4, 1.0, 0.0), (21, 7, 0.5, 0.1), (30, 10, 1.0, 0.0)
-        ),
+        run_of("random", (3, 1, 0.0, 0.2), (12, 4, 1.0, 0.0), (21, 7, 0.5, 0.1), (30, 10, 1.0, 0.0)),
     ]
     found = {(row["goal"], row["level"]): row["calls"] for row in needed(rows)}
     assert found["best", 0.7] == 12

@@ -17,21 +17,13 @@ from judgeloop.report.escaping import csv_cell, visible
         pytest.param("\x9b2J", r"\x9b2J", id="an 8-bit control sequence"),
         pytest.param("a\rb\nc\td\0e\x7f", r"a\rb\nc\td\x00e\x7f", id="control characters"),
         pytest.param("a\u2028b\u2029c\x85d", r"a\u2028b\u2029c\x85d", id="separators of lines"),
-        pytest.param(
-            "a\u202eb\u2066c\u200fd", r"a\u202eb\u2066c\u200fd", id="directions of writing"
-        ),
-        pytest.param(
-            "a\u200bb\u200dc\u2060d\ufeffe\xadf",
-            r"a\u200bb\u200dc\u2060d\ufeffe\xadf",
-            id="no width",
-        ),
+        pytest.param("a\u202eb\u2066c\u200fd", r"a\u202eb\u2066c\u200fd", id="directions of writing"),
+        pytest.param("a\u200bb\u200dc\u2060d\ufeffe\xadf", r"a\u200bb\u200dc\u2060d\ufeffe\xadf", id="no width"),
         pytest.param("\U000e0041", r"\U000e0041", id="a tag character"),
         pytest.param("a\u3164b\u115fc\u1160d\uffa0", r"a\u3164b\u115fc\u1160d\uffa0", id="fillers"),
         pytest.param("a\u2800b\u034fc", r"a\u2800b\u034fc", id="a blank pattern and a joiner"),
         pytest.param("a\ufe0fb\ufe00c\u180bd", r"a\ufe0fb\ufe00c\u180bd", id="variation selectors"),
-        pytest.param(
-            "a\U000e0100b\U000e01ef", r"a\U000e0100b\U000e01ef", id="more variation selectors"
-        ),
+        pytest.param("a\U000e0100b\U000e01ef", r"a\U000e0100b\U000e01ef", id="more variation selectors"),
         pytest.param("\ud800\ue000\uffff", r"\ud800\ue000\uffff", id="no characters at all"),
     ],
 )
@@ -53,15 +45,7 @@ def test_what_can_be_seen_stays_as_it_is(text):
 @given(st.text(st.characters()))
 def test_any_text_becomes_one_line_that_can_be_encoded_and_stays_so(text):
     shown = visible(text)
-    assert not {unicodedata.category(letter) for letter in shown} & {
-        "Cc",
-        "Cf",
-        "Cs",
-        "Co",
-        "Cn",
-        "Zl",
-        "Zp",
-    }
+    assert not {unicodedata.category(letter) for letter in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert len(shown.splitlines()) <= 1
     shown.encode()
     assert visible(shown) == shown

@@ -70,9 +70,7 @@ def test_items_without_a_group_are_a_row_of_their_own():
 def test_of_many_groups_the_largest_are_shown_and_the_rest_counted():
     labels = tuple(Label(Choice(n, None), Verdict(0.0)) for n in range(205))
     names = [f"g{n:02}" for n in range(20)]
-    result = make_result(
-        tally=Tally(items=210, wins=(0, 205)), labels=labels, groups=(*names, "g00")
-    )
+    result = make_result(tally=Tally(items=210, wins=(0, 205)), labels=labels, groups=(*names, "g00"))
     assert [row.group for row in result.groups] == names
     text = str(result)
     shown = [line.split()[:3] for line in text.splitlines() if line[:4] in {"  g0", "  g1"}]

@@ -39,19 +39,15 @@ def report(shown, answers=TWO, **changes):
 
 
 def items_of(html):
-    inside = html.partition('<div id="items" class="compare">')[2].partition(
-        '</section>\n<section class="again">'
-    )[0]
-    return re.findall(
-        r'<(?:details|div) class="item.*?(?=<(?:details|div) class="item|\Z)', inside, re.DOTALL
-    )
+    inside = html.partition('<div id="items" class="compare">')[2].partition('</section>\n<section class="again">')[0]
+    return re.findall(r'<(?:details|div) class="item.*?(?=<(?:details|div) class="item|\Z)', inside, re.DOTALL)
 
 
 def test_a_judged_item_opens_to_show_its_prompt_and_both_outputs():
     html = report(texts_of(reference="four"))
     first, _ = items_of(html)
     assert re.findall(r'<p class="text[^>]*>(.*?)</p>', first, re.DOTALL) == [
-        *("What is\n2+2?", "four", "4", "5", "because"),
+        *("What is\n2+2?", "four", "4", "5", "because")
     ]
     headings = re.findall(r"<h3>(.*?)</h3>", first)
     assert headings == [
@@ -78,9 +74,7 @@ def test_it_says_which_system_the_judge_knew_as_a(swapped, a):
     shown = dict(re.findall(r'<h3><b class="letter">(\w)</b> (\w+)</h3>', first))
     b = next(s for s in SYSTEMS if s != a)
     assert shown == ({} if a is None else {"A": a, "B": b})
-    assert read_by_judge(first) == [
-        ("", "A is right") if a is None else (f"A {a} B {b}", "A is right")
-    ]
+    assert read_by_judge(first) == [("", "A is right") if a is None else (f"A {a} B {b}", "A is right")]
 
 
 def read_by_judge(item):
@@ -137,9 +131,7 @@ def test_a_warning_stands_below_the_pictures():
 
 def test_words_stand_on_the_left_and_figures_below_each_other():
     table = Table("", ("pair", "state", "cost"), (("a", "failed", "$1.00"), ("b", "passed", "")))
-    html = page.render_index(
-        Page("Night", (), tables=(table,)), {"a": "a.html"}, {"failed": "lost"}
-    )
+    html = page.render_index(Page("Night", (), tables=(table,)), {"a": "a.html"}, {"failed": "lost"})
     assert '<th scope="col" class="word">state</th><th scope="col">cost</th>' in html
     assert '<td class="word" data-name="state"><span class="chip lost">failed</span></td>' in html
     assert '<td data-name="cost">$1.00</td>' in html
@@ -194,12 +186,7 @@ def test_who_may_not_send_texts_leaves_out_prompts_outputs_and_reasons(which, le
 def test_a_button_for_each_kind_of_verdict_that_there_is():
     html = report(None, [Verdict(1.0), Verdict(0.0), Verdict(0.0), Abstention("refused")])
     buttons = re.findall(r'<button.*?value="(\w+)".*?>(.*?)</button>', html)
-    assert buttons == [
-        ("all", "All 4"),
-        ("won", "large 2"),
-        ("lost", "small 1"),
-        ("none", "no verdict 1"),
-    ]
+    assert buttons == [("all", "All 4"), ("won", "large 2"), ("lost", "small 1"), ("none", "no verdict 1")]
 
 
 def test_an_item_of_an_estimate_shows_the_one_output():

@@ -93,9 +93,7 @@ def test_more_flips_than_allowed_fail_a_gate_where_they_are_shown(most, code, ki
 
 
 def test_verdicts_for_groups_count_among_the_flips():
-    counts = replace(
-        make_result(tally=FLIPPED, order="both").counts, both_in_all=99, flips_in_all=29
-    )
+    counts = replace(make_result(tally=FLIPPED, order="both").counts, both_in_all=99, flips_in_all=29)
     held = replace(make_result(tally=FLIPPED, order="both", max_flips=0.2), counts=counts)
     flips = next(one for one in held.conditions if one.name == "flips")
     assert flips.exit_code == 4

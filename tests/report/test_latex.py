@@ -11,9 +11,7 @@ STANDINGS = Table("Standings", ("system", "win rate"), (("gpt_4 & co", "0.61 ± 
 
 
 def test_standings_are_a_table_whose_caption_has_decision_judge_and_risk():
-    assert render_latex(
-        Page("a is best\nof 3.", (), ("Judgments by m: 9. Risk: 0.1.",), tables=(STANDINGS,))
-    ) == (
+    assert render_latex(Page("a is best\nof 3.", (), ("Judgments by m: 9. Risk: 0.1.",), tables=(STANDINGS,))) == (
         "\\begin{table}\n\\caption{a is best of 3. Judgments by m: 9. Risk: 0.1. Standings.}\n\\begin{tabular}{lr}\n\\hline\nsystem & win rate \\\\\n\\hline\n"
         "gpt\\_4 \\& co & 0.61 $\\pm$ 0.04 \\\\\n\\hline\n\\end{tabular}\n\\end{table}\n"
     )

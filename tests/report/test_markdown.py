@@ -70,10 +70,7 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
     ],
 )
 def test_strangers_text_adds_no_row_cell_link_or_tag(name):
-    calm, evil = (
-        make_result().to_markdown(),
-        make_result(systems=("small", name)).to_markdown(),
-    )
+    calm, evil = (make_result().to_markdown(), make_result(systems=("small", name)).to_markdown())
     assert len(evil.splitlines()) == len(calm.splitlines())
     rows = [row for row in evil.splitlines() if row.startswith("|")]
     assert len(rows) == 2 + 6

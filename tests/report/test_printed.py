@@ -16,17 +16,13 @@ from judgeloop.report.page import Page, Table, render
 PAGES = {
     "decided": make_result(guarantee="the chance of naming the wrong system is at most 10 %"),
     "all items": make_result(
-        tally=Tally(items=10, wins=(1, 8), ties=1),
-        stop=StopReason(StopKind.ALL_JUDGED, "all items are judged"),
+        tally=Tally(items=10, wins=(1, 8), ties=1), stop=StopReason(StopKind.ALL_JUDGED, "all items are judged")
     ),
     "no budget left": undecided(spend=replace(SPEND, next_p=10**10)),
     "gave up": undecided(StopKind.FUTILITY, "gave up at 0.12, under 0.2", give_up=0.2),
     "interrupted": undecided(StopKind.INTERRUPTED, "interrupted; what was paid for is kept"),
     "not worse": make_result(
-        winner=None,
-        not_worse=0.05,
-        guarantee="a bound",
-        stop=StopReason(StopKind.NOT_WORSE, "met"),
+        winner=None, not_worse=0.05, guarantee="a bound", stop=StopReason(StopKind.NOT_WORSE, "met")
     ),
     "doubtful": make_result(
         judge="openai/m + human",
@@ -66,9 +62,7 @@ def test_a_notebook(snapshot):
 
 
 def test_html(snapshot):
-    body = (
-        PAGES["decided"].to_html("22 November 2026").partition("<body>")[2].partition("<script")[0]
-    )
+    body = PAGES["decided"].to_html("22 November 2026").partition("<body>")[2].partition("<script")[0]
     assert body == snapshot
 
 

@@ -22,10 +22,7 @@ from judgeloop.report.page import Section
 from judgeloop.report.pictures import Line as Course
 from judgeloop.suite.summary import Line, Summary
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED),
-]
+pytestmark = [pytest.mark.processes, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=WANTED)]
 HOSTILE = (
     "</p></section></details></div></script><script>window.ran = 1</script>"
     "<img src=x onerror='window.ran=1'><svg onload='window.ran=1'><style>*{display:none}</style>"
@@ -38,16 +35,9 @@ AXE = "axe-core@4.11.0"
 def result_of(first="the quick red fox", second="the quick brown fox", items=40):
     pool_items = tuple(Item(f"q{number}", f"prompt {number} {first}") for number in range(100))
     pool = Pool(pool_items, ("small", "large"), ((first,) * 100, (second,) * 100))
-    found = tuple(
-        Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True))
-        for n in range(items)
-    )
+    found = tuple(Label(Choice(n, 0.01), Verdict(n % 3 / 2, f"reason {n} {first}", both=True)) for n in range(items))
     lead = Course("large", "lead", tuple((n, n / 2) for n in range(items)))
-    result = replace(
-        make_result(labels=found, groups=(f"g0{first}", f"g1{first}")),
-        texts=Texts(pool),
-        course=(lead,),
-    )
+    result = replace(make_result(labels=found, groups=(f"g0{first}", f"g1{first}")), texts=Texts(pool), course=(lead,))
     return replace(result, page=text_of(result))
 
 
@@ -74,9 +64,7 @@ def shown(chromium, tmp_path):
 
 
 def visible_items(page):
-    return page.run(
-        "return [...document.querySelectorAll('.item')].filter(i => i.checkVisibility()).length"
-    )
+    return page.run("return [...document.querySelectorAll('.item')].filter(i => i.checkVisibility()).length")
 
 
 def test_hostile_outputs_run_nothing_load_nothing_and_stay_text(shown):
@@ -95,9 +83,7 @@ def test_hostile_outputs_run_nothing_load_nothing_and_stay_text(shown):
 
 def test_its_policy_stops_a_script_that_is_not_its_own(shown):
     page = shown(result_of())
-    page.run(
-        "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
-    )
+    page.run("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)")
     assert page.run("return window.ran || null") is None
     assert any("Content Security Policy" in one for one in page.complaints())
 
@@ -107,29 +93,18 @@ def test_search_filters_and_order_act_on_the_items(shown):
     page.run("document.querySelector('button[value=lost]').click()")
     assert visible_items(page) == 13
     page.run("document.querySelector('button[value=all]').click()")
-    page.run(
-        "const s = document.getElementById('search'); s.value = 'REASON 7'; s.dispatchEvent(new Event('input'))"
-    )
+    page.run("const s = document.getElementById('search'); s.value = 'REASON 7'; s.dispatchEvent(new Event('input'))")
     settled()
     assert visible_items(page) == 4
-    assert (
-        page.run("return document.getElementById('shown').textContent")
-        == "4 of 40 judged items fit."
-    )
-    page.run(
-        "const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))"
-    )
+    assert page.run("return document.getElementById('shown').textContent") == "4 of 40 judged items fit."
+    page.run("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))")
     page.run(
         "const s = document.querySelector('select[name=group]'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))"
     )
     settled()
     assert visible_items(page) == 20
-    page.run(
-        "const s = document.getElementById('sort'); s.value = 'score'; s.dispatchEvent(new Event('change'))"
-    )
-    scores = page.run(
-        "return [...document.querySelectorAll('.item')].map(i => Number(i.dataset.score))"
-    )
+    page.run("const s = document.getElementById('sort'); s.value = 'score'; s.dispatchEvent(new Event('change'))")
+    scores = page.run("return [...document.querySelectorAll('.item')].map(i => Number(i.dataset.score))")
     assert scores == sorted(scores)
 
 
@@ -146,9 +121,7 @@ def test_of_texts_that_differ_throughout_no_word_is_marked_and_it_says_so(shown)
     page.run("document.querySelector('.item').open = true")
     settled()
     assert page.run("return document.querySelector('.item mark')") is None
-    assert "differ throughout" in page.run(
-        "return document.querySelector('.item .note').textContent"
-    )
+    assert "differ throughout" in page.run("return document.querySelector('.item .note').textContent")
 
 
 def test_without_script_everything_is_there_to_read(shown):
@@ -173,9 +146,7 @@ def test_no_part_of_the_page_is_wider_than_the_window(shown, size):
 
 def test_a_keyboard_reaches_every_item_and_opens_it(shown):
     page = shown(result_of())
-    assert page.run(
-        "const s = document.querySelector('.item summary'); s.focus(); return document.activeElement === s"
-    )
+    assert page.run("const s = document.querySelector('.item summary'); s.focus(); return document.activeElement === s")
     assert page.run("return document.querySelector('.item summary').tabIndex") == 0
 
 
@@ -185,16 +156,7 @@ def axe(tmp_path_factory):
     if shutil.which("npm") is None:
         pytest.skip("needs npm, for axe-core")
     folder = tmp_path_factory.mktemp("axe")
-    command = [
-        "npm",
-        "install",
-        "--silent",
-        "--no-audit",
-        "--no-fund",
-        "--prefix",
-        str(folder),
-        AXE,
-    ]
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     script = Path(folder, "node_modules", "axe-core", "axe.min.js")
     if not script.is_file():
@@ -224,9 +186,7 @@ def of_night(folder):
         Line(name=f"pair {code} of-a-long-name", question="compare", exit_code=code, headline="so", winner=who)
         for code, who in ends
     )  # fmt: skip
-    return Summary(night="2026-11-24", budget_p=0, lines=lines).to_html(
-        {"pair 0 of-a-long-name": "a"}
-    )
+    return Summary(night="2026-11-24", budget_p=0, lines=lines).to_html({"pair 0 of-a-long-name": "a"})
 
 
 PAGES = {
@@ -245,9 +205,7 @@ def test_an_accessibility_checker_finds_nothing_serious(chromium, tmp_path, axe,
     path.write_text(PAGES[kind](tmp_path), encoding="utf-8")
     chromium.look(dark=dark, size=size)
     chromium.open(path)
-    chromium.run(
-        "for (const one of [...document.querySelectorAll('.item')].slice(0, 2)) one.open = true"
-    )
+    chromium.run("for (const one of [...document.querySelectorAll('.item')].slice(0, 2)) one.open = true")
     settled()
     chromium.run(axe)
     found = chromium.run_async("axe.run(document).then(r => arguments[0](r.violations))")

@@ -16,9 +16,7 @@ from judgeloop.report.svg import Drawing, draw, spread, ticks
 
 LEAD = Line("+2", "lead", ((0, 0), (1, 1), (2, 2)))
 BOUND = Line("", "bound", ((1, 2), (2, 2)))
-CHART = Chart(
-    "Lead", "It rises to 2.", "judgments", (LEAD, BOUND), above="a", below="b", stop=(2, 2)
-)
+CHART = Chart("Lead", "It rises to 2.", "judgments", (LEAD, BOUND), above="a", below="b", stop=(2, 2))
 BAR = Bar("Votes", "3 to 1", (("a", 3, "won"), ("none", 0, "tie"), ("b", 1, "lost")))
 ROW = Row("large", "+0.50", 0.5, (0.25, 0.75))
 SCALE = Scale("Gap", "It is 0.5.", -1, 1, (ROW,), ((0.0, "level"),))
@@ -26,9 +24,7 @@ SCALE = Scale("Gap", "It is 0.5.", -1, 1, (ROW,), ((0.0, "level"),))
 
 def parts(picture, kind):
     root = ET.fromstring(draw(picture))
-    return [
-        one for one in root.iter() if set(kind.split()) <= set((one.get("class") or "").split())
-    ]
+    return [one for one in root.iter() if set(kind.split()) <= set((one.get("class") or "").split())]
 
 
 @pytest.mark.parametrize("picture", [CHART, BAR, SCALE])
@@ -73,25 +69,18 @@ def test_a_name_stands_whole_and_figures_are_left_out_without_room():
 
 
 def test_names_beside_a_chart_stand_outside_of_it_and_are_led_to_their_lines():
-    short, other = (
-        Line("early", "first", ((0, 2), (1, 2))),
-        Line("late", "lead", ((0, 0), (2, 1.9))),
-    )
+    short, other = (Line("early", "first", ((0, 2), (1, 2))), Line("late", "lead", ((0, 0), (2, 1.9))))
     chart = replace(CHART, lines=(short, other), stop=None)
     (edge,) = {float(re.search(r"H([\d.]+)", one.get("d"))[1]) for one in parts(chart, "jl-grid")}
     names = {one.text: float(one.get("x")) for one in parts(chart, "jl-name")}
     assert set(names) == {"early", "late"}
     assert all(x > edge for x in names.values())
     (led,) = parts(chart, "jl-led jl-first")
-    assert led.get("d").startswith(
-        re.search(r"[\d.]+ [\d.]+$", parts(chart, "jl-line jl-first")[0].get("d"))[0], 1
-    )
+    assert led.get("d").startswith(re.search(r"[\d.]+ [\d.]+$", parts(chart, "jl-line jl-first")[0].get("d"))[0], 1)
 
 
 def test_what_is_out_of_view_is_cut_and_the_axis_has_what_is_in_it():
-    chart = replace(
-        CHART, below="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),)
-    )
+    chart = replace(CHART, below="", unit=" %", view=(10, 20), lines=(Line("a", "lead", ((0, 100), (9, 12))),))
     levels = [one.text for one in parts(chart, "jl-soft") if one.text.endswith("%")]
     assert levels == ["10 %", "12 %", "14 %", "16 %", "18 %", "20 %"]
     (inner,) = ET.fromstring(draw(chart)).findall("{http://www.w3.org/2000/svg}svg")

@@ -33,16 +33,7 @@ from judgeloop.represent.hidden import hidden_vectors
 HAS_EXTRA = importlib.util.find_spec("torch") is not None
 embed = pytest.mark.embed
 
-PROMPTS = [
-    "one and one",
-    "a",
-    "what is 12 and 30",
-    "b",
-    "two",
-    "of the same leng",
-    "and as long as th",
-    "x y z",
-]
+PROMPTS = ["one and one", "a", "what is 12 and 30", "b", "two", "of the same leng", "and as long as th", "x y z"]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +60,7 @@ def test_a_folder_that_is_not_there_is_refused(model):
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
     (tmp_path / "model").mkdir()
-    with pytest.raises(
-        InputError, match=r"`represent=hidden:.*`: .*holds no model: there is no .*config\.json"
-    ):
+    with pytest.raises(InputError, match=r"`represent=hidden:.*`: .*holds no model: there is no .*config\.json"):
         hidden_states(["a"], f"{tmp_path}/model", layer="middle")
 
 
@@ -109,9 +98,7 @@ def test_the_states_are_those_of_one_prompt_at_a_time(tmp_path, kind, settings):
         states = hidden_states(PROMPTS, folder, layer=layer)
         assert states.dtype == np.float32
         for prompt, state in zip(PROMPTS, states, strict=True):
-            np.testing.assert_allclose(
-                state, plain(folder, [BEGIN, *tokens_of(prompt)], layer), rtol=1e-4, atol=1e-5
-            )
+            np.testing.assert_allclose(state, plain(folder, [BEGIN, *tokens_of(prompt)], layer), rtol=1e-4, atol=1e-5)
 
 
 @embed
@@ -129,15 +116,11 @@ def test_the_middle_is_half_of_the_layers_and_the_last_is_after_the_norm(tiny):
 @pytest.mark.parametrize("room", [None, 1, 150])
 @pytest.mark.parametrize("layer", ["middle", "last"])
 def test_the_batch_changes_nothing(tiny, monkeypatch, layer, room):
-    alone = np.concatenate(
-        [hidden_states([prompt], tiny, layer=layer, batch=1) for prompt in PROMPTS]
-    )
+    alone = np.concatenate([hidden_states([prompt], tiny, layer=layer, batch=1) for prompt in PROMPTS])
     if room:
         monkeypatch.setattr(hidden, "STATES_AT_A_TIME", room)
     for batch in (1, 3, 64):
-        np.testing.assert_allclose(
-            hidden_states(PROMPTS, tiny, layer=layer, batch=batch), alone, rtol=1e-4, atol=1e-5
-        )
+        np.testing.assert_allclose(hidden_states(PROMPTS, tiny, layer=layer, batch=batch), alone, rtol=1e-4, atol=1e-5)
 
 
 @embed
@@ -152,16 +135,11 @@ def test_the_batch_changes_nothing(tiny, monkeypatch, layer, room):
         ("$A </s>", None, []),
     ],
 )
-def test_the_first_token_is_there_once_and_none_is_after_the_prompt(
-    tiny, tmp_path, template, begin, expected
-):
+def test_the_first_token_is_there_once_and_none_is_after_the_prompt(tiny, tmp_path, template, begin, expected):
     folder = shutil.copytree(tiny, tmp_path / "model")
     save_tokenizer(folder, template, begin)
     model = load(find_place(str(folder)))
-    assert model.encode(["ab", "c"]) == [
-        [*expected, *tokens_of("ab")],
-        [*expected, *tokens_of("c")],
-    ]
+    assert model.encode(["ab", "c"]) == [[*expected, *tokens_of("ab")], [*expected, *tokens_of("c")]]
 
 
 @embed
@@ -191,9 +169,7 @@ def test_of_a_prompt_that_is_too_long_the_end_is_read_and_that_is_said(tmp_path,
     folder = save_model(tmp_path, kind)
     just, over = "a" + "b" * (LONGEST - 2), "ba" + "b" * (LONGEST - 2)
     expected = hidden_states([just], folder, layer=2)
-    with pytest.warns(
-        UserWarning, match=rf"1 of 2 prompts are longer than the model's {LONGEST} tokens"
-    ):
+    with pytest.warns(UserWarning, match=rf"1 of 2 prompts are longer than the model's {LONGEST} tokens"):
         states = hidden_states(["c", over], folder, layer=2)
     np.testing.assert_allclose(states[1], expected[0], rtol=1e-4, atol=1e-5)
 
@@ -216,9 +192,7 @@ def test_a_layer_that_is_not_there_is_refused(tiny, layer):
 @pytest.mark.parametrize("kind", ["Bert", "Roberta"])
 def test_a_model_that_sees_what_follows_is_refused(tmp_path, kind):
     folder = save_model(tmp_path, kind, pad_token_id=2)
-    with pytest.raises(
-        InputError, match=r"`represent=hidden:.*`: .*it is not a causal language model"
-    ):
+    with pytest.raises(InputError, match=r"`represent=hidden:.*`: .*it is not a causal language model"):
         hidden_states(["a"], folder, layer=2)
 
 
@@ -228,9 +202,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
 
     transformers.T5Config().save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    with pytest.raises(
-        InputError, match=r"`represent=hidden:.*`: .*cannot be loaded as a causal language model"
-    ):
+    with pytest.raises(InputError, match=r"`represent=hidden:.*`: .*cannot be loaded as a causal language model"):
         hidden_states(["a"], str(tmp_path), layer=2)
 
 
@@ -251,9 +223,7 @@ def test_a_broken_folder_is_refused(tiny, tmp_path, name, content):
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content)
-    with pytest.raises(
-        InputError, match=r"`represent=hidden:.*`: .*(cannot be loaded|holds no model)"
-    ):
+    with pytest.raises(InputError, match=r"`represent=hidden:.*`: .*(cannot be loaded|holds no model)"):
         hidden_states(["a"], str(folder), layer=2)
 
 
@@ -272,10 +242,7 @@ def test_weights_as_a_pickle_are_not_read(tiny, tmp_path):
 def test_code_that_comes_with_a_model_is_not_run(tiny, tmp_path):
     folder = shutil.copytree(tiny, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
-    config |= {
-        "model_type": "mine",
-        "auto_map": {"AutoConfig": "mine.Mine", "AutoModelForCausalLM": "mine.Mine"},
-    }
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Mine", "AutoModelForCausalLM": "mine.Mine"}}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "mine.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w').close()\n")
     with pytest.raises(InputError, match="cannot be loaded"):
@@ -309,9 +276,7 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path)
     assert (folder / "config.json").read_bytes() == config
     after = hidden_vectors(PROMPTS, str(folder), 2, tmp_path / "cache")
     assert not np.allclose(before, after)
-    np.testing.assert_allclose(
-        after, hidden_states(PROMPTS, str(folder), layer=2), rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(after, hidden_states(PROMPTS, str(folder), layer=2), rtol=1e-4, atol=1e-5)
 
 
 @embed
@@ -338,24 +303,17 @@ def test_a_name_on_the_hub_is_the_commit_that_was_fetched_last(tiny, tmp_path):
         env=os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
     )
     assert done.stdout.split() == [f"some/model@{commit}", "0.0"], done.stderr
-    assert (
-        "InputError: `represent=hidden:other/model`: there is no such folder, and no such model"
-        in done.stderr
-    )
+    assert "InputError: `represent=hidden:other/model`: there is no such folder, and no such model" in done.stderr
 
 
 @embed
 def test_a_trained_model_gives_the_states_recorded_of_it(recorded_data):
     folder = recorded_data / "tiny-lm"
-    rows = [
-        json.loads(line)
-        for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
-    ][::10]
+    rows = [json.loads(line) for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()][::10]
     with np.load(folder / "hidden.npz") as stored:
         place = {name: position for position, name in enumerate(stored["ids"])}
         recorded = {
-            layer: stored[f"layer{layer}"][[place[row["id"]] for row in rows]].astype(np.float32)
-            for layer in (1, 2, 4)
+            layer: stored[f"layer{layer}"][[place[row["id"]] for row in rows]].astype(np.float32) for layer in (1, 2, 4)
         }
     for layer, expected in recorded.items():
         states = hidden_states([row["prompt"] for row in rows], str(folder / "model"), layer=layer)

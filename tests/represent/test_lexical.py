@@ -6,10 +6,7 @@ import pytest
 from judgeloop.represent.embed import embed_lexical
 
 TEXTS = [
-    f"{a} {b} jumps over the {c}"
-    for a in ("quick", "slow")
-    for b in ("fox", "cat")
-    for c in ("dog", "log", "frog")
+    f"{a} {b} jumps over the {c}" for a in ("quick", "slow") for b in ("fox", "cat") for c in ("dog", "log", "frog")
 ]
 
 

@@ -23,26 +23,16 @@ def test_points_on_a_line_are_their_places_on_it():
     assert found[0, 0] == pytest.approx(-found[3, 0])
 
 
-@pytest.mark.parametrize(
-    ("shape", "kept"), [((100, 80), 64), ((10, 80), 10), ((100, 5), 5), ((1, 7), 1)]
-)
+@pytest.mark.parametrize(("shape", "kept"), [((100, 80), 64), ((10, 80), 10), ((100, 5), 5), ((1, 7), 1)])
 def test_there_are_no_more_dimensions_than_items_or_than_there_were(rng, shape, kept):
     found = reduced(rng.normal(size=shape).astype(np.float32))
     assert found.shape == (shape[0], kept)
     assert found.dtype == np.float64
 
 
-@given(
-    arrays(
-        np.float32,
-        st.tuples(st.integers(1, 9), st.integers(1, 9)),
-        elements=st.floats(-100, 100, width=16),
-    )
-)
+@given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.floats(-100, 100, width=16)))
 def test_with_all_dimensions_kept_distances_stay(vectors):
-    np.testing.assert_allclose(
-        distances(reduced(vectors, 9)), distances(vectors.astype(float)), atol=1e-4
-    )
+    np.testing.assert_allclose(distances(reduced(vectors, 9)), distances(vectors.astype(float)), atol=1e-4)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e30])

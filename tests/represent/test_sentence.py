@@ -46,9 +46,7 @@ def test_the_packaged_model_is_found_and_places_like_texts_together(monkeypatch)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model = find_model(None)
     assert model != MODEL
-    cat, kitten, tax = embed_sentences(
-        ["The cat sleeps.", "A kitten naps.", "Taxes are due in May."], model
-    )
+    cat, kitten, tax = embed_sentences(["The cat sleeps.", "A kitten naps.", "Taxes are due in May."], model)
     assert cat.shape == (384,)
     assert np.linalg.norm(cat) == pytest.approx(1, abs=1e-5)
     assert cat @ kitten > 0.5 > cat @ tax

@@ -16,11 +16,7 @@ OUTPUTS = [  # by system, then by query; the first query is worked by hand in te
     ["a b", "x", ""],
     ["a c", "x", "y z"],
 ]
-EXPECTED = [
-    [[0, 0, -1], [0, 0, 0], [0, 0, 1]],
-    [[0, 0, -1], [0, 0, 0], [0, 0, 1]],
-    [[1, 0, -1], [0, 0, 0], [0, 0, 1]],
-]
+EXPECTED = [[[0, 0, -1], [0, 0, 0], [0, 0, 1]], [[0, 0, -1], [0, 0, 0], [0, 0, 1]], [[1, 0, -1], [0, 0, 0], [0, 0, 1]]]
 
 
 @pytest.fixture
@@ -61,12 +57,7 @@ def test_another_baseline_computes_nothing(tmp_path, computed):
 
 
 def test_other_texts_or_judges_are_computed_anew(tmp_path, computed):
-    for outputs, judges in (
-        ([["a"], ["b"]], 2),
-        ([["b"], ["a"]], 2),
-        ([["ab"], [""]], 2),
-        ([["a"], ["b"]], 3),
-    ):
+    for outputs, judges in (([["a"], ["b"]], 2), ([["b"], ["a"]], 2), ([["ab"], [""]], 2), ([["a"], ["b"]], 3)):
         weak_opinions(outputs, 0, judges, tmp_path)
     assert len(computed) == 4
 
@@ -75,9 +66,7 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
     rng = np.random.default_rng(0)
     queries = QUERIES_AT_A_TIME + 30
     outputs = [["".join(rng.choice(list("ab "), size=9)) for _ in range(queries)] for _ in range(3)]
-    weak_opinions(
-        [texts[::2] for texts in outputs], 0, 2, tmp_path
-    )  # half of them are there already
+    weak_opinions([texts[::2] for texts in outputs], 0, 2, tmp_path)  # half of them are there already
     found = weak_opinions(outputs, 0, 2, tmp_path)
     for query, texts in enumerate(zip(*outputs, strict=True)):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
@@ -86,16 +75,7 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
 @needs_diskcache
 @pytest.mark.parametrize(
     "value",
-    [
-        b"",
-        b"short",
-        bytes(8 * 9 + 1),
-        np.full(9, np.nan).tobytes(),
-        np.full(9, -5.0).tobytes(),
-        "text",
-        None,
-        7,
-    ],
+    [b"", b"short", bytes(8 * 9 + 1), np.full(9, np.nan).tobytes(), np.full(9, -5.0).tobytes(), "text", None, 7],
 )
 def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, computed, value):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)

@@ -23,9 +23,7 @@ PLAN = Plan(
 
 def foreseen(**changes):
     """A dry run that asked nothing."""
-    return undecided(
-        StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes
-    )
+    return undecided(StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes)
 
 
 def said(plan, result, *, priced=True):
@@ -34,11 +32,7 @@ def said(plan, result, *, priced=True):
 
 def test_a_forecast_on_80_columns(snapshot):
     result = foreseen(
-        asked=4,
-        empty={"small": 2},
-        prices="$2.00 in",
-        guessed="prompt from `question`",
-        history="120 verdicts",
+        asked=4, empty={"small": 2}, prices="$2.00 in", guessed="prompt from `question`", history="120 verdicts"
     )
     plan = replace(PLAN, questions=100, unasked=12)
     assert DryRun(plan, result).text(80) == snapshot

@@ -253,9 +253,7 @@ def test_a_map_changes_the_id_by_the_texts_that_it_chooses_alone(here: Path) -> 
     mapped = run_of(CompareConfig, {"second": "folder/b.jsonl", **chosen})
 
     assert mapped == run_of(CompareConfig, {})
-    assert run_of(CompareConfig, {"second": "both.jsonl", **chosen}) != run_of(
-        CompareConfig, {"second": "both.jsonl"}
-    )
+    assert run_of(CompareConfig, {"second": "both.jsonl", **chosen}) != run_of(CompareConfig, {"second": "both.jsonl"})
 
 
 def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path) -> None:
@@ -273,9 +271,7 @@ def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path
     log = {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
     (here / "log.json").write_text(json.dumps(log))
 
-    first, second, third = (
-        run_of(CompareConfig, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3)
-    )
+    first, second, third = (run_of(CompareConfig, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3))
 
     assert first == second != third
 

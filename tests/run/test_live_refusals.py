@@ -143,14 +143,10 @@ def test_a_ledger_on_a_server_needs_a_version_of_what_says_nothing_itself():
     given = GIVEN | {"ledger": SERVER, "allow_plugins": True, "budget": None}
 
     def live(*more):
-        config = CompareConfig.of(
-            first="old.jsonl", second="command:cat", system=(*entries, *more), **given
-        )
+        config = CompareConfig.of(first="old.jsonl", second="command:cat", system=(*entries, *more), **given)
         return live_systems(config, ENVIRONMENT, offline=False)
 
-    with pytest.raises(
-        InputError, match=r"a ledger on a server needs `system=command:cat\.version"
-    ):
+    with pytest.raises(InputError, match=r"a ledger on a server needs `system=command:cat\.version"):
         live()
     assert live("command:cat.version=7")[1].lasts
 
@@ -163,14 +159,7 @@ def test_code_needs_the_callers_leave_and_a_cost(kind):
     refused(f"`system={name}.max-cost=0` if it is free", name)
 
 
-ROW = {
-    "context": {"n": 1},
-    "gold": "4",
-    "reference": "r",
-    "group": "g",
-    "target": "t",
-    "answer": "a",
-}
+ROW = {"context": {"n": 1}, "gold": "4", "reference": "r", "group": "g", "target": "t", "answer": "a"}
 
 
 def with_columns():
@@ -214,9 +203,7 @@ def conversation(roles):
     Path("items.jsonl").write_text(json.dumps({"id": "item-0", "messages": turns}))
 
 
-@pytest.mark.parametrize(
-    "roles", ["user user", "user assistant", "system system user", "tool user"]
-)
+@pytest.mark.parametrize("roles", ["user user", "user assistant", "system system user", "tool user"])
 def test_a_conversation_that_waits_for_own_answers_is_refused(roles):
     conversation(roles)
     refused("expected a conversation that a live system can answer", LIVE, "price=1,1")
@@ -264,16 +251,12 @@ def test_selecting_by_all_outputs_is_refused_and_names_generate():
         outputs=("old.jsonl", LIVE, "openai/plain"), judge_base_url=URL, **GIVEN, **given,
         system=[f"{name}.price=1,1" for name in (LIVE, "openai/plain")],
     )  # fmt: skip
-    with pytest.raises(
-        InputError, match=f"`selector=llm-selector` .* and {LIVE} answers live.*gener"
-    ):
+    with pytest.raises(InputError, match=f"`selector=llm-selector` .* and {LIVE} answers live.*gener"):
         selecting.prepare(config, ENVIRONMENT)
 
 
 @pytest.mark.parametrize("more", [{"proxy": "metric:rouge2"}, {"selector": "stratified"}])
 def test_an_estimate_by_all_outputs_is_refused(more):
-    config = EstimateConfig.of(
-        outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more
-    )
+    config = EstimateConfig.of(outputs=LIVE, judge_base_url=URL, system=[f"{LIVE}.price=1,1"], **GIVEN, **more)
     with pytest.raises(InputError, match="looks at the outputs of all items"):
         estimating.prepare(config, ENVIRONMENT)

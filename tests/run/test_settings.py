@@ -21,14 +21,7 @@ def config(**values):
 
 @pytest.mark.parametrize(
     ("budget", "pico"),
-    [
-        ("0", 0),
-        ("0.10", 10**11),
-        (0.1, 10**11),
-        (3, 3 * 10**12),
-        (Decimal("1e-12"), 1),
-        ("1e6", 10**18),
-    ],
+    [("0", 0), ("0.10", 10**11), (0.1, 10**11), (3, 3 * 10**12), (Decimal("1e-12"), 1), ("1e6", 10**18)],
 )
 def test_a_budget_is_exact_however_it_is_written(budget, pico):
     assert config(budget=budget).budget_p == pico

@@ -124,9 +124,7 @@ def _some_of(event: Event, rng: np.random.Generator) -> Iterator[Event]:
     elif fate == 1 and event.kind == "write":
         for start in range(0, len(event.data), SECTOR):
             if rng.random() < 0.5:
-                yield Event(
-                    "write", event.path, event.at + start, event.data[start : start + SECTOR]
-                )
+                yield Event("write", event.path, event.at + start, event.data[start : start + SECTOR])
 
 
 def available() -> bool:

@@ -72,9 +72,7 @@ class History:
         self.cleared.discard((life, key))
         # A free call is not noted as sent, so what it brings may cross a call that is paid for.
         if key in self.held and self.request_under(key).worst_p:
-            raise BrokenError(
-                f"{request.mark} was sent, though there was a verdict: it is paid twice"
-            )
+            raise BrokenError(f"{request.mark} was sent, though there was a verdict: it is paid twice")
         other = self.in_flight.get(key)
         if other is not None and other.life.alive and not self.recovered_alive:
             raise BrokenError(f"{request.mark} was sent while {other.mark} was in flight")

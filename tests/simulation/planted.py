@@ -36,11 +36,7 @@ class Planted(NamedTuple):
         path.write_text(path.read_text("utf-8").replace(self.text, self.fault), "utf-8")
         given = [sys.executable, "-W", "ignore", COMMAND, "--count", str(most)]
         ended = subprocess.run(
-            given,
-            env=os.environ | {"PYTHONPATH": str(folder)},
-            capture_output=True,
-            text=True,
-            check=False,
+            given, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False
         )
         seed = re.search(r"--seed (\d+)", ended.stdout)
         if not ended.returncode:
@@ -61,10 +57,7 @@ PLANTED = [
         "book = self._accounts.release",
     ),
     Planted(
-        "a reply is not settled",
-        ATTEMPTS,
-        "recorded = await self._accounts.settle(ticket, reply)",
-        "recorded = None",
+        "a reply is not settled", ATTEMPTS, "recorded = await self._accounts.settle(ticket, reply)", "recorded = None"
     ),
     Planted(
         "a late reply is booked at $0",
@@ -119,9 +112,7 @@ PLANTED = [
         "answers are told in the order of arrival",
         BATCH,
         "        self._running.discard(task)",
-        "        self._running.discard(task)\n"
-        "        self._tasks.remove(task)\n"
-        "        self._tasks.append(task)",
+        "        self._running.discard(task)\n        self._tasks.remove(task)\n        self._tasks.append(task)",
     ),
     Planted(
         "a second order that is not needed stays reserved",
@@ -170,23 +161,10 @@ PLANTED = [
         "            self._state.broke()\n            raise",
         "            raise",
     ),
+    Planted("what a dead process sent is free", BOOKING, 'if row.state == "sent":', "if False:"),
+    Planted("what a dead process never sent is charged", BOOKING, 'if row.state == "sent":', "if True:"),
     Planted(
-        "what a dead process sent is free",
-        BOOKING,
-        'if row.state == "sent":',
-        "if False:",
-    ),
-    Planted(
-        "what a dead process never sent is charged",
-        BOOKING,
-        'if row.state == "sent":',
-        "if True:",
-    ),
-    Planted(
-        "the budget is looked at before the cost is added",
-        BOOKING,
-        "total_p + cost_p > room_p",
-        "total_p > room_p",
+        "the budget is looked at before the cost is added", BOOKING, "total_p + cost_p > room_p", "total_p > room_p"
     ),
     Planted(
         "the budget of the ledger is forgotten",
@@ -194,12 +172,7 @@ PLANTED = [
         "left_p = max(0, row.limit_p - _drawn_p(connection, row))",
         "left_p = 10**18",
     ),
-    Planted(
-        "what is sent is not noted",
-        BOOKING,
-        'change(connection, row, state="sent")',
-        "pass",
-    ),
+    Planted("what is sent is not noted", BOOKING, 'change(connection, row, state="sent")', "pass"),
     Planted(
         "an attempt that another process has closed is not settled",
         BOOKING,
@@ -218,24 +191,13 @@ PLANTED = [
         "    charges.charge(connection, row, charged_p - row.charged_p)",
         "    pass",
     ),
-    Planted(
-        "a call is sent though another run has its verdict",
-        STORED,
-        "if held is not None:",
-        "if False:",
-    ),
-    Planted(
-        "a call is sent while another run makes it",
-        STORED,
-        "return Clearance(busy=other.run)",
-        "pass",
-    ),
+    Planted("a call is sent though another run has its verdict", STORED, "if held is not None:", "if False:"),
+    Planted("a call is sent while another run makes it", STORED, "return Clearance(busy=other.run)", "pass"),
     Planted(
         "a booking that is cancelled at once is not made",
         STORED,
         "        future = self._writer.asked(action, wants)\n        return await",
-        "        await asyncio.sleep(0)\n        future = self._writer.asked(action, wants)\n"
-        "        return await",
+        "        await asyncio.sleep(0)\n        future = self._writer.asked(action, wants)\n        return await",
     ),
     Planted(
         "results are told before they are on disk",
@@ -265,17 +227,9 @@ PLANTED = [
         '        if row.state == "sent" and row.id % 2:',
     ),
     Planted(
-        "a run that lives is taken for dead by one that waits",
-        STORED,
-        "if not connection.lock(run, 0):",
-        "if False:",
+        "a run that lives is taken for dead by one that waits", STORED, "if not connection.lock(run, 0):", "if False:"
     ),
-    Planted(
-        "the number of an attempt is given twice",
-        SQLITE,
-        "coalesce(max(seq), 0)",
-        "coalesce(0 * max(seq), 0)",
-    ),
+    Planted("the number of an attempt is given twice", SQLITE, "coalesce(max(seq), 0)", "coalesce(0 * max(seq), 0)"),
     Planted(
         "the key of a verdict leaves out the model",
         "core/verdict_key.py",

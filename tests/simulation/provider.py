@@ -17,18 +17,7 @@ from simulation.history import History, Request
 from simulation.world import LIFE
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.records import (
-    Abstention,
-    Answer,
-    Call,
-    Item,
-    JudgeIdentity,
-    Output,
-    Quote,
-    Reply,
-    Usage,
-    Verdict,
-)
+from judgeloop.core.records import Abstention, Answer, Call, Item, JudgeIdentity, Output, Quote, Reply, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, digest, output_note
 from judgeloop.judges.base import BaseJudge
 
@@ -143,9 +132,7 @@ class Exchange:
     call: Call
     rng: random.Random
 
-    async def answered(
-        self, *, usage: bool = True, dear: int = 0, model: str = "m", late_s: float = 0.0
-    ) -> Reply:
+    async def answered(self, *, usage: bool = True, dear: int = 0, model: str = "m", late_s: float = 0.0) -> Reply:
         """A verdict; without `usage` nobody is told what it costs."""
         worst_p = self.request.worst_p
         self.request.billed_p = cost_p = worst_p + dear if dear else self.rng.randint(0, worst_p)
@@ -155,9 +142,7 @@ class Exchange:
             self.request.life.over = "a reply that was dearer than its worst case"
         if not self.call.outputs:
             self.request.score = text = self.provider.output_of(self.call)
-            return self.reply(
-                Output(text, seconds=float(self.request.number)), usage=usage, model=model
-            )
+            return self.reply(Output(text, seconds=float(self.request.number)), usage=usage, model=model)
         verdict = self.provider.answer_to(self.call)
         self.request.score = verdict.score
         return self.reply(Verdict(verdict.score, self.request.mark), usage=usage, model=model)

@@ -40,11 +40,7 @@ TURNS = (
     "the clock jumps",
     "is taken for dead",
 )
-LATEST = {
-    **dict.fromkeys(TURNS, 3000),
-    **dict.fromkeys(STATEMENTS, 400),
-    **dict.fromkeys(CALLS, 60),
-}
+LATEST = {**dict.fromkeys(TURNS, 3000), **dict.fromkeys(STATEMENTS, 400), **dict.fromkeys(CALLS, 60)}
 CONTROLS = (tuple(replace(make_pool().query(n), alone=0) for n in range(MOST)),)
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -146,13 +142,7 @@ class Simulation:
                 await wire.recover(job.name)
                 await wire.spend(job.name, None)
                 return await drive(
-                    self.session(job),
-                    pool,
-                    judges,
-                    wire,
-                    terms,
-                    systems=systems,
-                    interruption=interruption,
+                    self.session(job), pool, judges, wire, terms, systems=systems, interruption=interruption
                 )
         finally:
             await wire.aclose()
@@ -273,9 +263,7 @@ class Simulation:
             calm = await undisturbed(self, job)
             for name, found in (("resumed", resumed), ("repeated", again)):
                 if _decision(found) != _decision(calm):
-                    raise BrokenError(
-                        f"{job.name}, {name}: {_decision(found)}, not {_decision(calm)}"
-                    )
+                    raise BrokenError(f"{job.name}, {name}: {_decision(found)}, not {_decision(calm)}")
 
     def run(self) -> History:
         """Run it to its end.
@@ -322,9 +310,7 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def simulate(
-    seed: int, folder: Path, only: Fault | None = None, *, address: str | None = None
-) -> History:
+def simulate(seed: int, folder: Path, only: Fault | None = None, *, address: str | None = None) -> History:
     """Run the simulation of a seed in `folder`; `only` is then the fault of every process.
 
     Its ledger is a file there, or that of a server, which has to be empty.

@@ -199,9 +199,7 @@ class InlineWriter(Writer[Any]):
         self._closed = False
         self._life = LIFE.get(None)
 
-    def submit(
-        self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple
-    ) -> Future[Any]:
+    def submit(self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple) -> Future[Any]:
         if self._life is not None:
             self._life.check_alive()
         if self._closed:
@@ -214,9 +212,7 @@ class InlineWriter(Writer[Any]):
             loop.call_later(random.uniform(0.0, 0.02), self._commit)
         return future
 
-    def asked(
-        self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple
-    ) -> asyncio.Future[Any]:
+    def asked(self, action: Callable[[LedgerConnection], Any], wants: Wants = tuple) -> asyncio.Future[Any]:
         return asyncio.wrap_future(self.submit(action, wants))
 
     def _commit(self) -> None:
@@ -287,12 +283,7 @@ class Wire:
         return found
 
     async def reserve(
-        self,
-        run: str,
-        groups: Sequence[Sequence[Reservation]],
-        budget_p: int | None,
-        *,
-        instead: Ticket | None = None,
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None, *, instead: Ticket | None = None
     ) -> list[list[Ticket]]:
         return await self._do(self._ledger.reserve(run, groups, budget_p, instead=instead))
 
@@ -315,13 +306,9 @@ class Wire:
         return cleared
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
-        return (
-            await self._settled([(ticket, reply)], self._ledger.settle(ticket, reply), one=True)
-        )[0]
+        return (await self._settled([(ticket, reply)], self._ledger.settle(ticket, reply), one=True))[0]
 
-    async def settle_all(
-        self, replies: Sequence[tuple[Ticket, Reply]]
-    ) -> list[Verdict | Output | None]:
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | Output | None]:
         return await self._settled(replies, self._ledger.settle_all(replies))
 
     async def _settled(

@@ -19,10 +19,7 @@ CALLS = 12
 IMAGES = 400
 RUN = "0" * 16
 
-pytestmark = [
-    pytest.mark.simulation,
-    pytest.mark.skipif(not available(), reason="needs SQLite as a shared library"),
-]
+pytestmark = [pytest.mark.simulation, pytest.mark.skipif(not available(), reason="needs SQLite as a shared library")]
 
 
 def wanted(number):

@@ -66,9 +66,7 @@ def test_a_seed_is_the_same_simulation_in_every_process():
     def told(hash_seed):
         given = [sys.executable, COMMAND, "--seed", "4", "--requests"]
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        return subprocess.run(
-            given, env=environment, capture_output=True, text=True, check=True
-        ).stdout
+        return subprocess.run(given, env=environment, capture_output=True, text=True, check=True).stdout
 
     first = told("1")
     assert len(first.splitlines()) > 3

@@ -15,9 +15,7 @@ from support.promises import check_risk
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.methods.stopping.by_group import ByGroup
 
-SPEC = importlib.util.spec_from_file_location(
-    "by_group", Path(__file__).parents[2] / "benchmarks" / "by_group.py"
-)
+SPEC = importlib.util.spec_from_file_location("by_group", Path(__file__).parents[2] / "benchmarks" / "by_group.py")
 assert SPEC is not None
 assert SPEC.loader is not None
 BENCHMARK = importlib.util.module_from_spec(SPEC)
@@ -37,9 +35,7 @@ def test_level_groups_of_unequal_sizes_asked_as_they_promise_keep_the_risk(sampl
     groups = np.repeat(["a", "b", "c"], [20, 40, 80]).tolist()
     for _ in range(runs):
         verdicts = {
-            n: Abstention("refused")
-            if rng.random() < 0.03
-            else Verdict(float(rng.choice([0, 0.5, 1])))
+            n: Abstention("refused") if rng.random() < 0.03 else Verdict(float(rng.choice([0, 0.5, 1])))
             for n in range(140)
         }
         if not sampled:  # each group is exactly level

@@ -45,10 +45,7 @@ def sample(selector, scores, judged, seed):
     state, labels = selector.init(len(scores), rng), []
     while len(labels) < judged:
         steps, state = steps_of(selector, state, judged - len(labels), rng)
-        heard = [
-            Label(step.choices[0], Verdict(float(scores[step.choices[0].position])))
-            for step in steps
-        ]
+        heard = [Label(step.choices[0], Verdict(float(scores[step.choices[0].position]))) for step in steps]
         state = selector.tell(state, heard)
         labels += heard
     return labels
@@ -68,9 +65,7 @@ def coverage(population, strata, judged, *, limit=None, proxy=None, allocation="
 
 
 SHARES, IN_STRATA = (0.05, 0.1, 0.25), "right or wrong, as strata have it"
-EVERY = list(
-    product(sorted(pool()[1]), (False, True), (False, True), ("mc-ucb", "proportional"), SHARES)
-)
+EVERY = list(product(sorted(pool()[1]), (False, True), (False, True), ("mc-ucb", "proportional"), SHARES))
 # With strata, with random draws, and with a proxy.
 FEW = [
     *((IN_STRATA, False, True, "mc-ucb", share) for share in SHARES),
@@ -84,9 +79,7 @@ FEW = [
     ("population", "helped", "in_strata", "allocation", "share"),
     [pytest.param(*one, marks=[] if one in FEW else [pytest.mark.slow]) for one in EVERY],
 )
-def test_at_one_look_it_covers_as_often_as_it_says(
-    population, helped, in_strata, allocation, share
-):
+def test_at_one_look_it_covers_as_often_as_it_says(population, helped, in_strata, allocation, share):
     labels, populations = pool()
     strata = Strata(labels) if in_strata else Strata.single(ITEMS)
     rng = np.random.default_rng(1)
@@ -182,9 +175,7 @@ def test_a_biased_choice_within_strata_is_what_the_simulation_would_see():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         chosen = rng.choice(ITEMS, 200, replace=False, p=likelier / likelier.sum())
-        tally = estimator.tally(
-            [Label(Choice(int(i), 0.1, (0,)), Verdict(scores[i])) for i in chosen], ITEMS
-        )
+        tally = estimator.tally([Label(Choice(int(i), 0.1, (0,)), Verdict(scores[i])) for i in chosen], ITEMS)
         found = rule.interval(tally)
         covered += found is not None and found[0] <= scores.mean() <= found[1]
     assert covered / 300 < 0.8
@@ -200,9 +191,7 @@ def test_a_useless_proxy_does_no_more_harm_than_noise(in_strata):
     for help_ in (None, proxy):
         estimator, found = MeanScore(strata, help_), []
         for seed in range(400):
-            tally = estimator.tally(
-                sample(Stratified(strata, 50, "proportional"), scores, 50, seed), ITEMS
-            )
+            tally = estimator.tally(sample(Stratified(strata, 50, "proportional"), scores, 50, seed), ITEMS)
             low, high = rule.interval(tally)
             found.append((abs(tally.moments.mean - scores.mean()), high - low))
         errors[help_ is None], widths[help_ is None] = np.sqrt(np.mean(np.square(found), axis=0))

@@ -48,9 +48,7 @@ def test_helped_by_a_history_it_covers_as_often_as_it_says(judged, history, shar
 
 
 @pytest.mark.parametrize(("history", "alike", "least", "most"), [(16, 0.7, 0.0, 0.9), (1, 0.7, 0.0, 1.0), (16, 0.0, 0.95, 1.05), (1, 0.0, 0.95, 1.05)])  # fmt: skip
-def test_a_history_narrows_where_systems_are_alike_and_else_does_no_harm(
-    history, alike, least, most
-):
+def test_a_history_narrows_where_systems_are_alike_and_else_does_no_harm(history, alike, least, most):
     errors, widths = [], []
     for seed in range(400):
         rng = np.random.default_rng([seed, history])
@@ -60,10 +58,7 @@ def test_a_history_narrows_where_systems_are_alike_and_else_does_no_harm(
             mean, (low, high) = interval(estimator, own, drawn)
             errors.append(mean - own.mean())
             widths.append(high - low)
-    plain, helped = (
-        np.sqrt(np.mean(np.square(errors[::2]))),
-        np.sqrt(np.mean(np.square(errors[1::2]))),
-    )
+    plain, helped = (np.sqrt(np.mean(np.square(errors[::2]))), np.sqrt(np.mean(np.square(errors[1::2]))))
     assert least <= helped / plain <= most
     assert least <= np.mean(widths[1::2]) / np.mean(widths[::2]) <= most
 

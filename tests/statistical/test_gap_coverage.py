@@ -18,12 +18,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.preferences import (
-    Preferences,
-    weighted_gap,
-    weighted_interval,
-    weighted_moments,
-)
+from judgeloop.methods.estimators.preferences import Preferences, weighted_gap, weighted_interval, weighted_moments
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.decisiveness import Prospects
@@ -81,9 +76,7 @@ def test_with_abstentions_it_covers_what_they_hide_too():
     _, scores = pool(population)
     for seed in range(RUNS):
         heard, propensities = draw(population, 200, seed)
-        heard = np.where(
-            (heard == 1) & (np.random.default_rng(seed).random(200) < 0.1), np.nan, heard
-        )
+        heard = np.where((heard == 1) & (np.random.default_rng(seed).random(200) < 0.1), np.nan, heard)
         low, high = weighted_interval(heard, propensities, ITEMS, RISK)
         covered += low <= scores.mean() <= high
     assert covered / RUNS >= LEAST
@@ -116,16 +109,10 @@ def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population
     runs, covered = 200, 0
     for seed in range(runs):
         labels = walk(
-            decisive(known),
-            ITEMS,
-            judged,
-            lambda choice: Verdict(scores[choice.position]),
-            np.random.default_rng(seed),
+            decisive(known), ITEMS, judged, lambda choice: Verdict(scores[choice.position]), np.random.default_rng(seed)
         )
         heard = np.array([label.answer.score for label in labels])
-        low, high = weighted_interval(
-            heard, np.array([label.choice.propensity for label in labels]), ITEMS, RISK
-        )
+        low, high = weighted_interval(heard, np.array([label.choice.propensity for label in labels]), ITEMS, RISK)
         covered += low <= scores.mean() <= high
     assert covered / runs >= binom.ppf(0.025, runs, 1 - RISK) / runs
 

@@ -51,14 +51,7 @@ def check(title, named, runs, capsys):
 
 
 @pytest.mark.parametrize(
-    ("items", "ties"),
-    [
-        pytest.param(50, 0.0, marks=pytest.mark.quick),
-        (50, 0.9),
-        (500, 0.5),
-        (5000, 0.0),
-        (5000, 0.9),
-    ],
+    ("items", "ties"), [pytest.param(50, 0.0, marks=pytest.mark.quick), (50, 0.9), (500, 0.5), (5000, 0.0), (5000, 0.9)]
 )
 @pytest.mark.parametrize("name", ["sequential", "anytime"])
 def test_a_system_that_is_not_better_is_named_with_at_most_the_risk(name, items, ties, capsys):
@@ -114,8 +107,7 @@ def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys
     """The gap is just outside what counts as none."""
     population = np.repeat(np.array([1, -1, 0], dtype=np.int8), [120, 99, 181])  # 0.0525
     wrong = sum(
-        winner_of(population, "anytime", seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE
-        for seed in range(150)
+        winner_of(population, "anytime", seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE for seed in range(150)
     )
     check_risk("no difference claimed wrongly", wrong, 150, 0.1, capsys)
 
@@ -139,12 +131,8 @@ def walks(rng, table, shares, runs, items):
 
 @pytest.mark.parametrize("items", [None, 200])
 @pytest.mark.parametrize("ties", [0.0, 0.5])
-@pytest.mark.parametrize(
-    ("zone", "side"), [(within(0.1), 0), (not_worse(0.1), 0), (not_worse(0.1), 1)]
-)
-def test_an_answer_is_wrong_with_at_most_the_risk_and_as_often_as_computed(
-    zone, side, ties, items, capsys
-):
+@pytest.mark.parametrize(("zone", "side"), [(within(0.1), 0), (not_worse(0.1), 0), (not_worse(0.1), 1)])
+def test_an_answer_is_wrong_with_at_most_the_risk_and_as_often_as_computed(zone, side, ties, items, capsys):
     """At the gap where the answer is wrong most often; 20,000 runs, with and without replacement."""
     table = calibrated(zone, 0.1, 100, items)
     win, loss = ((1 - ties + sign * zone.nulls[side]) / 2 for sign in (1, -1))
@@ -161,8 +149,7 @@ def test_a_session_by_a_table_keeps_its_promise(name, capsys):
     """The first system is behind by 0.1, or level for a question about the second."""
     behind = 0.1 if name == "within-gap" else 0.0
     population = np.repeat(
-        np.array([1, -1, 0], dtype=np.int8),
-        [round(120 - 200 * behind), round(120 + 200 * behind), 160],
+        np.array([1, -1, 0], dtype=np.int8), [round(120 - 200 * behind), round(120 + 200 * behind), 160]
     )
     ends = [winner_of(population, name, seed, gap=0.1) for seed in range(30)]
     check_risk(f"{name}, sessions", sum(end.winner == 0 for end in ends), 30, 0.1, capsys)

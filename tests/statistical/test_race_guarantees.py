@@ -81,16 +81,7 @@ def test_a_bound_ever_fails_with_at_most_its_risk(items, mean, capsys):
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.1])
-@pytest.mark.parametrize(
-    ("systems", "alike"),
-    [
-        (3, False),
-        (3, True),
-        (6, False),
-        (7, False),
-        (12, True),
-    ],
-)
+@pytest.mark.parametrize(("systems", "alike"), [(3, False), (3, True), (6, False), (7, False), (12, True)])
 def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, gap, capsys):
     rng = np.random.default_rng([systems, alike, round(10 * gap)])
     scores = pool(systems, 40, gap, rng, alike=alike)
@@ -103,13 +94,8 @@ def test_a_system_too_far_behind_is_named_with_at_most_the_risk(systems, alike, 
     assert all(outcome.winner is not None for outcome in found)
 
 
-@pytest.mark.parametrize(
-    ("systems", "gap", "alike"),
-    [(4, 0.05, False), (9, 0.05, True), (13, 0.2, False)],
-)
-def test_of_items_like_these_one_too_far_behind_is_named_with_at_most_the_risk(
-    systems, gap, alike, capsys
-):
+@pytest.mark.parametrize(("systems", "gap", "alike"), [(4, 0.05, False), (9, 0.05, True), (13, 0.2, False)])
+def test_of_items_like_these_one_too_far_behind_is_named_with_at_most_the_risk(systems, gap, alike, capsys):
     """In pairs and by levels; the one best system is just more than the gap ahead of all others."""
     rng, risk, named, open_ = np.random.default_rng([systems, alike]), 0.2, 0, 0
     rates = np.array([0.7] + [0.7 - gap / 2 - 0.001] * (systems - 2))
@@ -153,9 +139,7 @@ def test_the_gap_of_a_run_that_is_cut_off_holds_with_at_most_the_risk(systems, c
                 {one: scores[one, order[place]]}
                 if levels.pairs is None
                 else {each: scores[each, order[place]] for each in wanted}
-                for one, count in (
-                    wanted.items() if levels.pairs is None else [min(wanted.items())]
-                )
+                for one, count in (wanted.items() if levels.pairs is None else [min(wanted.items())])
                 for place in range(places[one], places[one] + count)
             )
             if levels.leader is not None:

@@ -44,9 +44,7 @@ def fared(everything, new, risk, rng, *, weighted):
     whether undecided."""
     unknown = [name for name in new if name != "base"]
     past = everything.without(*unknown)
-    found = calibrate(
-        past, new, risk=risk, limits=LIMITS, weighted=weighted, rng=rng, repetitions=4
-    )
+    found = calibrate(past, new, risk=risk, limits=LIMITS, weighted=weighted, rng=rng, repetitions=4)
     assert isinstance(found, Calibration)
     shared = "base" if "base" in new else None
     row = Comparable((everything.pairs.index(new),), "", shared)
@@ -62,9 +60,7 @@ def check(title, ends, risk, capsys):
 
 
 @pytest.mark.parametrize(("comparisons", "risk"), [(9, 0.1), (19, 0.1), (4, 0.2), (49, 0.3)])
-def test_where_nothing_is_given_away_the_loss_is_the_risk_and_neither_more_nor_less(
-    comparisons, risk, capsys
-):
+def test_where_nothing_is_given_away_the_loss_is_the_risk_and_neither_more_nor_less(comparisons, risk, capsys):
     """Critical values without ties, one run of each: the new one is as likely to be any of all n +
     1 in order."""
     rng = np.random.default_rng(comparisons)
@@ -76,9 +72,7 @@ def test_where_nothing_is_given_away_the_loss_is_the_risk_and_neither_more_nor_l
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("comparisons", "risk"), [(9, 0.1), (4, 0.2), (14, 0.2)])
-def test_a_new_system_beside_a_baseline_is_misjudged_with_at_most_the_risk(
-    comparisons, risk, weighted, capsys
-):
+def test_a_new_system_beside_a_baseline_is_misjudged_with_at_most_the_risk(comparisons, risk, weighted, capsys):
     rng = np.random.default_rng([comparisons, round(100 * risk), weighted])
     new = ("base", f"s{comparisons}")
     ends = [

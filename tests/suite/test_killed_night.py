@@ -98,12 +98,7 @@ def test_a_pair_that_has_ended_keeps_its_result_though_the_night_is_killed(serve
 
 def test_a_killed_night_goes_on_and_a_second_start_is_turned_away(server, killed):
     write_night()
-    flags = [
-        *judged_by(server),
-        *system_flags(server, LIVE),
-        "--concurrency",
-        IN_FLIGHT,
-    ]
+    flags = [*judged_by(server), *system_flags(server, LIVE), "--concurrency", IN_FLIGHT]
     typed = [sys.executable, "-m", "judgeloop", "suite", "night.toml", "--json", *map(str, flags)]
     with subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + PATIENCE_S

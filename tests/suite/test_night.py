@@ -48,9 +48,7 @@ def test_a_night_asks_a_live_system_once_and_the_next_anew(server, version):
     assert (again, same["run"]) == (0, one["run"])
     assert other["run"] != one["run"]
     assert other["seed"] != one["seed"] == int(f"{TODAY:%Y%m%d}")
-    assert (
-        before < first if version else before > 0
-    )  # outputs of today are of the night before, too
+    assert before < first if version else before > 0  # outputs of today are of the night before, too
 
 
 def test_a_night_begins_at_local_midnight():

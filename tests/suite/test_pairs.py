@@ -93,9 +93,7 @@ def test_all_systems_of_a_pattern_are_one_selection_and_an_estimate_each():
 )
 def test_what_is_wrong_in_a_table_is_the_problem_of_that_pair_alone(line, says):
     systems = "" if line.startswith("systems") else 'systems = ["old.jsonl", "new/a.jsonl"]\n'
-    wrong, right = pairs(
-        f'[pairs.x]\n{systems}{line}\n[pairs.y]\nsystems = ["old.jsonl", "new/b.jsonl"]'
-    )
+    wrong, right = pairs(f'[pairs.x]\n{systems}{line}\n[pairs.y]\nsystems = ["old.jsonl", "new/b.jsonl"]')
     assert any(part in wrong.problem for part in says.split("|"))
     assert not right.problem
 
@@ -163,9 +161,7 @@ def test_a_setting_of_a_system_that_no_pair_has_is_an_error():
 
 
 def test_the_callers_settings_win_over_the_file_and_a_table_over_all_tables():
-    found = pair(
-        "risk = 0.2\nmax-judgments = 7\n[suite]\nrisk = 0.3\nrubric = 'short'", risk="0.05"
-    )
+    found = pair("risk = 0.2\nmax-judgments = 7\n[suite]\nrisk = 0.3\nrubric = 'short'", risk="0.05")
     assert (found.values["risk"], found.values["max_judgments"]) == ("0.05", 7)
     assert found.values["rubric"] == "short"
 

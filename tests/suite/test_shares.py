@@ -70,9 +70,7 @@ def test_money_stays_only_if_it_pays_for_nobodys_next_query(prices, sum_p):
 def test_nobody_who_wants_more_has_less_than_another_by_more_than_a_query(numbers, sum_p):
     """Max-min fairness, with queries of one price: whoever is cut has as much as any, but for one query."""
     wants, accounts = run(
-        sum_p,
-        {at: [(1, 1)] * number for at, number in enumerate(numbers)},
-        begun(range(len(numbers))),
+        sum_p, {at: [(1, 1)] * number for at, number in enumerate(numbers)}, begun(range(len(numbers)))
     )
     most = max(one.charged_p for one in accounts.values())
     assert all(accounts[name].charged_p >= most - 1 for name, queries in wants.items() if queries)
@@ -96,8 +94,5 @@ def test_a_sum_that_is_spent_lets_each_pair_look_what_is_known_and_pays_nothing(
 
 
 def test_a_query_beyond_an_equal_share_is_paid_by_what_others_cannot_use():
-    accounts = {
-        "cheap": Account(2, given_p=5, need_p=6),
-        "dear": Account(2, given_p=5, need_p=9),
-    }
+    accounts = {"cheap": Account(2, given_p=5, need_p=6), "dear": Account(2, given_p=5, need_p=9)}
     assert allot(10, accounts) == {"cheap": 8}

@@ -85,9 +85,7 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
 
 
 def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on():
-    (first, tests), (again, same) = (
-        (found("-o", "night.xml"), Path("night.xml").read_text()) for _ in range(2)
-    )
+    (first, tests), (again, same) = ((found("-o", "night.xml"), Path("night.xml").read_text()) for _ in range(2))
     more = found("--budget", "0.40")
     assert charged(again) == charged(first)
     assert tests == same
@@ -117,17 +115,12 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     of_night = judgeloop("runs", "--night", "2026-01-02").stdout.splitlines()
     assert {line.split()[0] for line in of_night} == runs[1]
     both = [
-        [
-            json.loads(judgeloop("runs", "show", one["run"], "--json").stdout)
-            for one in night["pairs"]
-        ]
+        [json.loads(judgeloop("runs", "show", one["run"], "--json").stdout) for one in night["pairs"]]
         for night in (first, other)
     ]
     seeds = [[one["seed"] for one in each] for each in both]
     assert seeds[1] == [*seeds[0][:2], 20260102], "what is unchanged is drawn as before"
-    since = [
-        [(one["same_as"], one["further"]) for one in night["pairs"]] for night in (first, other)
-    ]
+    since = [[(one["same_as"], one["further"]) for one in night["pairs"]] for night in (first, other)]
     before = first["night"][:10]
     assert since == [[("", False)] * 3, [(before, False), (before, True), ("", False)]]
     page = unwrapped(suite("--night", "2026-01-02").stdout)
@@ -146,9 +139,7 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
         ("2026-01-02", False),
     ], "the night that has the last verdicts"
     counted = [one["comparison"] for one in both[1]]
-    assert counted == [3, 3, 4], (
-        "the same draws of the same outputs are one comparison, others another"
-    )
+    assert counted == [3, 3, 4], "the same draws of the same outputs are one comparison, others another"
     unchanged = [(one["headline"], one["wins"]) for one in both[0][:1]]
     assert [(one["headline"], one["wins"]) for one in both[1][:1]] == unchanged
 
@@ -192,9 +183,7 @@ def test_one_pairs_failure_does_not_stop_the_others():
 
 
 def test_an_error_of_many_pairs_is_said_once_and_without_a_cost():
-    Path("night.toml").write_text(
-        SUITE.replace("0.30", "3.0").replace("replay:verdicts.csv", "openai/mine")
-    )
+    Path("night.toml").write_text(SUITE.replace("0.30", "3.0").replace("replay:verdicts.csv", "openai/mine"))
     done = suite("--judge-base-url", "http://127.0.0.1:9/v1")
     assert done.stderr.count("no price is known") == 1
     assert "without one the budget of $3.00 cannot be kept" in done.stderr
@@ -224,10 +213,7 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
     shown = suite(*at, JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "\nJudge\n  all 3 pairs  openai/mine, at a risk of 0.1; controls not passed\n" in shown
-    assert (
-        "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1"
-        in suite("--judge", "replay:verdicts.csv").stdout
-    )
+    assert "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1" in suite("--judge", "replay:verdicts.csv").stdout
 
 
 def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
@@ -238,9 +224,7 @@ def test_a_night_says_what_would_answer_a_pair_that_is_undecided():
     assert "What would answer" not in suite(*at, "60", "--budget", "$2").stdout
 
 
-def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
-    chat_server,
-):
+def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_server):
     def prefers_the_first(request, number):
         texts = [candidates(request)[f"answer_{side}"] for side in "AB"]
         if int(texts[0].split()[-1]) % 5:
@@ -248,9 +232,7 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
         return verdict("AB"["better" in texts[1]])
 
     chat_server.respond = prefers_the_first
-    Path("night.toml").write_text(
-        SUITE.replace("replay:verdicts.csv", "openai/mine").replace("*", "better")
-    )
+    Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine").replace("*", "better"))
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
     done = suite(*at, "--controls", "off", "--quiet", JUDGELOOP_JUDGE_API_KEY="key")
     assert done.exit_code == 0
@@ -258,16 +240,10 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(
     at = [*at, "--controls", "off", "--night", "2026-01-02"]
     shown = suite(*at, "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 doubtful pass." in shown
-    assert re.search(
-        r"\n +order +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown
-    )
+    assert re.search(r"\n +order +\d+ of \d+ verdicts asked in both orders changed \(\d+ %\); each", shown)
     assert '<span class="chip tie">doubtful' in Path("night.html").read_text()
     (pair,) = found(*at, "--night", "2026-01-03", JUDGELOOP_JUDGE_API_KEY="key")["pairs"]
-    assert (pair["state"], pair["before"], pair["outputs"]) == (
-        "doubtful pass",
-        "doubtful pass",
-        "same",
-    )
+    assert (pair["state"], pair["before"], pair["outputs"]) == ("doubtful pass", "doubtful pass", "same")
 
 
 def test_a_mistyped_suite_file_is_an_error_that_names_the_nearest():
@@ -331,10 +307,7 @@ def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
 
 def test_a_quiet_night_logs_the_pairs_that_are_not_passed_and_the_night_or_nothing():
     for name, wins in BY_NAME.items():  # at a budget of 0.30 two are decided and one is not
-        rows = [
-            {"id": n, "prompt": f"p{n}", "output": "same" if wins < 1 else name}
-            for n in range(ITEMS)
-        ]
+        rows = [{"id": n, "prompt": f"p{n}", "output": "same" if wins < 1 else name} for n in range(ITEMS)]
         Path(f"new/{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     log = suite("--quiet", "--night", "2026-01-02").stderr.splitlines()
     assert re.match("judgeloop: 2026-01-02, all even: No winner yet.* Cost: ", log[0])
@@ -393,9 +366,7 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     worst = [one["usd"]["worst"] for one in pairs.values() if "usd" in one]
     assert values["worst_usd"] == pytest.approx(sum(worst))
     figures = r" +60 +60 +\$[0-9.]+ +\$[0-9.]+\n"
-    assert all(
-        re.search(rf"^  all {name}{figures}", shown.stdout, re.MULTILINE) for name in BY_NAME
-    )
+    assert all(re.search(rf"^  all {name}{figures}", shown.stdout, re.MULTILINE) for name in BY_NAME)
     assert re.search(r"^  together +180 +\$[0-9.]+ +\$1\.80\n", shown.stdout, re.MULTILINE)
     assert "The night stops at $0.30; a pair begins with $0.10." in shown.stdout
     assert re.search(r"^Cannot be asked\n  torn  torn.jsonl", shown.stdout, re.MULTILINE)
@@ -416,9 +387,7 @@ def test_the_forecast_of_a_gate_says_how_often_an_equal_system_passes():
     short = unwrapped(suite(*gate, "--budget", "0.05").stdout)
     assert "The expected cost is more, but it is assumed" in short
     Path("new/even.jsonl").write_text(Path("old.jsonl").read_text())
-    alike = suite(
-        *gate, "--judge", "openai/gpt-4.1", "--judge-price", "1,2", "--controls", "off"
-    ).stdout
+    alike = suite(*gate, "--judge", "openai/gpt-4.1", "--judge-price", "1,2", "--controls", "off").stdout
     assert "of outputs that were drawn are identical" in unwrapped(alike)
     assert re.search(r"^  all even .*\$0\.00 +\$0\.00$", alike, re.MULTILINE), "it needs no chance"
 
@@ -452,9 +421,7 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
     items = judgeloop("runs", "diff", *runs).stdout
     turned, both = re.match(r"(\d+) items? turned, of (\d+)|no item", items).groups(default="0")
     assert "2 pairs of 3 changed" in done
-    assert (
-        f"old and better decided, better decided, old {turned} {both} better old and worse" in done
-    )
+    assert f"old and better decided, better decided, old {turned} {both} better old and worse" in done
     assert "old and worse decided, old not asked" in done
     for wrong in (("2026-01-02", "2026-02-01"), ("2026-01-02", runs[0])):
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
@@ -462,10 +429,7 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
 
 def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
     night = found("-o", "night.json")
-    shown = {
-        one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout)
-        for one in night["pairs"]
-    }
+    shown = {one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout) for one in night["pairs"]}
     assert charged(night)["all even"] > 0.1, "it went on after its share"
     for one in shown.values():
         assert one["remembered"] == 0, "the ledger is new, and no pair shares a call with another"
@@ -517,10 +481,7 @@ def test_a_night_has_the_states_of_the_one_before():
     Path("new/worse.jsonl").write_text("")
     torn = {one["name"]: one for one in found(*gate, "--night", "2026-01-05")["pairs"]}["all worse"]
     assert (torn["state"], torn["before"], torn["outputs"]) == ("wrong input", "failed", "")
-    assert (
-        '<td class="word" data-name="2026-01-02"><span class="chip lost">failed'
-        in Path("n.html").read_text()
-    )
+    assert '<td class="word" data-name="2026-01-02"><span class="chip lost">failed' in Path("n.html").read_text()
 
 
 def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere():
@@ -542,10 +503,7 @@ def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(
     assert found("--night", "2026-01-02")["absent"] == [], "no night came before"
     line = Line(name="one", question="compare", exit_code=0, headline="", systems=("old", "better"))
     ledger = Path(".judgeloop/ledger.sqlite")
-    for unread, gone in (
-        ([], ["even", "worse"]),
-        (["two {'second': 'new/worse.jsonl'}"], ["even"]),
-    ):
+    for unread, gone in (([], ["even", "worse"]), (["two {'second': 'new/worse.jsonl'}"], ["even"])):
         assert compared(ledger, "2026-01-05-night", [line], unread)[2] == gone
 
 
@@ -574,10 +532,7 @@ def test_the_folder_of_a_night_has_its_pages_and_none_of_an_earlier_one():
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     assert found("-o", "night.html", "--night", "2026-01-03")["pairs"][1]["exit_code"] == 2
-    assert sorted(path.name for path in Path("night").iterdir()) == [
-        "01-all-even.html",
-        "04-mine.html",
-    ]
+    assert sorted(path.name for path in Path("night").iterdir()) == ["01-all-even.html", "04-mine.html"]
     assert "worse.jsonl" in Path("night.html").read_text(), "why there is no page"
 
 
@@ -586,7 +541,4 @@ def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
     found("--night", "2026-01-02", "--budget", "0.05")
     judgeloop("budget", "set", "0.06")
     said = unwrapped(suite("--dry-run", "--night", "2026-01-03").stdout)
-    assert (
-        "The night stops at $0.010: a budget of the ledger has no more left. The expected cost is more"
-        in said
-    )
+    assert "The night stops at $0.010: a budget of the ledger has no more left. The expected cost is more" in said

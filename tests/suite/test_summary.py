@@ -7,9 +7,7 @@ from judgeloop.suite.summary import Line, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
-CONTROLS = (
-    "No winner yet between old and {} on items like these 300: openai/m cannot tell an answer."
-)
+CONTROLS = "No winner yet between old and {} on items like these 300: openai/m cannot tell an answer."
 
 
 def line(name, exit_code, headline, gate=GATE, **values):
@@ -61,10 +59,7 @@ def test_pairs_with_first_systems_of_their_own_share_a_text_after_those_that_fai
         for name, code, how in (("a", 0, "no worse"), ("b", 0, "no worse"), ("c", 5, "worse"))
     ]  # fmt: skip
     found = text(*ends)
-    assert (
-        "  c                  c-new is worse than c-old.\n  the other 2 pairs  Each of a-new"
-        in found
-    )
+    assert "  c                  c-new is worse than c-old.\n  the other 2 pairs  Each of a-new" in found
     assert "Each of a-new, b-new is no worse than the first system of its pair." in found
 
 
@@ -75,9 +70,7 @@ def test_outputs_that_are_those_of_an_earlier_night_again_are_said_to_be():
 
 
 def test_a_name_within_another_word_or_of_a_lone_pair_stays():
-    found = text(
-        line("old-2", 0, "old-2 is better than old."), line("o", 3, "No: o is open-ended.")
-    )
+    found = text(line("old-2", 0, "old-2 is better than old."), line("o", 3, "No: o is open-ended."))
     assert "all old-2  old-2 is better than old." in found
     assert "all o      No: o is open-ended." in found
 
@@ -100,8 +93,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
 
 def test_a_copy_that_passes_is_warned_of_where_others_that_pass_are_not():
     ends = night(
-        line("a", 0, "passed", warnings=("few",)),
-        line("b", 0, "passed", warnings=("a copy?",), doubtful=True),
+        line("a", 0, "passed", warnings=("few",)), line("b", 0, "passed", warnings=("a copy?",), doubtful=True)
     )
     assert ends.warned(passed=False) == (("all b", "it passed, but: a copy?"),)
 

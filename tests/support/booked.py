@@ -38,16 +38,7 @@ def write(path, scores, *, run="night", outputs=(), unknown=0, in_flight=0, limi
 
         async def sent(names, *, output=False):
             wanted = [
-                [
-                    Reservation(
-                        name if output else key_of(name),
-                        WORST_P,
-                        name,
-                        "judge",
-                        noted(name),
-                        output=output,
-                    )
-                ]
+                [Reservation(name if output else key_of(name), WORST_P, name, "judge", noted(name), output=output)]
                 for name in names
             ]
             tickets = [ticket for (ticket,) in await ledger.reserve(run, wanted, None)]
@@ -86,6 +77,4 @@ def known(path, items):
 def spent(path):
     with open_reader(path) as reader:
         found = reader.spending()
-    return {
-        kind: sum(group.charged_p for group in groups.values()) for kind, groups in found.items()
-    }
+    return {kind: sum(group.charged_p for group in groups.values()) for kind, groups in found.items()}

@@ -76,18 +76,14 @@ class Browser:
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         """Write a PNG of what is to be seen, or of the whole page."""
-        found = self._cdp(
-            "Page.captureScreenshot", captureBeyondViewport=whole, **self._clip(whole=whole)
-        )
+        found = self._cdp("Page.captureScreenshot", captureBeyondViewport=whole, **self._clip(whole=whole))
         path.write_bytes(base64.b64decode(found["data"]))
 
     def _clip(self, *, whole: bool) -> dict[str, Any]:
         if not whole:
             return {}
         size = self._cdp("Page.getLayoutMetrics")["cssContentSize"]
-        return {
-            "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        }
+        return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
 
     def close(self) -> None:
         """End the session."""

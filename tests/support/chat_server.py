@@ -41,9 +41,7 @@ def goodness(request: dict[str, Any]) -> str:
     return "tie" if first == second else ("A" if first > second else "B")
 
 
-def completion(
-    content: str | None, *, finish: str = "stop", usage: Any = ..., **message: Any
-) -> Response:
+def completion(content: str | None, *, finish: str = "stop", usage: Any = ..., **message: Any) -> Response:
     """A chat completion with this content."""
     if usage is ...:
         usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
@@ -53,11 +51,7 @@ def completion(
         "created": 1_700_000_000,
         "model": "judge-2026-01-01",
         "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish,
-                "message": {"role": "assistant", "content": content, **message},
-            }
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
         ],
         "usage": usage,
     }
@@ -79,9 +73,7 @@ def used(request: dict[str, Any]) -> dict[str, int]:
 def error(status: int, code: str | None = None, **headers: str) -> Response:
     """An error in OpenAI's form."""
     body = {"error": {"message": f"no: {code}", "type": code, "code": code, "param": None}}
-    return Response(
-        status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()}
-    )
+    return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
 
 
 class _Server(ThreadingHTTPServer):
@@ -92,9 +84,7 @@ class ChatServer:
     """Serves until closed; `requests` are the JSON bodies in the order of arrival."""
 
     def __init__(self, respond: Callable[[dict[str, Any], int], Response] | None = None) -> None:
-        self.respond = respond or (
-            lambda request, n: verdict(goodness(request), usage=used(request))
-        )
+        self.respond = respond or (lambda request, n: verdict(goodness(request), usage=used(request)))
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -105,9 +95,7 @@ class ChatServer:
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}
-        )
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
 
     @property
@@ -147,9 +135,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             server.paths.append(self.path)
-            response = server.answer(
-                json.loads(body), {name.lower(): value for name, value in self.headers.items()}
-            )
+            response = server.answer(json.loads(body), {name.lower(): value for name, value in self.headers.items()})
             try:
                 self._send(response)
             except (BrokenPipeError, ConnectionResetError):

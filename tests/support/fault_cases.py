@@ -11,18 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from judgeloop.core.records import Usage
-from support.fault_server import (
-    BEFORE_READING,
-    GOOD,
-    RESET,
-    USED,
-    Pause,
-    Piece,
-    Reply,
-    Say,
-    head,
-    whole,
-)
+from support.fault_server import BEFORE_READING, GOOD, RESET, USED, Pause, Piece, Reply, Say, head, whole
 
 VERDICT, ABSTAINED, STOPPED = "verdict", "abstention", "judge_failed"
 
@@ -53,9 +42,7 @@ class Case:
 
 def passing(name: str, reply: Reply, says: str, *, billed: bool = True, **more) -> Case:
     """Worth another attempt; after the last one, an abstention."""
-    return Case(
-        name, reply, ABSTAINED, f"failed: {says}", tries=True, used=USED if billed else None, **more
-    )
+    return Case(name, reply, ABSTAINED, f"failed: {says}", tries=True, used=USED if billed else None, **more)
 
 
 def final(name: str, reply: Reply, says: str = "", **more) -> Case:
@@ -65,15 +52,7 @@ def final(name: str, reply: Reply, says: str = "", **more) -> Case:
 
 def unread(name: str, content: object, says: str = "unparsable", **more) -> Case:
     """A completion, billed, that is no verdict; asked for once more."""
-    return Case(
-        name,
-        lambda say: ok(say.completion(content)),
-        ABSTAINED,
-        says,
-        tries=True,
-        used=USED,
-        **more,
-    )
+    return Case(name, lambda say: ok(say.completion(content)), ABSTAINED, says, tries=True, used=USED, **more)
 
 
 def verdict(name: str, reply: Reply, **more) -> Case:
@@ -97,10 +76,7 @@ def body(raw: bytes, *headers: str) -> Reply:
 
 def limited(name: str, *headers: str) -> Case:
     return passing(
-        f"429 {name}",
-        fails(429, "rate_limit_exceeded", *headers),
-        "HTTP 429, rate_limit_exceeded",
-        billed=False,
+        f"429 {name}", fails(429, "rate_limit_exceeded", *headers), "HTTP 429, rate_limit_exceeded", billed=False
     )
 
 
@@ -150,9 +126,7 @@ def filled(say: Say, field: str, value: object) -> list[Piece]:
 def broken_field(name: str, openai: tuple[str, object], anthropic: tuple[str, object]) -> Case:
     """A completion with a field of another shape."""
     return passing(
-        f"200 {name}",
-        lambda say: filled(say, *(openai if say.wire == "openai" else anthropic)),
-        "the reply is no",
+        f"200 {name}", lambda say: filled(say, *(openai if say.wire == "openai" else anthropic)), "the reply is no"
     )
 
 
@@ -203,12 +177,7 @@ RATE_LIMITS = [
     limited("Retry-After of 400 digits", f"Retry-After: {'9' * 400}"),
 ]
 LONG_WAITS = [
-    Case(
-        f"429 Retry-After {name}",
-        fails(429, "rate_limit_exceeded", header),
-        ABSTAINED,
-        "failed: HTTP 429",
-    )
+    Case(f"429 Retry-After {name}", fails(429, "rate_limit_exceeded", header), ABSTAINED, "failed: HTTP 429")
     for name, header in {
         "a date in 2099": "Retry-After: Wed, 21 Oct 2099 07:28:00 GMT",
         "1e12 ms": "Retry-After-Ms: 1e12",
@@ -254,16 +223,8 @@ ABOUT_THE_ITEM = [
 ]
 TROUBLE = [
     *(passing(f"{status}", fails(status), f"HTTP {status}") for status in (408, 409, 500, 529)),
-    passing(
-        "503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"
-    ),
-    Case(
-        "503 Retry-After 1e9",
-        fails(503, None, "Retry-After: 1e9"),
-        ABSTAINED,
-        "failed: HTTP 503",
-        used=USED,
-    ),
+    passing("503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"),
+    Case("503 Retry-After 1e9", fails(503, None, "Retry-After: 1e9"), ABSTAINED, "failed: HTTP 503", used=USED),
 ]
 REDIRECTS = [
     *(final(f"{status} to another port", redirect(status, "{elsewhere}/v1/x"), "redirects")
@@ -340,11 +301,7 @@ NO_VERDICT = [
 ]
 CUT = [
     about_the_item(f"truncated, {what}", ended("length", said), "truncated at")
-    for what, said in {
-        "half a verdict": '{"reason": "r", "wi',
-        "whole verdict": GOOD,
-        "nothing": "",
-    }.items()
+    for what, said in {"half a verdict": '{"reason": "r", "wi', "whole verdict": GOOD, "nothing": ""}.items()
 ]
 NO = openai_message(content=None, refusal="No.")
 EMPTY = anthropic_blocks(finish="refusal")

@@ -46,13 +46,7 @@ class Say:
     elsewhere: str = ""
 
     def completion(
-        self,
-        content: Any = GOOD,
-        *,
-        finish: str = "stop",
-        usage: Any = ...,
-        message: Any = ...,
-        **more: Any,
+        self, content: Any = GOOD, *, finish: str = "stop", usage: Any = ..., message: Any = ..., **more: Any
     ) -> bytes:
         """A completion's body; `message` replaces what was said, whole, and `more` any field beside
         it."""
@@ -104,13 +98,7 @@ class FaultServer:
     """
 
     def __init__(
-        self,
-        reply: Reply,
-        *,
-        price: Price,
-        used: Usage | None = None,
-        faults: int | None = None,
-        elsewhere: str = "",
+        self, reply: Reply, *, price: Price, used: Usage | None = None, faults: int | None = None, elsewhere: str = ""
     ) -> None:
         self._reply, self._price, self._used, self._faults = reply, price, used, faults
         self._elsewhere = elsewhere
@@ -163,9 +151,7 @@ class FaultServer:
                 number, self.connections = self.connections, self.connections + 1
             faulty = self._faults is None or number < self._faults
             if faulty and next(iter(self._reply(Say("openai"))), None) == BEFORE_READING:
-                _reset(
-                    connection
-                )  # unread, and so unbilled; a slow client may not even have sent it
+                _reset(connection)  # unread, and so unbilled; a slow client may not even have sent it
                 return
             path = self._read(connection)
             say = Say("anthropic" if path.endswith("/messages") else "openai", self._elsewhere)

@@ -15,21 +15,13 @@ KEY_OF_OTHERS = "someone-else"
 
 
 def answered(body: Any, status: int = 200, **headers: str) -> Response:
-    return Response(
-        status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()}
-    )
+    return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
 
 
-def completed(
-    content: str | None = SAID, *, usage: Any = ..., choice: Any = (), **fields: Any
-) -> Response:
+def completed(content: str | None = SAID, *, usage: Any = ..., choice: Any = (), **fields: Any) -> Response:
     """A chat completion, with further fields of its choice and of the whole."""
     counts = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
-    one = {
-        "index": 0,
-        "finish_reason": "stop",
-        "message": {"role": "assistant", "content": content},
-    }
+    one = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
     return answered(
         {
             "id": "1",
@@ -43,9 +35,7 @@ def completed(
     )
 
 
-def failed(
-    status: int, message: str, type_: str | None = None, code: str | None = None
-) -> Response:
+def failed(status: int, message: str, type_: str | None = None, code: str | None = None) -> Response:
     """An error in OpenAI's form."""
     error = {"message": message, "type": type_, "param": None, "code": code}
     return answered({"error": error}, status)
@@ -87,9 +77,7 @@ class Bedrock:
     """The OpenAI-compatible endpoint of Amazon Bedrock; errors have AWS's own form."""
 
     reply = completed(
-        f"<reasoning>The first names more.</reasoning>{SAID}",
-        model="openai.gpt-oss-20b-1:0",
-        service_tier="default",
+        f"<reasoning>The first names more.</reasoning>{SAID}", model="openai.gpt-oss-20b-1:0", service_tier="default"
     )
     crowded = answered({"message": "Too many requests, please wait before trying again."}, 429)
     no_access = answered({"Message": "You don't have access to the model with the specified model ID."}, 403)  # fmt: skip
@@ -107,9 +95,7 @@ class OpenRouter:
 
     @staticmethod
     def costing(cost: Any) -> Response:
-        return completed(
-            usage=USAGE | {"cost": cost}, provider="Azure", model="openai/gpt-4.1-mini"
-        )
+        return completed(usage=USAGE | {"cost": cost}, provider="Azure", model="openai/gpt-4.1-mini")
 
     @staticmethod
     def failed(code: Any, message: str = "Provider returned error", **metadata: Any) -> Response:
@@ -137,9 +123,7 @@ def litellm(status: int, message: str, type_: str | None = "None", **headers: st
 class LiteLLM:
     """A LiteLLM proxy in front of other providers."""
 
-    over_budget = litellm(
-        429, "Budget has been exceeded! Current cost: 10.51, Max budget: 10.0", "budget_exceeded"
-    )
+    over_budget = litellm(429, "Budget has been exceeded! Current cost: 10.51, Max budget: 10.0", "budget_exceeded")
     over_budget_before = litellm(
         400, "Budget has been exceeded! Current cost: 26.07, Max budget: 0.25", "budget_exceeded"
     )
@@ -149,8 +133,7 @@ class LiteLLM:
         "litellm.ContextWindowExceededError: litellm.BadRequestError: BedrockException: Context Window Error - Input is too long for requested model.",
     )
     filtered = litellm(
-        400,
-        "litellm.ContentPolicyViolationError: litellm.BadRequestError: AzureException - The response was filtered",
+        400, "litellm.ContentPolicyViolationError: litellm.BadRequestError: AzureException - The response was filtered"
     )
     no_schema = litellm(
         400,
@@ -194,10 +177,7 @@ class Google:
         429,
         "You exceeded your current quota, please check your plan and billing details.",
         "RESOURCE_EXHAUSTED",
-        {
-            "@type": f"{RPC}QuotaFailure",
-            "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel"}],
-        },
+        {"@type": f"{RPC}QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel"}]},
         {"@type": f"{RPC}RetryInfo", "retryDelay": "3.5s"},
     )
     bad_key = google(
@@ -219,9 +199,7 @@ class Ollama:
     """A local Ollama."""
 
     reply = completed(model="qwen3:4b", system_fingerprint="fp_ollama")
-    thinking = completed(
-        f"<think>\nThe first.\n</think>\n\n{SAID}", model="qwen3:4b", system_fingerprint="fp_ollama"
-    )
+    thinking = completed(f"<think>\nThe first.\n</think>\n\n{SAID}", model="qwen3:4b", system_fingerprint="fp_ollama")
     no_model = failed(404, 'model "qwen3:4b" not found', "not_found_error")
     too_long = failed(400, "the input length exceeds the context length", "invalid_request_error")
     loading = failed(503, "llm server loading model", "api_error")

@@ -18,6 +18,4 @@ NO_KEY = "none"
 
 def judge(spec="openai/gpt-4.1", environment=WITH_KEY, **options) -> Any:
     """The judge `spec`, for a comparison."""
-    return judge_from_spec(
-        spec, JudgeOptions(template=TEMPLATE, environment=environment, **options)
-    )
+    return judge_from_spec(spec, JudgeOptions(template=TEMPLATE, environment=environment, **options))

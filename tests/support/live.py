@@ -41,23 +41,17 @@ def of_both(request: dict[str, Any], _: int = 0) -> Response:
 
 def systems_say(server: ChatServer, say: Callable[[dict[str, Any], int], Response]) -> None:
     """Let the systems answer by `say`; the judge is honest."""
-    server.respond = lambda request, n: (
-        of_both(request) if "response_format" in request else say(request, n)
-    )
+    server.respond = lambda request, n: of_both(request) if "response_format" in request else say(request, n)
 
 
 def generated(server: ChatServer, model: str = "") -> list[dict[str, Any]]:
     """The requests to systems, or to one of them."""
     return [
-        request
-        for request in server.requests
-        if "response_format" not in request and model in {"", request["model"]}
+        request for request in server.requests if "response_format" not in request and model in {"", request["model"]}
     ]
 
 
-def system_flags(
-    server: ChatServer, *names: str, price: str = "1,10", version: str = "1"
-) -> list[str]:
+def system_flags(server: ChatServer, *names: str, price: str = "1,10", version: str = "1") -> list[str]:
     """The flags that send systems to a server of the tests."""
     found = []
     for name in names:

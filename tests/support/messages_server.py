@@ -10,9 +10,7 @@ from support.chat_server import Response
 USAGE = {"input_tokens": 400, "output_tokens": 20}
 
 
-def message(
-    *content: dict[str, Any], stop: str | None = "end_turn", usage: Any = USAGE, **more: Any
-) -> Response:
+def message(*content: dict[str, Any], stop: str | None = "end_turn", usage: Any = USAGE, **more: Any) -> Response:
     """A message with these blocks of content."""
     body = {
         "id": "msg_1",

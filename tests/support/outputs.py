@@ -16,9 +16,7 @@ def write_good_and_poor(folder: Path, items: int, **fields: str) -> None:
 
 def write_outputs(path: Path, texts: Iterable[str], **fields: object) -> Path:
     """Write a file of outputs, one for each of the items i0, i1, …, with more fields."""
-    rows = (
-        {"id": f"i{n}", "prompt": f"p{n}", "output": text, **fields} for n, text in enumerate(texts)
-    )
+    rows = ({"id": f"i{n}", "prompt": f"p{n}", "output": text, **fields} for n, text in enumerate(texts))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 

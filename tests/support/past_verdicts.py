@@ -41,8 +41,5 @@ def write(path, first, last):
             insert(connection, attempt)
             why = f'it\'s "{number}"\n\u00e9'
             ingredients = ingredients_of(connection, attempt)
-            insert(
-                connection,
-                VerdictRow(number, number, number, 0.5, f"k{number}", why, ingredients),
-            )
+            insert(connection, VerdictRow(number, number, number, 0.5, f"k{number}", why, ingredients))
         connection.execute("COMMIT")

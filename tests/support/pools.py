@@ -29,10 +29,7 @@ def make_pool(items: int = 40) -> Pool:
     return Pool(
         items=tuple(Item(f"item-{i}", f"prompt {i}") for i in range(items)),
         systems=("a", "b"),
-        outputs=(
-            tuple(f"a's answer {i}" for i in range(items)),
-            tuple(f"b's answer {i}" for i in range(items)),
-        ),
+        outputs=(tuple(f"a's answer {i}" for i in range(items)), tuple(f"b's answer {i}" for i in range(items))),
     )
 
 
@@ -66,14 +63,7 @@ def known_beforehand(items: int, seed: int = 2) -> Prospects:
 
 
 def make_session(
-    items: int = 40,
-    selector: str = "random",
-    *,
-    rule=None,
-    check=None,
-    limits=None,
-    seed: int = 0,
-    lookahead: int = 0,
+    items: int = 40, selector: str = "random", *, rule=None, check=None, limits=None, seed: int = 0, lookahead: int = 0
 ) -> Session:
     """A session over so many items."""
     limits = limits or Limits()

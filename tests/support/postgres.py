@@ -43,9 +43,7 @@ class Server:
     def sql(self, statement: str, database: str = "postgres") -> list[str]:
         """Carry out a statement as the server's owner; return the lines that it prints."""
         given = ["psql", "-XAtq", "-h", str(self.folder), "-U", "owner", "-d", database]
-        done = subprocess.run(
-            [*given, "-c", statement], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*given, "-c", statement], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
@@ -72,29 +70,11 @@ def running(*settings: str) -> Iterator[Server]:
     other = _other_user()
     if other is not None:
         os.chown(folder, other.pw_uid, other.pw_gid)
-    settings = (
-        "listen_addresses=''",
-        f"unix_socket_directories={folder}",
-        "shared_buffers=16MB",
-        *settings,
-    )
+    settings = ("listen_addresses=''", f"unix_socket_directories={folder}", "shared_buffers=16MB", *settings)
     options = " ".join(f"-c {setting}" for setting in settings)
     try:
-        _run(
-            other, "initdb", "-D", folder / "data", "-A", "trust", "-U", "owner", "-N", "-E", "UTF8"
-        )
-        _run(
-            other,
-            "pg_ctl",
-            "-D",
-            folder / "data",
-            "-o",
-            options,
-            "-l",
-            folder / "log",
-            "-w",
-            "start",
-        )
+        _run(other, "initdb", "-D", folder / "data", "-A", "trust", "-U", "owner", "-N", "-E", "UTF8")
+        _run(other, "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start")
         server = Server(folder)
         server.sql("".join(f"CREATE ROLE {role} LOGIN;" for role in ROLES.values()))
         yield server
@@ -110,9 +90,7 @@ def _other_user() -> pwd.struct_passwd | None:
     return next(names[name] for name in OTHERS if name in names)
 
 
-def _run(
-    user: pwd.struct_passwd | None, program: str, *arguments: object, check: bool = True
-) -> None:
+def _run(user: pwd.struct_passwd | None, program: str, *arguments: object, check: bool = True) -> None:
     path = binary(program)
     assert path is not None, WHY_NOT
     done = subprocess.run(

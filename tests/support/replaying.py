@@ -16,19 +16,11 @@ WORDS = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
 def recorded(folder, scores, more=lambda rng, score: {}):
     """Write outputs of random words, items, and the scores that there are; the arguments of a
     replay."""
-    rng, outputs, items = (
-        np.random.default_rng(0),
-        folder / "outputs",
-        len(next(iter(scores.values()))),
-    )
+    rng, outputs, items = (np.random.default_rng(0), folder / "outputs", len(next(iter(scores.values()))))
     outputs.mkdir()
     rows = {
         name: [
-            {
-                "id": f"i{at}",
-                "model": name,
-                "output": " ".join(rng.choice(WORDS, rng.integers(3, 12))),
-            }
+            {"id": f"i{at}", "model": name, "output": " ".join(rng.choice(WORDS, rng.integers(3, 12)))}
             | more(rng, score)
             for at, score in enumerate(own)
         ]
@@ -42,10 +34,7 @@ def recorded(folder, scores, more=lambda rng, score: {}):
 def verdicts(folder, scores):
     """Write a table of the scores that are not None."""
     table = [
-        f"i{at},{name},{score}"
-        for name, own in scores.items()
-        for at, score in enumerate(own)
-        if score is not None
+        f"i{at},{name},{score}" for name, own in scores.items() for at, score in enumerate(own) if score is not None
     ]
     path = folder / "verdicts.csv"
     path.write_text("\n".join(["item_id,model,score", *table]) + "\n")

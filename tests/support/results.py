@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.core.outcomes import (
-    ControlTally,
-    Estimate,
-    Finished,
-    Outcome,
-    StopKind,
-    StopReason,
-    Tally,
-)
+from judgeloop.core.outcomes import ControlTally, Estimate, Finished, Outcome, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Item, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.questions.compare.outcome import result_of
@@ -101,12 +93,7 @@ def make_result(
     return replace(result, page=page(result))
 
 
-def undecided(
-    kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes
-) -> Result:
+def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Result:
     """A comparison that halted before it was decided, with 5 to 4."""
-    changes = {
-        "tally": Tally(items=100, wins=(5, 4), ties=1, both=9),
-        "more_judgments": 30,
-    } | changes
+    changes = {"tally": Tally(items=100, wins=(5, 4), ties=1, both=9), "more_judgments": 30} | changes
     return make_result(winner=None, stop=StopReason(kind, sentence), **changes)

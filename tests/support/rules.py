@@ -12,13 +12,7 @@ RULES_AMONG_MANY = rule_names("select")
 
 
 def make_rule(
-    name: str,
-    *,
-    risk: float,
-    items: int,
-    limit: int,
-    near_tie: float | None = None,
-    gap: float = 0.0,
+    name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None, gap: float = 0.0
 ) -> Any:
     """A rule of `compare`; `gap` is that of a rule whose question is about one."""
     return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, gap))

@@ -46,9 +46,6 @@ def labels_of_rows(rows, baseline, *, drawn=True, first=0):
 def labels_of_scores(scores, *, drawn=True):
     """A label for each score of one system: None an abstention."""
     return [
-        Label(
-            Choice(at, 0.1 if drawn else None, (0,)),
-            Abstention("no") if score is None else Verdict(float(score)),
-        )
+        Label(Choice(at, 0.1 if drawn else None, (0,)), Abstention("no") if score is None else Verdict(float(score)))
         for at, score in enumerate(scores)
     ]

@@ -28,17 +28,15 @@ def save_tokenizer(folder, template="$A", begin="<s>"):
     import transformers
 
     inner = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel(
-            {token: number for number, token in enumerate(VOCABULARY)}, unk_token="?"
-        )
+        tokenizers.models.WordLevel({token: number for number, token in enumerate(VOCABULARY)}, unk_token="?")
     )
     inner.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
     inner.post_processor = tokenizers.processors.TemplateProcessing(
         single=template, special_tokens=[("<s>", BEGIN), ("</s>", END)]
     )
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, bos_token=begin, eos_token="</s>"
-    ).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=inner, bos_token=begin, eos_token="</s>").save_pretrained(
+        folder
+    )
 
 
 def make_network(kind="Llama", **settings):

@@ -33,11 +33,7 @@ def all_steps(selector, items, *, at_a_time=1, seed=1, answer=by_position):
 
 
 def walk(
-    selector: Selector[Any],
-    items: int,
-    most: int,
-    answer: Callable[[Choice], Answer],
-    rng: np.random.Generator,
+    selector: Selector[Any], items: int, most: int, answer: Callable[[Choice], Answer], rng: np.random.Generator
 ) -> list[Label]:
     """Return the labels of the first `most` steps, in the order asked; fewer at the pool's end.
 

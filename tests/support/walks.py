@@ -13,10 +13,7 @@ def steps(walks, walk):
     """The end of a walk as a step function of the threshold: each new minimum of the statistic, the
     judgments, and whether the leader is wrong."""
     found = np.flatnonzero(new_minima(walks.statistics[walk : walk + 1])[0])
-    return [
-        (float(walks.statistics[walk, at]), int(at) + 1, bool(walks.wrong[walk, at]))
-        for at in found
-    ]
+    return [(float(walks.statistics[walk, at]), int(at) + 1, bool(walks.wrong[walk, at])) for at in found]
 
 
 def fared_at(walks, risk, bounds):

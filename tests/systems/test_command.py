@@ -45,8 +45,7 @@ def test_it_gets_the_variables_that_the_caller_names():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["--help", "; touch here", "$(touch here)", "../../etc/passwd", "-c 'touch here'", "a\nb", ""],
+    "text", ["--help", "; touch here", "$(touch here)", "../../etc/passwd", "-c 'touch here'", "a\nb", ""]
 )
 def test_an_items_text_is_no_argument_no_second_command_and_no_path(text):
     found = told(item=Item("; touch here", text, group="; touch here"))

@@ -177,10 +177,7 @@ def test_a_file_with_the_name_of_a_model_is_given_with_a_dot(chat_server):
             first="old.jsonl", second=path, items="items.jsonl", judge=("openai/judge",), system=options
         )  # fmt: skip
         assert config.second == typed, "a path is a file, and a description is one"
-    assert (
-        make_system("./openai/mine.toml", options_of([], [""], {}, offline=True)[""]).label
-        == "mine"
-    )
+    assert make_system("./openai/mine.toml", options_of([], [""], {}, offline=True)[""]).label == "mine"
 
 
 # What only the caller may say, and what is priced or has effects that no file may have.
@@ -193,31 +190,19 @@ UNKNOWN = [
     "logit-bias", "response-format", "metadata", "user", "mcp-servers", "system", "messages",
 ]  # fmt: skip
 NOT_TAKEN = sorted({*TRUSTED, *UNKNOWN} - set(KEYS_OF_FILE))
-VALUES = st.one_of(
-    st.booleans(),
-    st.integers(-5, 5),
-    st.text("abc/:.", max_size=8),
-    st.just("http://evil.example/v1"),
-)
+VALUES = st.one_of(st.booleans(), st.integers(-5, 5), st.text("abc/:.", max_size=8), st.just("http://evil.example/v1"))
 
 
 def refused_or_known(key, value):
     described(f'model = "openai/m"\n{key} = {json.dumps(value)}\n')
     if key in KEYS_OF_FILE:
         return
-    with pytest.raises(
-        InputError, match=r"there is no key|only the caller may say this|this is no TOML"
-    ):
+    with pytest.raises(InputError, match=r"there is no key|only the caller may say this|this is no TOML"):
         read_description(Path(FILE))
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    key=st.sampled_from(NOT_TAKEN) | st.from_regex(r"[a-z][a-z_-]{0,12}", fullmatch=True),
-    value=VALUES,
-)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(key=st.sampled_from(NOT_TAKEN) | st.from_regex(r"[a-z][a-z_-]{0,12}", fullmatch=True), value=VALUES)
 def test_no_key_but_those_of_the_list_takes_effect_in_a_description(key, value):
     refused_or_known(key, value)
 
@@ -227,9 +212,7 @@ def test_a_key_of_the_callers_is_refused_in_a_description(key):
     refused_or_known(key, "1")
 
 
-@settings(
-    deadline=None, max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("key", [*KEYS, *UNKNOWN])
 @given(value=VALUES, place=st.sampled_from(["systems", "compare", "shared", ".env"]))
 def test_nothing_that_is_found_in_a_checkout_says_anything_of_a_system(key, value, place):

@@ -31,10 +31,7 @@ def test_it_is_told_what_it_takes_and_no_more():
 
 RETURNED = [
     ("None", "expected an output as text, found None"),
-    (
-        "{'text': 'x'}",
-        "expected a text, or a dictionary with 'output', 'cost' and 'model'; found 'text'",
-    ),
+    ("{'text': 'x'}", "expected a text, or a dictionary with 'output', 'cost' and 'model'; found 'text'"),
     ("{'output': 'x', 'cost': 'much'}", "expected its cost in dollars, found 'much'"),
     ("{'output': 'x', 'model': 5}", "expected the name of a model, found 5"),
     ("'\\ud800'", "no Unicode text (character 0)"),

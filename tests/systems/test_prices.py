@@ -26,11 +26,7 @@ def model(name, *options):
     [
         ("vllm/tuned", [AT], "free"),
         ("vllm/tuned", [AT, "price=0,0"], "free"),
-        (
-            "openai/m",
-            [AT, "price=1,2"],
-            "$1.00 in and $2.00 out for a million tokens, from `system=",
-        ),
+        ("openai/m", [AT, "price=1,2"], "$1.00 in and $2.00 out for a million tokens, from `system="),
     ],
 )
 def test_the_price_of_a_model_is_said_also_where_it_is_free(name, options, said):
@@ -52,6 +48,4 @@ def test_old_prices_of_systems_are_found_as_those_of_judges():
     code = made(command("print('x')"))
     Path("d.toml").write_text('model = "openai/gpt-4.1"\n')
     systems = [model("openai/gpt-4.1-mini"), model("d.toml"), model("vllm/tuned", AT), code]
-    assert old_prices(systems, later) == dict.fromkeys(
-        ("openai/gpt-4.1-mini", "openai/gpt-4.1"), LONGEST_AGE_DAYS + 1
-    )
+    assert old_prices(systems, later) == dict.fromkeys(("openai/gpt-4.1-mini", "openai/gpt-4.1"), LONGEST_AGE_DAYS + 1)

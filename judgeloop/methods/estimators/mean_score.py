@@ -16,15 +16,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
 from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
-from judgeloop.methods.stats.strata import (
-    Counts,
-    Floats,
-    Moments,
-    Strata,
-    of_sample,
-    stratified,
-    with_proxy,
-)
+from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, of_sample, stratified, with_proxy
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +108,7 @@ class MeanScore:
             ValueError: the strata are those of another number of items.
         """
         if items != len(self.strata.labels):
-            raise ValueError(
-                f"expected strata of {items} items, found strata of {len(self.strata.labels)}"
-            )
+            raise ValueError(f"expected strata of {items} items, found strata of {len(self.strata.labels)}")
         positions = np.zeros(0, dtype=np.int64)
         none = Ratings(self.strata, positions, np.zeros(0), proxy=self.proxy, sampled=self.sampled)
         return self.extended(none, labels)
@@ -126,9 +116,7 @@ class MeanScore:
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
         """Add further labels to `tally`."""
         positions = [label.choice.position for label in labels]
-        scores = [
-            label.answer.score if isinstance(label.answer, Verdict) else np.nan for label in labels
-        ]
+        scores = [label.answer.score if isinstance(label.answer, Verdict) else np.nan for label in labels]
         return replace(
             tally,
             positions=np.concatenate([tally.positions, np.array(positions, dtype=np.int64)]),

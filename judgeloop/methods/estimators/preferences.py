@@ -24,12 +24,9 @@ from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 LEAST_FREEDOM = 3.0
 # Approximate probability that an interval from weighted draws misses the gap.
 MISSES = 0.1
-NOTHING_FURTHER = StopReason(
-    StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
-)
+NOTHING_FURTHER = StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further items to propose")
 SAMPLE_JUDGED = StopReason(
-    StopKind.POOL_EXHAUSTED,
-    "every item was asked about, and for items like these the verdicts may still be chance",
+    StopKind.POOL_EXHAUSTED, "every item was asked about, and for items like these the verdicts may still be chance"
 )
 ROUNDING = 1e-9  # relative: a smaller difference from an even propensity is rounding
 
@@ -53,18 +50,14 @@ class Preferences:
     def extended(self, tally: Tally, labels: Sequence[Label]) -> Tally:
         """Add further labels to `tally`."""
         answers = [label.answer for label in labels]
-        preferences = tuple(
-            None if isinstance(answer, Abstention) else answer.preference for answer in answers
-        )
+        preferences = tuple(None if isinstance(answer, Abstention) else answer.preference for answer in answers)
         return Tally(
             items=tally.items,
             wins=(tally.wins[0] + preferences.count(1), tally.wins[1] + preferences.count(-1)),
             ties=tally.ties + preferences.count(0),
             abstentions=tally.abstentions + preferences.count(None),
-            flips=tally.flips
-            + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
-            both=tally.both
-            + sum(isinstance(answer, Verdict) and answer.both for answer in answers),
+            flips=tally.flips + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
+            both=tally.both + sum(isinstance(answer, Verdict) and answer.both for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
             preferences=grown(tally.preferences, preferences),
             propensities=_propensities(tally, labels),
@@ -80,10 +73,7 @@ class Preferences:
         if margin > tally.abstentions:
             return whole(tally.items)
         if margin == 0 and tally.abstentions == 0:
-            return StopReason(
-                StopKind.NO_DIFFERENCE,
-                f"{every_one(tally.items)} is judged, and the systems are level",
-            )
+            return StopReason(StopKind.NO_DIFFERENCE, f"{every_one(tally.items)} is judged, and the systems are level")
         return StopReason(
             StopKind.POOL_EXHAUSTED,
             f"every item was asked about, but {tally.abstentions:,} abstentions outweigh a lead of {margin}",
@@ -92,9 +82,7 @@ class Preferences:
 
 def whole(items: int) -> StopReason:
     """Return the reason that all of a pool is judged."""
-    return StopReason(
-        StopKind.ALL_JUDGED, f"{every_one(items)} is judged, so nothing is left to chance"
-    )
+    return StopReason(StopKind.ALL_JUDGED, f"{every_one(items)} is judged, so nothing is left to chance")
 
 
 class WeightedGap(NamedTuple):
@@ -116,15 +104,10 @@ def weighted_gap(tally: Tally) -> WeightedGap | None:
     intervals with all abstentions as wins of the first system, and with all of them as wins of the
     second.
     """
-    if (
-        not tally.judged
-        or not tally.propensities
-        or len(tally.propensities) != len(tally.preferences)
-    ):
+    if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.preferences):
         return None
     preferences = np.array(
-        [math.nan if preference is None else preference for preference in tally.preferences],
-        dtype=np.float64,
+        [math.nan if preference is None else preference for preference in tally.preferences], dtype=np.float64
     )
     propensities = np.array(tuple(tally.propensities))
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)
@@ -210,9 +193,7 @@ def weighted_moments(scores: Floats, propensities: Floats) -> Moments:
     return Moments(mean, _variance(sample, mean), _freedom(sample))
 
 
-def weighted_interval(
-    scores: Floats, propensities: Floats, items: int, risk: float
-) -> Interval | None:
+def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: float) -> Interval | None:
     """Return an interval that misses the mean of all `items` with probability about `risk`.
 
     None with fewer than two draws. The interval is that of `interval_at_once`, with the variance

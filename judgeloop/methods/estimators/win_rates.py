@@ -94,9 +94,7 @@ class Standings:
     def best(self) -> list[int]:
         """Systems with the highest win rate among those in question; several if they are tied."""
         rates = np.where(self.in_question & ~np.isnan(self.rates), self.rates, -np.inf)
-        return (
-            [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
-        )
+        return [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
 
     @cached_property
     def leader(self) -> int | None:
@@ -192,21 +190,17 @@ class WinRates:
         if self.sampled and tally.queries == tally.items:
             return SAMPLE_JUDGED
         if (asked < tally.items).any():
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
-            )
+            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
-                StopKind.POOL_EXHAUSTED,
-                f"{every_one(tally.items)} was asked about, and the best systems are level",
+                StopKind.POOL_EXHAUSTED, f"{every_one(tally.items)} was asked about, and the best systems are level"
             )
         points = tally.wins + TIE * tally.ties
         points[tally.baseline] = TIE * tally.items
         rivals = np.delete(points + tally.silent, tally.best[0])
         if len(tally.best) == 1 and (points[tally.best[0]] > rivals).all():
             return StopReason(
-                StopKind.ALL_JUDGED,
-                f"every system is judged on {every_one(tally.items)}, so nothing is left to chance",
+                StopKind.ALL_JUDGED, f"every system is judged on {every_one(tally.items)}, so nothing is left to chance"
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,

@@ -86,9 +86,7 @@ class SelectorRow:
         return replace(maker(*given), name=self.name)
 
 
-def _row(
-    question: str, name: str, makes: str, draws: Draws, help_: str, **more: Any
-) -> SelectorRow:
+def _row(question: str, name: str, makes: str, draws: Draws, help_: str, **more: Any) -> SelectorRow:
     sets: dict[str, Any] = {key: frozenset(more.pop(key, ())) for key in ("needs", "takes")}
     return SelectorRow(question, name, makes, draws, help_, **sets, **more)
 
@@ -213,9 +211,7 @@ def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow
 
     With `ablations`, the variants that only replays run are included.
     """
-    return tuple(
-        row for row in SELECTORS if row.question == question and (ablations or not row.ablation)
-    )
+    return tuple(row for row in SELECTORS if row.question == question and (ablations or not row.ablation))
 
 
 def names_of(question: str, *, ablations: bool = False) -> tuple[str, ...]:

@@ -57,9 +57,7 @@ class CrossEntropy(Ordered):
         while len(left):
             rng = np.random.default_rng((seed, len(left)))
             size = min(GROUP, len(left))
-            places = np.stack(
-                [rng.choice(len(left), size, replace=False) for _ in range(self.tried)]
-            )
+            places = np.stack([rng.choice(len(left), size, replace=False) for _ in range(self.tried)])
             groups = left[places]
             tried = counts + self._histograms(groups)
             best = int(self._divergences(tried, len(shuffled) - len(left) + size).argmin())

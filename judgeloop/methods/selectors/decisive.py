@@ -73,9 +73,7 @@ class Decisive:
         order, propensities = _successive(np.arange(items), self.weights, look, rng)
         return DecisiveState(order, propensities, look, items)
 
-    def ask(
-        self, state: DecisiveState, rng: np.random.Generator
-    ) -> tuple[Step | None, DecisiveState]:
+    def ask(self, state: DecisiveState, rng: np.random.Generator) -> tuple[Step | None, DecisiveState]:
         """Return the next item of the order; None while answers are awaited, or once all are drawn.
 
         Its propensity is its weight divided by the sum of the weights of all remaining items.
@@ -99,9 +97,7 @@ class Decisive:
         )
         return replace(state, told=state.told + len(labels), seen=state.seen + seen)
 
-    def orders(
-        self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def orders(self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return what so many runs draw, one after another, shape (runs, most).
 
         `decided`, shape (items,), says which items have a decisive verdict. The draws are those of
@@ -135,9 +131,7 @@ class Decisive:
         """Draw the order up to the next look, by weights from the answers so far."""
         assert self._model is not None, "without a model no look comes before the end"
         positions = np.array([position for position, _ in state.seen], dtype=np.int64)
-        weights = self._model.weights_after(
-            positions, np.array([decided for _, decided in state.seen], dtype=np.bool_)
-        )
+        weights = self._model.weights_after(positions, np.array([decided for _, decided in state.seen], dtype=np.bool_))
         remaining = np.ones(state.items, dtype=np.bool_)
         remaining[state.order] = False
         left = np.flatnonzero(remaining)

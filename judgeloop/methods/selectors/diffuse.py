@@ -74,9 +74,7 @@ class DiffUse(Unmoved):
         """The dendrogram, computed once for all runs on these vectors."""
         return HIERARCHIES[self.clustering](self.differences)
 
-    def ask(
-        self, state: DiffUseState, rng: np.random.Generator
-    ) -> tuple[Step | None, DiffUseState]:
+    def ask(self, state: DiffUseState, rng: np.random.Generator) -> tuple[Step | None, DiffUseState]:
         """Return the first cut or the next split; None once every item is its own cluster."""
         del rng
         if state.clusters == len(state.tree.leaves):
@@ -93,14 +91,9 @@ class DiffUse(Unmoved):
         tree = state.tree
         parent = tree.next_split(state.clusters)
         leaving = self._representative(state, parent)
-        entering = [
-            self._representative(state, int(child))
-            for child in tree.children[parent - len(tree.leaves)]
-        ]
+        entering = [self._representative(state, int(child)) for child in tree.children[parent - len(tree.leaves)]]
         step = Step(
-            choices=tuple(
-                Choice(position, None, self.systems) for position in entering if position != leaving
-            ),
+            choices=tuple(Choice(position, None, self.systems) for position in entering if position != leaving),
             leave=() if leaving in entering else (leaving,),
         )
         return step, replace(state, clusters=state.clusters + 1)
@@ -111,9 +104,7 @@ class DiffUse(Unmoved):
         known = {} if self.representative == "random" else self._known  # it differs between runs
         if node not in known:
             members = state.tree.members(node)
-            known[node] = representative(
-                self.representative, self.differences, members, state.priority
-            )
+            known[node] = representative(self.representative, self.differences, members, state.priority)
         return known[node]
 
     @cached_property
@@ -196,16 +187,9 @@ class KMeansDiffUse(Unmoved):
         with warnings.catch_warnings():
             # It warns of fewer distinct vectors than clusters, which is handled below.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            labels = KMeans(clusters, n_init=1, random_state=state.seed).fit_predict(
-                self.differences
-            )
+            labels = KMeans(clusters, n_init=1, random_state=state.seed).fit_predict(self.differences)
         chosen = {
-            representative(
-                self.representative,
-                self.differences,
-                np.flatnonzero(labels == label),
-                state.priority,
-            )
+            representative(self.representative, self.differences, np.flatnonzero(labels == label), state.priority)
             for label in np.unique(labels)
         }
         others = (position for position in range(len(self.differences)) if position not in chosen)

@@ -24,14 +24,7 @@ from numpy.typing import NDArray
 from judgeloop.core.choices import Draws
 from judgeloop.core.outcomes import Belief
 from judgeloop.core.records import Choice, Label, Step, Verdict
-from judgeloop.methods.stats.information import (
-    Epsilons,
-    all_level,
-    expected_entropies,
-    lowest,
-    uniform,
-    updated,
-)
+from judgeloop.methods.stats.information import Epsilons, all_level, expected_entropies, lowest, uniform, updated
 
 
 def query_step(position: int, systems: int, baseline: int) -> Step:
@@ -94,9 +87,7 @@ class Asked:
         queries[position] = True
         return replace(self, queries=queries, waiting=True)
 
-    def with_labels(
-        self, labels: Sequence[Label], systems: int, baseline: int
-    ) -> tuple[Asked, Outcomes | None]:
+    def with_labels(self, labels: Sequence[Label], systems: int, baseline: int) -> tuple[Asked, Outcomes | None]:
         """Return the state after `labels` arrived, and the query's outcomes once it is whole."""
         arrived = (*self.arrived, *labels)
         if len(arrived) < systems - 1:
@@ -156,9 +147,7 @@ class Informed(ABC):
         check_queries(self.opinions, items)
         return InformedState(self.nothing(self._systems), Asked.nothing(items, rng))
 
-    def ask(
-        self, state: InformedState, rng: np.random.Generator
-    ) -> tuple[Step | None, InformedState]:
+    def ask(self, state: InformedState, rng: np.random.Generator) -> tuple[Step | None, InformedState]:
         """Return the next query; None while answers are out, or once all queries are asked."""
         del rng
         if state.asked.closed:

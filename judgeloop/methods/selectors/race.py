@@ -77,23 +77,16 @@ class Racing:
         first, items = state.levels.places.tolist(), len(state.order)
         against = state.levels.baseline
         places = sorted(
-            (at, system)
-            for system, count in wanted.items()
-            for at in range(first[system], first[system] + count)
+            (at, system) for system, count in wanted.items() for at in range(first[system], first[system] + count)
         )
-        choices = (
-            Choice(int(state.order[at]), 1.0 / (items - at), (system, against))
-            for at, system in places
-        )
+        choices = (Choice(int(state.order[at]), 1.0 / (items - at), (system, against)) for at, system in places)
         step = Step(tuple(choices), leave=state.scouted)
         return step, replace(state, waiting=True, scouted=())
 
     def tell(self, state: RaceState, labels: Sequence[Label]) -> RaceState:
         """Move the bounds of the systems that were asked about, or choose the baseline."""
         if state.levels is not None:
-            return RaceState(
-                state.order, state.levels.after(rows_of(labels)), scouted=state.scouted
-            )
+            return RaceState(state.order, state.levels.after(rows_of(labels)), scouted=state.scouted)
         scores = np.full((self.systems, SCOUTED), TIE)
         for number, row in enumerate(rows_of(labels)):
             scores[list(row), number] = np.nan_to_num(list(row.values()), nan=TIE)

@@ -58,17 +58,12 @@ def kolmogorov_smirnov_with_each(values: Floats, chosen: NDArray[np.bool_]) -> F
     below, above = _apart(chosen)
     between = np.diff(values) > 0  # equal values are one step of a distribution function
     before = np.concatenate([[0.0], np.maximum.accumulate(np.where(between, below, 0.0))])
-    behind = np.concatenate(
-        [np.maximum.accumulate(np.where(between, above, 0.0)[::-1])[::-1], [0.0]]
-    )
+    behind = np.concatenate([np.maximum.accumulate(np.where(between, above, 0.0)[::-1])[::-1], [0.0]])
     farthest: Floats = np.maximum(before, behind)
     return farthest
 
 
-DISTANCES: dict[str, Distances] = {
-    "wasserstein": wasserstein_with_each,
-    "ks": kolmogorov_smirnov_with_each,
-}
+DISTANCES: dict[str, Distances] = {"wasserstein": wasserstein_with_each, "ks": kolmogorov_smirnov_with_each}
 
 
 def next_to_resemble(values: Floats, chosen: NDArray[np.bool_], distances: Distances) -> int:
@@ -165,9 +160,7 @@ class Stratified:
             deviations=none,
         )
 
-    def ask(
-        self, state: StratifiedState, rng: np.random.Generator
-    ) -> tuple[Step | None, StratifiedState]:
+    def ask(self, state: StratifiedState, rng: np.random.Generator) -> tuple[Step | None, StratifiedState]:
         """Return the next item; None while the next stratum depends on answers that are out.
 
         It is also None once every item is asked.
@@ -228,18 +221,14 @@ class Stratified:
         drawn[stratum] += 1
         step = Step((Choice(position, propensity, ONE_SYSTEM),))
         left = max(0, state.left_in_round - 1)
-        return step, replace(
-            state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left
-        )
+        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
 
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
         """Return an item of the stratum not asked yet, and its propensity if it was drawn."""
         if self.confidence is None:
             left = members[~state.asked[members]]
             return int(left[np.argmin(state.priority[left])]), 1 / len(left)
-        place = next_to_resemble(
-            self.confidence[members], state.asked[members], DISTANCES[self.distance]
-        )
+        place = next_to_resemble(self.confidence[members], state.asked[members], DISTANCES[self.distance])
         return int(members[place]), None
 
     @cached_property

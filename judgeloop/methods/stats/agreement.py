@@ -75,9 +75,7 @@ def calls_of_one_order(decisive: float, flipped: float) -> float | None:
     return 1 / left if left and decisive else None
 
 
-def chance_in_one_order(
-    wins: tuple[int, int], flips: int, judged: int, most: int, boundary: float = BOUNDARY
-) -> float:
+def chance_in_one_order(wins: tuple[int, int], flips: int, judged: int, most: int, boundary: float = BOUNDARY) -> float:
     """Return about how probable a decision in one order is within `most` judgments.
 
     After `judged` verdicts in both orders, of which `flips` are ties because the orders disagree. Then

@@ -98,10 +98,7 @@ def _partners(costs: Costs, labels: Labels) -> Labels:
     sizes = np.bincount(labels, minlength=clusters)
     by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
     cheapest_move = np.stack(
-        [
-            (costs[members] - costs[members, cluster, None]).min(axis=0)
-            for cluster, members in enumerate(by_cluster)
-        ]
+        [(costs[members] - costs[members, cluster, None]).min(axis=0) for cluster, members in enumerate(by_cluster)]
     )
     one_way = np.where(sizes[:, None] > sizes, cheapest_move, np.inf)
     loss = np.minimum(cheapest_move + cheapest_move.T, np.minimum(one_way, one_way.T))
@@ -127,9 +124,7 @@ def _divided_anew(costs: Costs, trading: Labels, labels: Labels, partner: Labels
     return np.where(to_first, first, second)
 
 
-def _mean_regrets(
-    choice: Labels, regret: NDArray[np.float32], clusters: int
-) -> NDArray[np.float64]:
+def _mean_regrets(choice: Labels, regret: NDArray[np.float32], clusters: int) -> NDArray[np.float64]:
     """Average the regret of the items that want each cluster, shape (clusters,).
 
     A cluster that no item wants gets the mean regret of all items.
@@ -188,9 +183,7 @@ class Clusters:
     inertia: float  # sum of squared distances
 
 
-def balanced_kmeans(
-    vectors: NDArray[np.floating], clusters: int, rng: np.random.Generator
-) -> Clusters:
+def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random.Generator) -> Clusters:
     """Make clusters of `vectors`, shape (items, dimensions), whose sizes differ by at most one.
 
     The centres start at those drawn by k-means++. Each round assigns the items to the centres and
@@ -214,9 +207,7 @@ def balanced_kmeans(
     return _measured(vectors, _best_round(_standardised(vectors), clusters, rng))
 
 
-def _best_round(
-    vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _best_round(vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
     centres = _first_centres(vectors, clusters, rng)
     prices = np.zeros(clusters, dtype=np.float32)
     rounds: list[Clusters] = []
@@ -253,22 +244,16 @@ def _standardised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     return standardised
 
 
-def _first_centres(
-    vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def _first_centres(vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
     """Draw vectors that are far apart: k-means++ (Arthur & Vassilvitskii 2007)."""
     from sklearn.cluster import kmeans_plusplus
 
     seed = int(rng.integers(2**31))
-    centres: NDArray[np.float32] = kmeans_plusplus(
-        vectors, clusters, n_local_trials=1, random_state=seed
-    )[0]
+    centres: NDArray[np.float32] = kmeans_plusplus(vectors, clusters, n_local_trials=1, random_state=seed)[0]
     return centres
 
 
-def _squared_distances(
-    vectors: NDArray[np.float32], centres: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _squared_distances(vectors: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.float32]:
     """Compute the squared distances to the centres, less each vector's squared length.
 
     The result has the shape (items, clusters). The squared length is the same for all centres, so

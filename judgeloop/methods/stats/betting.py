@@ -49,10 +49,7 @@ def risk_of(most: float) -> float:
 
 
 def risk_by_bets(
-    scores: NDArray[np.int8] | NDArray[np.float64],
-    items: int,
-    mean: float = 0.0,
-    stakes: NDArray[np.float64] = STAKES,
+    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0, stakes: NDArray[np.float64] = STAKES
 ) -> float:
     """Compute the risk, by betting, of the claim that the mean of all `items` is above `mean`.
 
@@ -62,10 +59,7 @@ def risk_by_bets(
 
 
 def log_wealth_path(
-    scores: NDArray[np.int8] | NDArray[np.float64],
-    items: int,
-    mean: float = 0.0,
-    stakes: NDArray[np.float64] = STAKES,
+    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0, stakes: NDArray[np.float64] = STAKES
 ) -> NDArray[np.float64]:
     """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
@@ -88,18 +82,14 @@ def log_wealth_path(
     remaining_mean = (items * mean - before) / (items - drawn)
     largest_loss = 1 + remaining_mean
     sure = (largest_loss < 0) | ((largest_loss == 0) & (scores > -1))
-    gain = np.divide(
-        scores - remaining_mean, largest_loss, out=np.zeros(len(scores)), where=largest_loss > 0
-    )
+    gain = np.divide(scores - remaining_mean, largest_loss, out=np.zeros(len(scores)), where=largest_loss > 0)
     mixed = mixed_wealth(np.cumsum(np.log1p(gain[:, None] * BETS), axis=0), stakes)
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
 
 
-def mixed_wealth(
-    paths: NDArray[np.float64], stakes: NDArray[np.float64] = STAKES
-) -> NDArray[np.float64]:
+def mixed_wealth(paths: NDArray[np.float64], stakes: NDArray[np.float64] = STAKES) -> NDArray[np.float64]:
     """Compute the logarithm of the wealth whose first unit is spread over the bets by `stakes`.
 
     `paths`, shape (..., bets), are the logarithms of the wealth of each bet.
@@ -141,10 +131,7 @@ class Bettor:
 
 
 def bound(
-    scores: NDArray[np.int8] | NDArray[np.float64],
-    items: int,
-    risk: float,
-    stakes: NDArray[np.float64] = STAKES,
+    scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float, stakes: NDArray[np.float64] = STAKES
 ) -> float:
     """Compute a lower bound for the mean of all `items`, by bisection.
 

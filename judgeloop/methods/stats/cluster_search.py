@@ -40,10 +40,7 @@ def search_clusters(inertia: Callable[[int], float], low: int, high: int, looks:
     """
     spaced = np.linspace(low, high, min(FIRST_LOOKS, looks)).round().astype(int)
     seen = {clusters: inertia(clusters) for clusters in dict.fromkeys(spaced.tolist())}
-    while (
-        len(seen) < looks
-        and (clusters := next_look(curve := tuple(sorted(seen.items())))) is not None
-    ):
+    while len(seen) < looks and (clusters := next_look(curve := tuple(sorted(seen.items())))) is not None:
         seen[clusters] = inertia(clusters)
     curve = tuple(sorted(seen.items()))
     return Searched(elbow(curve), curve)
@@ -78,9 +75,7 @@ def elbow(curve: Curve) -> int:
     clusters, and the highest of all peaks counts. There is thus always an answer, where Kneedle may
     have none: for a curve that does not bend or fall, it is the fewest clusters.
     """
-    clusters, fallen = _scaled(
-        tuple(zip((k for k, _ in curve), _running_minimum(curve), strict=True))
-    )
+    clusters, fallen = _scaled(tuple(zip((k for k, _ in curve), _running_minimum(curve), strict=True)))
     below = 1 - fallen - clusters
     return curve[int(np.argmax(below >= below.max() - SAME))][0]
 

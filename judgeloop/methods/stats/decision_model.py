@@ -64,9 +64,7 @@ class DecisionModel:
         weights: Floats = self.weights_after_each(positions[None], decided[None])[0]
         return weights
 
-    def weights_after_each(
-        self, positions: NDArray[np.int64], decided: NDArray[np.bool_]
-    ) -> Floats:
+    def weights_after_each(self, positions: NDArray[np.int64], decided: NDArray[np.bool_]) -> Floats:
         """Compute `weights_after` for many runs at once, shape (runs, items).
 
         `positions` and `decided` have the shape (runs, seen).

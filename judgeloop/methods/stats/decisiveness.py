@@ -54,14 +54,10 @@ class Prospects(NamedTuple):
         """Return the prospects of the items at `positions`."""
         distances = None if self.distances is None else self.distances[positions]
         patterns = None if self.patterns is None else self.patterns[:, positions]
-        return Prospects(
-            self.shares[positions], self.agreements[positions], self.power, distances, patterns
-        )
+        return Prospects(self.shares[positions], self.agreements[positions], self.power, distances, patterns)
 
 
-def decisive_shares(
-    preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None
-) -> Floats:
+def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
     """Compute how often each item was decisive, smoothed towards the mean of all; shape (items,).
 
     The shares are in (0, 1). `preferences` and `known` have the shape (comparisons, items).
@@ -214,12 +210,7 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
     left = _residuals(decided, known, shares, counts)
     highest = max(0, comparisons - MOST_PATTERNS), comparisons - 1
     energies, directions = eigh(left @ left.T, subset_by_index=highest)  # in ascending order
-    by_chance = (
-        counts.max()
-        * float(known.sum(axis=0) @ spread)
-        / comparisons
-        * (1 + np.sqrt(comparisons / items)) ** 2
-    )
+    by_chance = counts.max() * float(known.sum(axis=0) @ spread) / comparisons * (1 + np.sqrt(comparisons / items)) ** 2
     places = np.flatnonzero(energies > by_chance)[::-1]
     believed = 1 - by_chance / energies[places]
     components = directions[:, places].T @ left / np.sqrt(counts.sum())

@@ -52,9 +52,7 @@ def closest_in_distance(vectors: Vectors, members: Members) -> int:
 
 def largest_norm(vectors: Vectors, members: Members) -> int:
     """Return the member whose vector is longest; of equally long vectors, the first."""
-    return int(
-        members[np.argmax(np.linalg.norm(np.asarray(vectors[members], dtype=np.float64), axis=1))]
-    )
+    return int(members[np.argmax(np.linalg.norm(np.asarray(vectors[members], dtype=np.float64), axis=1))])
 
 
 # The choices of Ashury-Tahan et al. (2024), appendix A.4, that need no random numbers.
@@ -65,9 +63,7 @@ NAMED: dict[str, Callable[[Vectors, Members], int]] = {
 }
 
 
-def representative(
-    name: str, vectors: Vectors, members: Members, priority: NDArray[np.int64]
-) -> int:
+def representative(name: str, vectors: Vectors, members: Members, priority: NDArray[np.int64]) -> int:
     """Return the member that the choice called `name` makes.
 
     `priority`, shape (items,), is a random order of all items, for the choice `random`.

@@ -91,9 +91,7 @@ def stops_of(leads: Ints) -> tuple[Stops, Stops]:
             new[m, at] = 0
         low, high = -int(most[1, n]), int(most[0, n])
         alive, first = new[:, low - first : high - first + 1], low
-    one, other = (
-        each.counted(np.concatenate(parts)) for each, parts in zip(ends, found, strict=True)
-    )
+    one, other = (each.counted(np.concatenate(parts)) for each, parts in zip(ends, found, strict=True))
     return one, other
 
 
@@ -147,9 +145,7 @@ def _ends(leads: Ints, reached: Ints, lowest: Ints) -> _Ends:
     return _Ends(n, m, lead + 2 * steps, begins)
 
 
-def largest_error(
-    stops: Stops, null: float, limit: int, items: int | None, coarse: int | None = None
-) -> float:
+def largest_error(stops: Stops, null: float, limit: int, items: int | None, coarse: int | None = None) -> float:
     """Return the largest chance of an answer at the gap `null`: proved, or at a few shares."""
     if not len(stops.orders):
         return 0.0
@@ -188,11 +184,7 @@ def _certified(error: Callable[[float], float], limit: int) -> float:
     ends = max(e[0] + limit * v[1], e[last] + limit * (1 - v[last - 1]))
     while True:
         at = np.array(sorted(e.keys() - {0, last}))
-        errors, room, steps = (
-            np.array([e[place] for place in at.tolist()]),
-            v[at] * (1 - v[at]),
-            np.diff(at),
-        )
+        errors, room, steps = (np.array([e[place] for place in at.tolist()]), v[at] * (1 - v[at]), np.diff(at))
         bend = math.sqrt(2) * limit * np.diff(v[at]) ** 2 / 8 / np.minimum(room[:-1], room[1:])
         larger = np.maximum(errors[:-1], errors[1:])
         top = 1.0

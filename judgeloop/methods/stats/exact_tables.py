@@ -21,16 +21,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from judgeloop.methods.stats.exact_errors import (
-    ROUNDING,
-    TINY,
-    Floats,
-    Ints,
-    Stops,
-    behind,
-    largest_error,
-    stops_of,
-)
+from judgeloop.methods.stats.exact_errors import ROUNDING, TINY, Floats, Ints, Stops, behind, largest_error, stops_of
 
 NEVER = 1 << 20  # a lead that no walk has
 # Of the search for the scale: those between which it is found, steps of bisection, and the last steps.

@@ -34,10 +34,7 @@ def uniform(systems: int) -> Floats:
 
 
 def updated(
-    posterior: Floats,
-    outcomes: Opinions,
-    epsilons: Epsilons,
-    judged: NDArray[np.bool_] | None = None,
+    posterior: Floats, outcomes: Opinions, epsilons: Epsilons, judged: NDArray[np.bool_] | None = None
 ) -> Floats:
     """Return the belief that each system is best after a query's `outcomes`; shape (systems,).
 
@@ -211,9 +208,7 @@ def trial_of(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int
     )
 
 
-def _scores(
-    opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int
-) -> NDArray[np.int64]:
+def _scores(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) -> NDArray[np.int64]:
     """Count wins minus losses of each system on the first `steps` queries picked.
 
     The result has the shape (columns of `factors`, systems).

@@ -102,9 +102,7 @@ class Level:
             self.risk,
             self.totals[:kept],
             wealth[:kept],
-            max(
-                least, min(float(upper), most + self.items - judged)
-            ),  # if less, the bound has failed
+            max(least, min(float(upper), most + self.items - judged)),  # if less, the bound has failed
             judged,
             least,
             most,
@@ -264,11 +262,7 @@ class Levels:
         hopes, risk = [-level.hope for level in self.each], self.lower_risk
         for system in np.argsort(hopes, kind="stable").tolist():
             level = self.each[system]
-            if (
-                level.upper > most
-                and level.reaches(most, risk)
-                and (lower := level.lower(risk)) > most
-            ):
+            if level.upper > most and level.reaches(most, risk) and (lower := level.lower(risk)) > most:
                 surest, most = system, lower
         return surest
 
@@ -356,9 +350,7 @@ class Levels:
         return others
 
 
-def start(
-    systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0
-) -> Levels:
+def start(systems: int, baseline: int, risk: float, items: int, pool: int, *, gap: float = 0.0) -> Levels:
     """Return the levels of `systems` before the first score, for a race to a `gap`.
 
     The baseline ties with itself, so that its level is known. The risk is divided as in `Levels`.

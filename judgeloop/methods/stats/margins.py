@@ -29,9 +29,7 @@ def size(risk: float) -> float:
     return max(LEAST_SIZE, OVER_ONE_LOOK * (quantile(1 - risk) + quantile(PASSING)) ** 2)
 
 
-def limit_to_pass(
-    margin: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
-) -> int:
+def limit_to_pass(margin: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> int:
     """Return the limit of judgments from which on an equal system passes in 80 % of the runs.
 
     n judgments without replacement from `items` count as n / (1 - n / items) independent ones.
@@ -45,9 +43,7 @@ def limit_to_pass(
     return math.ceil(independent / (1 + independent / items) - 1e-9)
 
 
-def limit_to_name(
-    gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
-) -> int:
+def limit_to_name(gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> int:
     """Return the limit of judgments from which on one of two level systems is named in 80 % of the runs.
 
     It is named as one that is at worst less than the gap behind.
@@ -59,9 +55,7 @@ def limit_to_name(
     return math.ceil(independent / (1 + independent / items) - 1e-9)
 
 
-def margin_passed(
-    limit: int, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
-) -> float:
+def margin_passed(limit: int, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> float:
     """Return the margin that an equal system passes in 80 % of the runs with this limit.
 
     It is 0 where all items are judged.

@@ -9,15 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop.methods.stats.strata import (
-    ROUNDING,
-    Counts,
-    Floats,
-    Moments,
-    Strata,
-    centred,
-    stratified,
-)
+from judgeloop.methods.stats.strata import ROUNDING, Counts, Floats, Moments, Strata, centred, stratified
 
 # Chosen on recorded scores among others that did as well (docs/results: their effect).
 USUAL_LIKENESS = 0.2  # prior mean of the correlation of two systems' scores on an item
@@ -71,9 +63,7 @@ def _likeness(apart: Floats, counts: Counts) -> float:
         return USUAL_LIKENESS
     pairs = float((counts * (counts - 1)).sum())
     together = float((apart.sum(axis=0) ** 2 - squares.sum(axis=0)).sum()) / spread
-    return float(
-        np.clip((together + PRIOR_PAIRS * USUAL_LIKENESS) / (pairs + PRIOR_PAIRS), *LIKENESS)
-    )
+    return float(np.clip((together + PRIOR_PAIRS * USUAL_LIKENESS) / (pairs + PRIOR_PAIRS), *LIKENESS))
 
 
 class Slope(NamedTuple):

@@ -115,10 +115,7 @@ def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
     if share < 1 - ROUNDING:  # strata without a known score, and none to pool them with
         return Moments(mean, math.nan, math.nan)
     return Moments(
-        mean,
-        *_satterthwaite(
-            *(np.concatenate(pieces) for pieces in zip(*(p[2:] for p in parts), strict=True))
-        ),
+        mean, *_satterthwaite(*(np.concatenate(pieces) for pieces in zip(*(p[2:] for p in parts), strict=True)))
     )
 
 
@@ -133,9 +130,7 @@ def of_sample(scores: Floats) -> Moments:
     return Moments(float(scores.mean()), float(scores.var(ddof=1)) / judged, judged - 1.0)
 
 
-def _apart(
-    strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]
-) -> _Part:
+def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]) -> _Part:
     """Return the part of the strata with enough known scores, each by itself."""
     means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
     squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
@@ -143,12 +138,7 @@ def _apart(
     spread = squares / np.maximum(known - 1, 1) / np.maximum(known, 1)
     variances: Floats = shares**2 * (1 - known / strata.sizes) * spread
     partly = ~few & (known < strata.sizes)
-    return _Part(
-        float(shares.sum()),
-        float(shares @ means),
-        variances[partly],
-        (known - 1)[partly].astype(np.float64),
-    )
+    return _Part(float(shares.sum()), float(shares @ means), variances[partly], (known - 1)[partly].astype(np.float64))
 
 
 def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bool_]) -> _Part:
@@ -197,9 +187,7 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     fewer = left.freedom - (slope != 0)
     if not fewer >= 1:  # too few to give one up
         return stratified(strata, positions, scores)
-    return Moments(
-        left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer
-    )
+    return Moments(left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer)
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
@@ -216,15 +204,11 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     if not usable.any():
         return 0.0
     weights = np.zeros(len(known))
-    weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (
-        known * (known - 1)
-    )[usable]
+    weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (known * (known - 1))[usable]
     left, centred_proxy = (centred(within, values, len(known)) for values in (scores, own))
     together = float(weights[within] @ (left * centred_proxy))
     alone = float(weights[within] @ centred_proxy**2)
-    spread = (
-        np.bincount(strata.labels, centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
-    )
+    spread = np.bincount(strata.labels, centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
     expected = float((weights * np.maximum(known - 1, 0)) @ spread)
     constant = ROUNDING * float(weights[within] @ own**2)
     if alone <= constant:

@@ -37,9 +37,7 @@ def likelihoods(texts: Sequence[str], orders: int) -> NDArray[np.float64]:
     return likely
 
 
-def _probabilities(
-    stream: Ints, first: NDArray[np.bool_], words: int, orders: int
-) -> list[NDArray[np.float64]]:
+def _probabilities(stream: Ints, first: NDArray[np.bool_], words: int, orders: int) -> list[NDArray[np.float64]]:
     """Compute the probability of every word of the stream given those before it, for each order.
 
     After a context that occurs once, the word is certain. The same holds for all longer contexts
@@ -52,9 +50,7 @@ def _probabilities(
     places, contexts = np.arange(len(stream)), np.zeros(len(stream), dtype=np.int64)
     for _ in range(orders):
         occurrences = np.bincount(contexts)
-        _, gram, counts = np.unique(
-            contexts * words + stream[places], return_inverse=True, return_counts=True
-        )
+        _, gram, counts = np.unique(contexts * words + stream[places], return_inverse=True, return_counts=True)
         probabilities = np.ones(len(stream))
         probabilities[places] = counts[gram] / occurrences[contexts]
         found.append(probabilities)

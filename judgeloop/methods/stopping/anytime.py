@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stats.betting import (
-    Bettor,
-    interval_of_bounds,
-    log_wealth_path,
-    risk_by_bets,
-)
+from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth_path, risk_by_bets
 from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
@@ -113,8 +108,7 @@ class Anytime(Rule):
         if bets is not None:
             return max(map(bets.risk, (0, 1))) <= self.threshold
         return all(
-            risk_by_bets(scores_for(tally, side), self.items, -self.near_tie) <= self.threshold
-            for side in (0, 1)
+            risk_by_bets(scores_for(tally, side), self.items, -self.near_tie) <= self.threshold for side in (0, 1)
         )
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
@@ -198,7 +192,4 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
     """Return both risks after `unknown` verdicts that close a `lead` of the first, then ties."""
     closing = min(abs(lead), unknown)
     score = -1 if lead > 0 else 1
-    return [
-        bets.risk_after(side, sign * score, closing, unknown - closing)
-        for side, sign in enumerate((1, -1))
-    ]
+    return [bets.risk_after(side, sign * score, closing, unknown - closing) for side, sign in enumerate((1, -1))]

@@ -46,10 +46,7 @@ class Separated:
             if self.gap
             else "of ever naming a system that is not the best"
         )
-        return (
-            f"with random draws, the chance {wrong} is {at_most(self.threshold)}, however often results "
-            "are checked"
-        )
+        return f"with random draws, the chance {wrong} is {at_most(self.threshold)}, however often results are checked"
 
     @property
     def level(self) -> float:

@@ -143,9 +143,7 @@ class ByGroup(Generic[G]):
     def rejected(self) -> set[Null[G]]:
         """Return the nulls that Holm's procedure rejects now."""
         risks = [
-            (found.risk(side), number, side)
-            for number, found in enumerate(self._evidence.values())
-            for side in (0, 1)
+            (found.risk(side), number, side) for number, found in enumerate(self._evidence.values()) for side in (0, 1)
         ]
         names, rejected = list(self._evidence), set[Null[G]]()
         for level, (risk, number, side) in zip(self.levels, sorted(risks), strict=True):
@@ -213,9 +211,7 @@ class ByGroup(Generic[G]):
             group: next(iter(sides)) if len(sides := self._sides(group, rejected)) == 1 else None
             for group in self.sizes
         }
-        return {
-            group: self._finding(group, found, len(rejected)) for group, found in better.items()
-        }
+        return {group: self._finding(group, found, len(rejected)) for group, found in better.items()}
 
     def _sides(self, group: G, rejected: set[Null[G]]) -> set[int]:
         return {side for side in (0, 1) if (group, side) in rejected}

@@ -68,10 +68,7 @@ def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
 
 
 def chances_not_to_win(
-    wins: NDArray[np.int64],
-    losses: NDArray[np.int64],
-    judged: NDArray[np.int64],
-    items: NDArray[np.int64],
+    wins: NDArray[np.int64], losses: NDArray[np.int64], judged: NDArray[np.int64], items: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return `chance_not_to_win` of many states, shape (states,)."""
     states = zip((wins + losses).tolist(), judged.tolist(), (items - judged).tolist(), strict=True)

@@ -67,8 +67,6 @@ class GivingUp:
         leads = [*range(total % 2, total + 1, 2), total + 2]  # the last cannot be reached
         most = len(leads) - 1
         named = bisect_left(leads, True, hi=most, key=lambda lead: self.rule.is_met(at_limit(lead)))
-        level = bisect_left(
-            leads, True, hi=named, key=lambda lead: not self.rule.no_difference(at_limit(lead))
-        )
+        level = bisect_left(leads, True, hi=named, key=lambda lead: not self.rule.no_difference(at_limit(lead)))
         reached, left = (chance_of_lead(*tally.wins, further, leads[at]) for at in (named, level))
         return max(0.0, 1 + reached - left)

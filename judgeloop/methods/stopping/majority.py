@@ -61,10 +61,7 @@ class MajorityTest(Rule):
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: every mixture of wins of one system and ties is tried."""
         won, judged = np.arange(unknown, -1, -1), tally.judged + unknown
-        return any(
-            self._may_meet(tally.wins[side] + won, tally.wins[1 - side], judged, tally.items)
-            for side in (0, 1)
-        )
+        return any(self._may_meet(tally.wins[side] + won, tally.wins[1 - side], judged, tally.items) for side in (0, 1))
 
     def _may_meet(self, one: NDArray[np.int64], other: int, judged: int, items: int) -> bool:
         """Return whether any of these numbers of wins meets the threshold; the first is the likeliest."""
@@ -74,9 +71,7 @@ class MajorityTest(Rule):
             most, least = np.maximum(one, other), np.minimum(one, other)
             tested = np.broadcast_arrays(*self.tested(most, least, judged, items))
             one = one[_survivals(*tested) <= self.threshold * (1 + NEAR)]
-        return any(
-            self._risk(wins, other, judged, items) <= self.threshold for wins in one.tolist()
-        )
+        return any(self._risk(wins, other, judged, items) <= self.threshold for wins in one.tolist())
 
     def _risk(self, one: int, other: int, judged: int, items: int) -> float:
         if one == other:
@@ -156,10 +151,7 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
 
 
 def _survivals(
-    at_least: NDArray[np.int64],
-    population: NDArray[np.int64],
-    successes: NDArray[np.int64],
-    draws: NDArray[np.int64],
+    at_least: NDArray[np.int64], population: NDArray[np.int64], successes: NDArray[np.int64], draws: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Compute `survival` of many states within `NEAR`, shape (states,)."""
     failures = population - successes
@@ -186,7 +178,5 @@ def _log_ways(among: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np
     """Return the logarithms of binomial coefficients."""
     from scipy.special import gammaln  # a comparison itself does not wait for SciPy
 
-    ways: NDArray[np.float64] = (
-        gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)
-    )
+    ways: NDArray[np.float64] = gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)
     return ways

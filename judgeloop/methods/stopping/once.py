@@ -60,6 +60,4 @@ class Once(Rule):
         if p <= self.threshold:
             shown = show_risk_under(p, self.threshold)
             return StopReason(StopKind.RISK_MET, f"the p-value, {shown}, is at most {asked_for}")
-        return StopReason(
-            StopKind.POOL_EXHAUSTED, f"the p-value, {show_risk(p)}, is above {asked_for}"
-        )
+        return StopReason(StopKind.POOL_EXHAUSTED, f"the p-value, {show_risk(p)}, is above {asked_for}")

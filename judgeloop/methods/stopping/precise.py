@@ -19,9 +19,7 @@ from judgeloop.methods.stopping.reasons import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
 BETWEEN_LOOKS = 0.05
-AT_THE_END = frozenset(
-    {StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE}
-)
+AT_THE_END = frozenset({StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE})
 
 
 @final
@@ -97,13 +95,8 @@ class Precise:
             return None
         if self.any_look and self.guaranteed:
             return self._by_betting(tally)
-        find = (
-            mean_intervals.interval_whenever if self.any_look else mean_intervals.interval_at_once
-        )
-        ends = [
-            find(tally.moments_with(score), tally.asked, self.population, self.threshold)
-            for score in (0.0, 1.0)
-        ]
+        find = mean_intervals.interval_whenever if self.any_look else mean_intervals.interval_at_once
+        ends = [find(tally.moments_with(score), tally.asked, self.population, self.threshold) for score in (0.0, 1.0)]
         if ends[0] is None or ends[1] is None:
             return None
         return ends[0][0], ends[1][1]
@@ -123,26 +116,21 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and mean_intervals.reach(
-            tally.moments.mean, found
-        ) <= self.half_width * (1 + 1e-12)
+        return found is not None and mean_intervals.reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """Return that the interval is narrow enough; None if it is not."""
         if not self.is_met(tally):
             return None
         return StopReason(
-            StopKind.PRECISE,
-            f"the interval reaches at most {self.half_width:g} from the mean to either side",
+            StopKind.PRECISE, f"the interval reaches at most {self.half_width:g} from the mean to either side"
         )
 
     def can_be_met(self, tally: Ratings, unknown: int) -> bool:
         """Whether the width is checked within `unknown` further items."""
         if self.half_width is None:
             return False
-        return any(
-            self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1)
-        )
+        return any(self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1))
 
     def _looks_at(self, asked: int) -> bool:
         """Whether the width is checked at `asked` items.

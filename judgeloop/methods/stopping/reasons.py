@@ -11,10 +11,7 @@ LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
 MOST_DIGITS = 18  # of a floating-point number
 ROUNDING = 1e-6
 
-NO_DIFFERENCE = StopReason(
-    StopKind.NO_DIFFERENCE,
-    "the gap is close enough to zero to make no practical difference",
-)
+NO_DIFFERENCE = StopReason(StopKind.NO_DIFFERENCE, "the gap is close enough to zero to make no practical difference")
 
 
 def show_risk(risk: float) -> str:
@@ -62,10 +59,7 @@ def risk_met(risk: float, threshold: float, of: str = "") -> StopReason:
     """
     shown = show_risk_under(risk, threshold)
     of = f" of {of}" if of else ""
-    return StopReason(
-        StopKind.RISK_MET,
-        f"the stated risk{of}, {shown}, is at most the risk asked for, {threshold:g}",
-    )
+    return StopReason(StopKind.RISK_MET, f"the stated risk{of}, {shown}, is at most the risk asked for, {threshold:g}")
 
 
 def none_better(gap: float, risk: float) -> StopReason:
@@ -100,6 +94,5 @@ def given_up(likely: float, chance: float, limit: int) -> StopReason:
     """Return the reason that a decision within the limit is too unlikely."""
     return StopReason(
         StopKind.FUTILITY,
-        f"gave up, as the chance of a decision within {limit:,} judgments is about {likely:.2f}, "
-        f"under {chance:g}",
+        f"gave up, as the chance of a decision within {limit:,} judgments is about {likely:.2f}, under {chance:g}",
     )

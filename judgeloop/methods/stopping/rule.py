@@ -66,9 +66,7 @@ class Rule(ABC):
         tried as well. Verdicts that bring the systems level are tried for a claim of no difference.
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
-        decided = any(
-            self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
-        )
+        decided = any(self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
         return decided or self.no_difference(_levelled(tally, unknown))
 
     @property
@@ -212,6 +210,4 @@ def first_met(rule: Rule, shares: Tally, least: int, most: int, limit: int) -> i
 def _scaled(tally: Tally, judged: int) -> Tally:
     share = judged / tally.judged
     first, second = (round(wins * share) for wins in tally.wins)
-    return replace(
-        tally, wins=(first, second), ties=max(0, judged - first - second), preferences=()
-    )
+    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), preferences=())

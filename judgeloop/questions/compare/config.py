@@ -14,14 +14,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import (
-    RuleRow,
-    default_rule,
-    rule_names,
-    rule_row,
-    rules_asked_by,
-    rules_of,
-)
+from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_asked_by, rules_of
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Gate, Parse, Part, Setting, declared, described, one_of
@@ -39,12 +32,9 @@ class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
 
     first: Annotated[Source | str, Parse(source)] = shared.items_setting(
-        "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-        argument="A",
+        "The first system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="A"
     ).field()
-    second: Annotated[Source | str, Parse(source)] = shared.items_setting(
-        "The second system.", argument="B"
-    ).field()
+    second: Annotated[Source | str, Parse(source)] = shared.items_setting("The second system.", argument="B").field()
     # Not required here: without a judge, the message looks for recorded scores in the files.
     judge: tuple[str | Judge, ...] = shared.JUDGES.field(())
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
@@ -61,10 +51,7 @@ class CompareConfig(ContestSettings):
         gate=Gate.GROUND,
     ).field("auto")
     represent: shared.Represent = Setting(
-        "How texts become vectors: lexical, minilm or minilm:FOLDER.",
-        shared.SELECTION,
-        Part.RUN,
-        shared.Vectors,
+        "How texts become vectors: lexical, minilm or minilm:FOLDER.", shared.SELECTION, Part.RUN, shared.Vectors
     ).field("lexical")
     rule: Annotated[str, one_of(RULES)] = shared.run_setting(
         f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
@@ -92,9 +79,7 @@ class CompareConfig(ContestSettings):
         gate=Gate.CONDITION,
     ).field(None)
     max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
-        "Judgments at most. Default: 200; not-worse: more.",
-        shared.STOPPING,
-        common=True,
+        "Judgments at most. Default: 200; not-worse: more.", shared.STOPPING, common=True
     ).field(200)
     by_group: Annotated[str | None, one_of(tuple(Groups))] = shared.run_setting(
         "For each group of items: which system is better there. Further judgments, beyond "
@@ -132,9 +117,7 @@ class CompareConfig(ContestSettings):
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
             proved = rule_row(QUESTION, rule).guaranteed
         picked = selector in SELECTORS and not _is_even(str(selector))
-        about = (
-            {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
-        )
+        about = {} if recorded or (proved and not picked) else {"about": Population.THESE_ITEMS.value}
         chosen = {"selector": selector} | ({} if rule is None else {"rule": rule})
         return about | values | chosen
 

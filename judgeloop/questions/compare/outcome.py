@@ -69,9 +69,7 @@ def result_of(
         gap=_for_the_leader(tally, weighted),
         gap_biased=tally.picked and tally.judged < tally.items,
         gap_weighted=weighted is not None,
-        bounds=_seen_from_the_leader(
-            tally, weighted.interval if weighted else with_seen(bounds, tally.gap)
-        ),
+        bounds=_seen_from_the_leader(tally, weighted.interval if weighted else with_seen(bounds, tally.gap)),
         more_items=more_items and more_items.even,
         more_items_likely=more_items and more_items.likely,
         groups=group_rows(labels, items, findings),
@@ -85,9 +83,7 @@ def result_of(
     )
 
 
-def _risk(
-    finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool
-) -> float:
+def _risk(finished: Finished[Tally], threshold: float, better: float | None, *, whole: bool) -> float:
     """Return the stated risk: of the claim, of "better" where a rule about a gap says so, or of naming now."""
     outcome = finished.outcome
     if whole and (outcome.winner is not None or outcome.stop.kind in ANSWERS):
@@ -108,9 +104,7 @@ def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> S
     )
 
 
-def _seen_from_the_leader(
-    tally: Tally, bounds: tuple[float, float] | None
-) -> tuple[float, float] | None:
+def _seen_from_the_leader(tally: Tally, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     """Turn bounds of first system minus second into bounds of leader minus other system."""
     return (0.0 - bounds[1], 0.0 - bounds[0]) if bounds and tally.leader == 1 else bounds
 

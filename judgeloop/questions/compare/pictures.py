@@ -59,9 +59,7 @@ def board(result: Result) -> Board:
     """Return what a page in a browser shows beside the text."""
     gates = result.options.not_worse is not None
     return Board(
-        "Is the second system not worse than the first?"
-        if gates
-        else "Which of two systems is better?",
+        "Is the second system not worse than the first?" if gates else "Which of two systems is better?",
         plain(result),
         (_lead(result), (*_verdicts(result), *_gap(result))),
         (costs(result), trust(result), *systems(result)),
@@ -155,22 +153,12 @@ def _gap(result: Result) -> tuple[Scale, ...]:
         f"The gap: the share of items that {name} wins less the share that it loses. "
         "A run that stops at a lead shows a gap that is too large, on average."
     )
-    shown = ends(
-        (low, high),
-        out=result.ruled_out,
-        margin=result.options.gap_asked,
-    )
+    shown = ends((low, high), out=result.ruled_out, margin=result.options.gap_asked)
     figures = f"{result.gap:+.2f} ({' to '.join(shown)})".replace("-", MINUS)
     row = Row(name, figures, result.gap, result.gap_interval)
     margin = result.options.not_worse
-    asked = (
-        0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
-    )
-    marks = (
-        (asked, "level" if margin is None else f"margin {_signed(asked)}"),
-        (-1.0, _signed(-1)),
-        (1.0, _signed(1)),
-    )
+    asked = 0.0 if margin is None else -margin if name == visible(result.setup.systems[1]) else margin
+    marks = ((asked, "level" if margin is None else f"margin {_signed(asked)}"), (-1.0, _signed(-1)), (1.0, _signed(1)))
     return (Scale("Gap", said, -1, 1, (row,), marks, note=note),)
 
 

@@ -41,9 +41,7 @@ def judgments_to_decide(
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
     judgments = Range(
-        low=_fewest(rule, tally, limits, most),
-        expected=_expected(rule, tally, shares, limits, most),
-        worst=most,
+        low=_fewest(rule, tally, limits, most), expected=_expected(rule, tally, shares, limits, most), worst=most
     )
     return judgments, said if assumed else None
 
@@ -52,8 +50,7 @@ def _assumed(rule: Rule, ties: float | None) -> tuple[tuple[int, int], int]:
     """Return assumed wins and ties, in per cent; the ties are known ones if there are any."""
     tied = ASSUMED_TIES if ties is None else round(100 * ties)
     ahead, behind = (
-        round(won * (100 - tied) / (100 - ASSUMED_TIES))
-        for won in (AHEAD if rule.expects_lead else LEVEL)
+        round(won * (100 - tied) / (100 - ASSUMED_TIES)) for won in (AHEAD if rule.expects_lead else LEVEL)
     )
     return (ahead, behind), 100 - ahead - behind
 
@@ -65,8 +62,7 @@ def _usual(rule: Rule, tally: Tally, ties: float | None = None) -> Tally:
         return replace(tally, wins=(ahead, behind), ties=tied)
     more = max(0, FEWEST_KNOWN - tally.judged)
     first, second = (
-        100 * won + more * (ahead if system == tally.leader else behind)
-        for system, won in enumerate(tally.wins)
+        100 * won + more * (ahead if system == tally.leader else behind) for system, won in enumerate(tally.wins)
     )
     return replace(tally, wins=(first, second), ties=100 * tally.ties + more * tied)
 
@@ -88,10 +84,7 @@ def with_an_equal_system(rule: Rule, ties: float | None, pool: int) -> tuple[Equ
     """
     if not isinstance(rule, NotWorse):
         return ()
-    return tuple(
-        _equal(rule, share, min(pool, MOST_CALIBRATED))
-        for share in (TIES_TRIED if ties is None else [ties])
-    )
+    return tuple(_equal(rule, share, min(pool, MOST_CALIBRATED)) for share in (TIES_TRIED if ties is None else [ties]))
 
 
 def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[GroupOutlook, ...]:
@@ -103,8 +96,7 @@ def foreseen(groups: ByGroup[str | None] | None, ties: float | None) -> tuple[Gr
         return ()
     decisive = 1 - (ASSUMED_TIES / 100 if ties is None else ties)
     return tuple(
-        GroupOutlook(group, items, groups.gap_found(items, decisive))
-        for group, items in groups.sizes.most_common()
+        GroupOutlook(group, items, groups.gap_found(items, decisive)) for group, items in groups.sizes.most_common()
     )
 
 
@@ -122,15 +114,11 @@ def _equal(rule: NotWorse, ties: float, most: int) -> EqualSystem:
         margin_for_80=margin_passed(table.limit, rule.threshold, decisive, items),
         limit=table.limit,
         most=most,
-        passes_at_most=replace(rule, limit=most).table.outlook(0.0, decisive).answers[0]
-        if low
-        else None,
+        passes_at_most=replace(rule, limit=most).table.outlook(0.0, decisive).answers[0] if low else None,
     )
 
 
-def more_to_decide(
-    rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool
-) -> int | None:
+def more_to_decide(rule: Rule, tally: Tally, limits: Limits, unasked: int, *, sampled: bool) -> int | None:
     """Return how many further judgments would decide if the shares continue; of few verdicts with assumed ones.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
@@ -142,9 +130,7 @@ def more_to_decide(
     more_items = sampled and not unasked and any_length
     most = tally.items * (BEYOND if more_items else 1) - tally.abstentions
     least, limit = tally.judged + 1, limits.max_judgments
-    enough = (
-        None if tally.leader is None else first_met(rule, _usual(rule, tally), least, most, limit)
-    )
+    enough = None if tally.leader is None else first_met(rule, _usual(rule, tally), least, most, limit)
     enough = enough or first_met(rule, tally, least, most, limit)
     if enough is None and (sampled or tally.abstentions or tally.leader is None):
         return None

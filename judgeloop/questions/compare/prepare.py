@@ -26,13 +26,7 @@ from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
-from judgeloop.methods.stopping.catalogue import (
-    Ingredients,
-    RuleRow,
-    default_rule,
-    rule_row,
-    rules_of,
-)
+from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, default_rule, rule_row, rules_of
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
@@ -40,13 +34,7 @@ from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
 from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs, wanted_for
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import (
-    Prepared,
-    check_about,
-    check_idle_settings,
-    ids_of,
-    named_by_content,
-)
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of, named_by_content
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -110,9 +98,7 @@ class Comparison(Prepared[CompareConfig]):
     def notice(self) -> str | None:
         """Which rule and selector are used in place of those of the settings, or a low power."""
         if self.instead is not None:
-            return (
-                f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
-            )
+            return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
         if self.known:
             return None
         items = len(self.pool)
@@ -120,9 +106,7 @@ class Comparison(Prepared[CompareConfig]):
         return " ".join(unlikely_to_pass(equal, items)) or None
 
 
-def prepare(
-    config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False
-) -> Comparison:
+def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
@@ -142,9 +126,7 @@ def prepare(
         proves=config.proves,
         instead=f"the rules {alternatives(proved)} with `selector=random`",
     )
-    inputs = (
-        _recorded(config) if config.recorded else read_inputs(config, environment, offline=offline)
-    )
+    inputs = _recorded(config) if config.recorded else read_inputs(config, environment, offline=offline)
     _check_orders(config, inputs)
     _check_live(config, inputs)
     _check_flips(config, inputs)
@@ -211,13 +193,10 @@ def _check_judge(config: CompareConfig) -> None:
             "scores are compared on all items, and no panel votes on them"
         )
     if config.rule_row.recorded and not config.recorded:
-        raise InputError(
-            f"`rule={config.rule}` tests recorded scores; it applies to `judge={RECORDED}:NAME`"
-        )
+        raise InputError(f"`rule={config.rule}` tests recorded scores; it applies to `judge={RECORDED}:NAME`")
     if config.recorded and not config.rule_row.recorded:
         raise InputError(
-            f"`rule={config.rule}`: recorded scores are all known, and are tested once; leave the "
-            "rule out"
+            f"`rule={config.rule}`: recorded scores are all known, and are tested once; leave the rule out"
         )
 
 
@@ -266,8 +245,7 @@ def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]
     asked = f"`by_group={config.by_group}`"
     if config.selector_row.draws is not Draws.EVEN:
         raise InputError(
-            f"{asked} needs uniform random draws, and `selector={config.selector}` makes others; use "
-            "`selector=random`"
+            f"{asked} needs uniform random draws, and `selector={config.selector}` makes others; use `selector=random`"
         )
     groups = [item.group for item in inputs.pool.items]
     if len(set(groups)) < 2:  # noqa: PLR2004 - one group is the whole set
@@ -291,9 +269,7 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
     return text
 
 
-def _rule(
-    config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> Rule:
+def _rule(config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None) -> Rule:
     rule: Rule = row.make(
         Ingredients(
             risk=config.risk,
@@ -318,9 +294,7 @@ def _most(config: CompareConfig, inputs: Inputs) -> int:
     return min(config.max_judgments, len(inputs.pool))
 
 
-def _calibrated(
-    config: CompareConfig, inputs: Inputs, history: History | None
-) -> Calibration | TooLittle:
+def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) -> Calibration | TooLittle:
     assert history is not None, "a rule that the past calibrates looks back"
     pool = inputs.pool
     first, second = pool.systems
@@ -389,11 +363,8 @@ def _check_gap(config: CompareConfig) -> None:
     for name, why in OTHER_QUESTIONS[row.asked_by or ""].items():
         value = getattr(config, name)
         if value is not None:
-            raise InputError(
-                f"`{name}={value}` does not go with {asked}: {why}; leave one of them out"
-            )
+            raise InputError(f"`{name}={value}` does not go with {asked}: {why}; leave one of them out")
     if config.rule != RULES[0]:
         raise InputError(
-            f"`rule={config.rule}` does not go with {asked}, which has a rule of its own; leave one "
-            "of them out"
+            f"`rule={config.rule}` does not go with {asked}, which has a rule of its own; leave one of them out"
         )

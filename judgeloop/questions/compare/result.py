@@ -106,15 +106,7 @@ class Result(RunResult):
     """
 
     HIDDEN = RunResult.HIDDEN | {"bounds"}
-    COMPUTED = (
-        *RunResult.COMPUTED,
-        "claim",
-        "better",
-        "worse_by_margin",
-        "gap_interval",
-        "wrong_expected",
-        "limit",
-    )
+    COMPUTED = (*RunResult.COMPUTED, "claim", "better", "worse_by_margin", "gap_interval", "wrong_expected", "limit")
 
     job: ClassVar[str] = "compare"
 
@@ -170,9 +162,7 @@ class Result(RunResult):
     @property
     def better(self) -> bool:
         """Whether the winner, or the system that is not worse, is shown to be better."""
-        return self.claim == "better" or (
-            self.claim == "not_worse" and self.risk_beyond is not None
-        )
+        return self.claim == "better" or (self.claim == "not_worse" and self.risk_beyond is not None)
 
     @property
     def worse_by_margin(self) -> bool:
@@ -183,11 +173,7 @@ class Result(RunResult):
     def ruled_out(self) -> float | None:
         """The gap that a proved claim excludes, and all beyond it, seen as `gap`; None without such a claim."""
         margin = self.options.gap_asked or 0.0
-        if (
-            self.bounds is None
-            or self.setup.guarantee is None
-            or self.claim in {None, "no_difference"}
-        ):
+        if self.bounds is None or self.setup.guarantee is None or self.claim in {None, "no_difference"}:
             return None
         if self.claim == "not_worse" and not self.better:
             return -margin if self._second_leads else margin
@@ -235,9 +221,7 @@ class Result(RunResult):
     def figure(self) -> str:
         """The bounds of the second system's gap, as a table shows them."""
         bounds, margin = self.of_second[1], self.options.gap_asked
-        return (
-            " to ".join(ends(bounds, out=self.ruled_out_of_second, margin=margin)) if bounds else ""
-        )
+        return " to ".join(ends(bounds, out=self.ruled_out_of_second, margin=margin)) if bounds else ""
 
     @property
     def ruled_out_of_second(self) -> float | None:
@@ -330,20 +314,14 @@ class Result(RunResult):
         if self._cut_groups:
             judge = self.groups_cut in JUDGE_FAILED or self.lost_to_failures
             code = (
-                EXIT_JUDGE
-                if judge
-                else EXIT_INTERRUPTED
-                if self.groups_cut is StopKind.INTERRUPTED
-                else EXIT_UNDECIDED
+                EXIT_JUDGE if judge else EXIT_INTERRUPTED if self.groups_cut is StopKind.INTERRUPTED else EXIT_UNDECIDED
             )
         every = (
             *(of_the_run(self, self.options.max_flips) if gated else ()),
             *([Condition("groups", code, self._cut)] if required and code else ()),
             *(
                 Condition(
-                    f"group {group.name}",
-                    EXIT_OTHER_WON if required and group.claim == "worse" else 0,
-                    counted(group),
+                    f"group {group.name}", EXIT_OTHER_WON if required and group.claim == "worse" else 0, counted(group)
                 )
                 for group in groups
             ),
@@ -390,9 +368,7 @@ class Result(RunResult):
     def doubts(self) -> tuple[Note, ...]:
         """Return warnings: of a search that chose the two, of another draw that ended otherwise, of ties alone."""
         found = [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
-        found += (
-            [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
-        )
+        found += [note(NoteCode.REDRAWN, said=self.redrawn, judged=self.judged)] if self.redrawn else []
         if self._cut_groups and self.options.by_group == Groups.REPORT:
             found.append(note(NoteCode.GROUPS_CUT, said=self._cut))
         if self.recorded or self.judged < FEWEST_TIES or self.ties < self.judged:

@@ -13,14 +13,7 @@ from judgeloop.questions.compare.result import Result
 from judgeloop.report.conditions import GROUP
 from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import FIRST
-from judgeloop.report.sentences import (
-    DRAWN_WHOLE,
-    HEADING_RISK,
-    NOT_NAMED,
-    about_the_judge,
-    plainly,
-    promise,
-)
+from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, NOT_NAMED, about_the_judge, plainly, promise
 from judgeloop.report.words import count, one_in, sentence
 
 THESE_TOO = "It holds for these items, too."
@@ -192,9 +185,7 @@ def _wrong(result: Result) -> str:
     """Return how likely the decision is wrong, or why there is none."""
     often = one_in(result.setup.risk_threshold)
     if result.recorded is not None:
-        chance = (
-            f"If both were equally good, chance alone would name one in at most {often} such tests."
-        )
+        chance = f"If both were equally good, chance alone would name one in at most {often} such tests."
         return chance if result.winner else ""
     if result.whole:
         return DRAWN_WHOLE

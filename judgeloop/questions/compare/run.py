@@ -47,18 +47,11 @@ from judgeloop.run.prepared import NONE
 
 
 async def run(
-    comparison: Comparison,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Tally] = unobserved,
+    comparison: Comparison, *, interruption: Interruption | None = None, observe: Observe[Tally] = unobserved
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
     finished = await drive.drive_session(
-        _session(comparison),
-        comparison,
-        drive.terms_of(comparison),
-        interruption=interruption,
-        observe=observe,
+        _session(comparison), comparison, drive.terms_of(comparison), interruption=interruption, observe=observe
     )
     return _result(comparison, finished)
 
@@ -70,11 +63,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     """
     if not comparison.booked:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
-    terms, pool, config = (
-        drive.terms_of(comparison, offline=True),
-        comparison.pool,
-        comparison.config,
-    )
+    terms, pool, config = (drive.terms_of(comparison, offline=True), comparison.pool, comparison.config)
     finished = await drive.drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
@@ -109,12 +98,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 def _session(comparison: Comparison) -> Session[Tally]:
     estimator = Preferences(sampled=comparison.sampled)
     return drive.session_of(
-        comparison,
-        _selector(comparison),
-        estimator,
-        comparison.rule,
-        check=comparison.check,
-        further=comparison.groups,
+        comparison, _selector(comparison), estimator, comparison.rule, check=comparison.check, further=comparison.groups
     )
 
 
@@ -145,9 +129,7 @@ def _prospects(comparison: Comparison) -> Prospects | None:
     known = comparison.history.prospects if comparison.history else None
     if known is None or comparison.config.rule_row.by_past or comparison.pool.live:
         return known
-    first, second = (
-        np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs
-    )
+    first, second = (np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs)
     return known._replace(distances=length_distances(first, second))
 
 
@@ -166,9 +148,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     if (groups := comparison.groups) is not None:
         groups.follow([*outcome.labels, *outcome.further])
     data = drive.data_notes(comparison)
-    if (
-        not comparison.booked
-    ):  # nobody reads the outputs beside recorded scores, which may be missing
+    if not comparison.booked:  # nobody reads the outputs beside recorded scores, which may be missing
         data = replace(data, empty={}, repeated={})
     ledger, own = comparison.config.ledger, comparison.run_id
     test = (comparison.question, comparison.config.seed) if comparison.question else None
@@ -182,9 +162,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         more_judgments=more,
         more_items=items,
         before=[one.note for one in before],
-        searched=searched(
-            (one.note for one in before), [comparison.asked_about(place) for place in (0, 1)]
-        ),
+        searched=searched((one.note for one in before), [comparison.asked_about(place) for place in (0, 1)]),
         findings=None if groups is None else groups.findings(),
         scores=comparison.scores,
         risk_beyond=beyond,
@@ -199,9 +177,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
 def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRun]) -> str:
     """Return the last decision on the same outputs with another seed, and its run; empty if it is the same."""
     same = [one for one in before if one.note.question == comparison.question]
-    found = stored.ended_otherwise(
-        comparison.config.ledger, result, same, lambda one: (one.named, one.claim)
-    )
+    found = stored.ended_otherwise(comparison.config.ledger, result, same, lambda one: (one.named, one.claim))
     return stored.said(*found) if found else ""
 
 

@@ -25,10 +25,7 @@ def page(result: Result) -> Page:
         headline(result),
         details(result),
         summary=sentences.summed_up(result, _standing(result)),
-        notes=(
-            *_groups(result),
-            *sentences.notes(result, *what_it_means(result), whole=result.whole),
-        ),
+        notes=(*_groups(result), *sentences.notes(result, *what_it_means(result), whole=result.whole)),
         board=board(result),
         required=required(result, asked(result)),
     )
@@ -157,9 +154,7 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
     if result.winner is not None:
         return f"{second} is worse than {first} {where}, perhaps by less than {points(margin)}."
     if result.failed or not result.judged:
-        return stopped(
-            f"No answer yet whether {second} is worse than {first} {where}: {sentences.ended(result)}"
-        )
+        return stopped(f"No answer yet whether {second} is worse than {first} {where}: {sentences.ended(result)}")
     why = f"{_ahead(result)}." if result.used_up else sentence(sentences.ended(result))
     return (
         f"No answer yet: it is not shown that {second} is worse than {first} {where}, nor that it is not "
@@ -170,15 +165,8 @@ def _on_worse(result: Result, where: str, margin: float) -> str:
 def _standing(result: Result) -> str:
     """Return what was judged, at which risk and cost."""
     voted = result.open or result.recorded or result.options.gap_asked is not None
-    parts = [
-        _judged(result),
-        _leads(result) if voted else "",
-        _how_far(result),
-        stated_risk(result),
-    ]
-    return " ".join(
-        [*filter(None, parts), f"Cost: {sentences.money(result)}{sentences.with_known(result)}."]
-    )
+    parts = [_judged(result), _leads(result) if voted else "", _how_far(result), stated_risk(result)]
+    return " ".join([*filter(None, parts), f"Cost: {sentences.money(result)}{sentences.with_known(result)}."])
 
 
 def _judged(result: Result) -> str:
@@ -212,9 +200,7 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
     votes = (("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result)))
     if result.recorded is not None:
         scores = _scores(result, result.recorded)
-        return sentences.rows(
-            *votes, *scores, ("judge", sentences.judge(result)), *sentences.about_data(result)
-        )
+        return sentences.rows(*votes, *scores, ("judge", sentences.judge(result)), *sentences.about_data(result))
     return sentences.rows(
         *votes,
         ("judge", sentences.judge(result)),
@@ -265,9 +251,7 @@ def _other_way(result: Result) -> str:
     chance = result.chance_in_one_order
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
-        return (
-            f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
-        )
+        return f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
     if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
         return f"both orders (`order=both`) would take about {per_cent(1 / multiple)} of the calls"
     return ""
@@ -346,9 +330,7 @@ def _bounds(result: Result) -> str:
     where = "on items like these" if result.setup.sampled else "over all items"
     risk = f"{result.setup.risk_threshold:g}"
     looks = ", whenever one looks, and so is wider than the test's" if result.recorded else ""
-    return (
-        f"; {where} {_between(result)} (each bound is wrong with probability at most {risk}{looks})"
-    )
+    return f"; {where} {_between(result)} (each bound is wrong with probability at most {risk}{looks})"
 
 
 def _bounded(result: Result) -> bool:
@@ -391,9 +373,7 @@ def _signed(gap: float, margin: float | None = None) -> str:
 def _rule(result: Result) -> str:
     instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
     give_up = result.options.give_up
-    gives_up = (
-        f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
-    )
+    gives_up = f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"

@@ -89,17 +89,13 @@ def trend_of(runs: Sequence[Run]) -> Trend:
         _point(run.name, run.result, reason)._replace(others=_others(last, run))
         for last, run, reason in zip(before, runs, why, strict=False)
     )
-    return Trend(
-        points, drift([run.result for run, reason in zip(runs, why, strict=True) if not reason])
-    )
+    return Trend(points, drift([run.result for run, reason in zip(runs, why, strict=True) if not reason]))
 
 
 def _others(last: Run, run: Run) -> tuple[str, ...]:
     names = zip(last.result.setup.systems, run.result.setup.systems, strict=True)
     found = zip(names, last.outputs, run.outputs, strict=False)
-    return tuple(
-        name for (was, name), old, new in found if was == name and old and new and old != new
-    )
+    return tuple(name for (was, name), old, new in found if was == name and old and new and old != new)
 
 
 def left_out(results: Sequence[Result]) -> list[str]:
@@ -189,12 +185,8 @@ def meaning(trends: Sequence[Trend]) -> str:
     found = [TESTED] if tested else []
     if risks := sorted({one.risk for trend in trends for one in trend.points if one.interval}):
         at = " or ".join(f"{risk:g}" for risk in risks)
-        apart = (
-            "; the test's risk is for all together, so intervals that lie apart may show no drift"
-        )
-        found.append(
-            f"Each bound of a run is wrong with probability at most {at}, by itself{apart * tested}."
-        )
+        apart = "; the test's risk is for all together, so intervals that lie apart may show no drift"
+        found.append(f"Each bound of a run is wrong with probability at most {at}, by itself{apart * tested}.")
     return " ".join(found)
 
 
@@ -258,11 +250,7 @@ def picture(trends: Sequence[Trend]) -> Scale:
     ends = [abs(end) for one in shown for end in (one.gap or 0.0, *(one.interval or ()))]
     most = math.ceil(10 * max([0.1, *ends])) / 10
     which = f" The latest {len(shown):,} of {runs:,}." if len(shown) < runs else ""
-    pale = (
-        " Pale: a run that the test of drift does not count."
-        if any(one.left_out for one in shown)
-        else ""
-    )
+    pale = " Pale: a run that the test of drift does not count." if any(one.left_out for one in shown) else ""
     means = said(trends[0]) if len(trends) == 1 else meaning(trends)
     return Scale(
         f"The gap of {second} by run",
@@ -270,11 +258,7 @@ def picture(trends: Sequence[Trend]) -> Scale:
         -most,
         most,
         tuple(_row(one, many=len({one.systems[1] for one in shown}) > 1) for one in shown),
-        (
-            (0.0, "level"),
-            (-most, f"{_end(shown, 0)} ahead"),
-            (most, f"{_end(shown, 1)} ahead"),
-        ),
+        ((0.0, "level"), (-most, f"{_end(shown, 0)} ahead"), (most, f"{_end(shown, 1)} ahead")),
         note=f"The scale goes from {-most:.1f} to {most:+.1f}. {means}{which}{pale}",
     )
 

@@ -10,14 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.row import Source
-from judgeloop.methods.selectors.catalogue import (
-    ALLOCATIONS,
-    Need,
-    SelectorRow,
-    names_of,
-    selector_row,
-    selectors_of,
-)
+from judgeloop.methods.selectors.catalogue import ALLOCATIONS, Need, SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import RunSettings
@@ -38,19 +31,13 @@ BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judg
 Confidence = Annotated[
     str,
     MinLen(1),
-    Setting(
-        "Field of the outputs that holds the system's confidence.",
-        shared.SELECTION,
-        Part.CONTENT,
-        shared.Found,
-    ),
+    Setting("Field of the outputs that holds the system's confidence.", shared.SELECTION, Part.CONTENT, shared.Found),
 ]
 ConfidenceBy = Annotated[
     str,
     one_of(CONFIDENCES),
     shared.run_setting(
-        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
-        shared.SELECTION,
+        "How log-probabilities of tokens become a confidence: geometric-mean or first-token.", shared.SELECTION
     ),
 ]
 
@@ -60,8 +47,7 @@ class EstimateConfig(RunSettings):
     """All settings of an estimate of one system's mean score."""
 
     outputs: Annotated[Source | str, Parse(source)] = shared.items_setting(
-        "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.",
-        argument="OUTPUTS",
+        "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="OUTPUTS"
     ).field()
     proxy: str | Judge | None = shared.judge_setting(
         "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
@@ -94,9 +80,7 @@ class EstimateConfig(RunSettings):
         "Number of strata, at least 1, or auto.", shared.SELECTION
     ).field(None)
     allocation: Annotated[str, one_of(ALLOCATIONS)] = shared.run_setting(
-        "How judgments are divided among strata: mc-ucb or proportional.",
-        shared.SELECTION,
-        file_only=True,
+        "How judgments are divided among strata: mc-ucb or proportional.", shared.SELECTION, file_only=True
     ).field(ALLOCATIONS[0])
     confidence: Confidence = CONFIDENCE_FIELD
     confidence_by: ConfidenceBy = CONFIDENCES[0]
@@ -107,13 +91,10 @@ class EstimateConfig(RunSettings):
         example=0.05,
     ).field(None)
     interval: Annotated[str, one_of(tuple(INTERVALS))] = shared.run_setting(
-        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
-        shared.STOPPING,
+        "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).", shared.STOPPING
     ).field(next(iter(INTERVALS)))
     require_score: Annotated[float | None, Ge(0), Le(1)] = shared.report_setting(
-        "Exit code 0 if the interval lies above this score, 5 if it lies below.",
-        shared.STOPPING,
-        gate=Gate.CONDITION,
+        "Exit code 0 if the interval lies above this score, 5 if it lies below.", shared.STOPPING, gate=Gate.CONDITION
     ).field(None)
     risk: shared.Share = shared.run_setting(
         "Stated risk that the interval misses the mean.", shared.STOPPING, common=True

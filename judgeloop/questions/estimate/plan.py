@@ -96,7 +96,5 @@ def _half_width(rule: Precise, each: float, judged: int) -> float:
     items = rule.population
     find = interval_whenever if rule.any_look else interval_at_once
     variance = each / judged * (1 - judged / items)
-    found = find(
-        Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold
-    )
+    found = find(Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold)
     return math.inf if found is None else reach(ASSUMED_MEAN, found)

@@ -19,23 +19,11 @@ from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import (
-    BY_HISTORY,
-    CONFIDENCE_FIELD,
-    QUESTION,
-    EstimateConfig,
-    default_layer,
-)
+from judgeloop.questions.estimate.config import BY_HISTORY, CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import (
-    Prepared,
-    check_about,
-    check_idle_settings,
-    named_by_content,
-    run_id,
-)
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, named_by_content, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
@@ -70,9 +58,7 @@ class Estimation(Prepared[EstimateConfig]):
         return min(self.config.max_judgments, len(self.pool))
 
 
-def prepare(
-    config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False
-) -> Estimation:
+def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False) -> Estimation:
     """Read and check everything that an estimate needs (`questions/question.py`).
 
     Raises:
@@ -86,17 +72,13 @@ def prepare(
     confidence = None
     if config.looks_at_confidence:
         assert not isinstance(config.outputs, str), "`_check_live` has refused it"
-        confidence = read_confidence(
-            config.outputs, pool.items, config.confidence, config.confidence_by
-        )
+        confidence = read_confidence(config.outputs, pool.items, config.confidence, config.confidence_by)
     proxy = _proxy(config, inputs, environment, offline=offline)
     run = run_id(
         QUESTION,
         config,
         inputs,
-        proxy=config.proxy
-        if proxy is None
-        else [proxy.identity.name, dict(proxy.identity.parameters)],
+        proxy=config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
         confidence=None if confidence is None else confidence.tolist(),
         history=named_by_content(config.history) if config.proxy == BY_HISTORY else None,
     )
@@ -106,9 +88,7 @@ def prepare(
     ratings_forecast = None
     if config.proxy == BY_HISTORY:
         about = wanted_for(config, inputs)
-        ratings_forecast = find_ratings(
-            config.history, about, config.ledger, run, begin=not offline
-        )
+        ratings_forecast = find_ratings(config.history, about, config.ledger, run, begin=not offline)
     return Estimation(
         config,
         inputs,
@@ -152,8 +132,7 @@ def _check_settings(config: EstimateConfig) -> None:
     check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
     if config.history != AUTO and config.proxy != BY_HISTORY:
         raise InputError(
-            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that "
-            "too"
+            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that too"
         )
     if row.draws is Draws.PICKED:
         _refuse_intervals(config)
@@ -196,9 +175,7 @@ def _refuse_intervals(config: EstimateConfig) -> None:
             )
 
 
-def _proxy(
-    config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
-) -> Judge | None:
+def _proxy(config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
     The address and a price in the settings are the judge's and are not used for the proxy; a file

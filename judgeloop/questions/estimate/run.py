@@ -22,13 +22,7 @@ from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
-from judgeloop.questions.estimate.plan import (
-    RATINGS,
-    ZERO_OR_ONE,
-    judgments_to_know,
-    more_to_know,
-    too_few,
-)
+from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
 from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
@@ -43,10 +37,7 @@ WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
 
 
 async def run(
-    estimation: Estimation,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Ratings] = unobserved,
+    estimation: Estimation, *, interruption: Interruption | None = None, observe: Observe[Ratings] = unobserved
 ) -> Estimated:
     """Judge until the interval is narrow enough, or until money, judgments or items run out."""
     ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
@@ -98,9 +89,7 @@ async def _run(
     first = await _ask_proxy(estimation, terms, interruption=interruption)
     proxy = _proxy_scores(estimation, first)
     estimator = _estimator(estimation, proxy)
-    session = session_of(
-        estimation, estimation.selector, estimator, estimation.rule, _draws(estimation)
-    )
+    session = session_of(estimation, estimation.selector, estimator, estimation.rule, _draws(estimation))
     if first is not None and first.outcome.stop.kind not in WHOLE:
         session.ask()
         stop = first.outcome.stop
@@ -113,9 +102,7 @@ async def _run(
     if terms.deadline_s is not None:
         took_s = asyncio.get_running_loop().time() - began
         terms = replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
-    finished = await drive_session(
-        session, estimation, terms, interruption=interruption, observe=observe
-    )
+    finished = await drive_session(session, estimation, terms, interruption=interruption, observe=observe)
     return _Ran(finished, proxy)
 
 
@@ -159,11 +146,7 @@ async def _ask_proxy(
         rng=np.random.default_rng(estimation.config.seed),
     )
     return await drive_session(
-        session,
-        estimation,
-        replace(terms, controls=()),
-        judges=(estimation.proxy,),
-        interruption=interruption,
+        session, estimation, replace(terms, controls=()), judges=(estimation.proxy,), interruption=interruption
     )
 
 
@@ -207,9 +190,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         data_notes(estimation),
         items=estimation.pool.items,
         proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
-        more_judgments=more_to_know(estimation.rule, tally)
-        if finished.outcome.winner is None
-        else None,
+        more_judgments=more_to_know(estimation.rule, tally) if finished.outcome.winner is None else None,
         least=min(config.min_judgments, len(estimation.pool)),
     )
     texts = Texts(finished.pool) if finished.pool is not None else None

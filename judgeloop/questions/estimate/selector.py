@@ -184,9 +184,7 @@ def live_material(config: EstimateConfig, pool: Pool, confidence: strata.Floats 
     @cache
     def states() -> strata.Floats:
         layer = config.layer or "middle"  # that of the settings suits the selector
-        return states_of(
-            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
-        )
+        return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
 
     def outputs() -> NDArray[np.floating]:
         texts = pool.outputs[0]  # as DiffUse uses them: not reduced
@@ -196,9 +194,7 @@ def live_material(config: EstimateConfig, pool: Pool, confidence: strata.Floats 
     return Material(len(pool), states, states, outputs, confidence, seed)
 
 
-def states_of(
-    pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any
-) -> strata.Floats:
+def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> strata.Floats:
     """Return vectors of one system's items, reduced, shape (items, dimensions).
 
     With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
@@ -213,7 +209,5 @@ def states_of(
         number = int(layer) if layer.isdigit() else layer
         prompts = [item.prompt for item in pool.items]
         return reduced(hidden_vectors(prompts, model, number, cache_dir / "hidden-states"))
-    texts = [
-        f"{item.prompt}\n{output}" for item, output in zip(pool.items, pool.outputs[0], strict=True)
-    ]
+    texts = [f"{item.prompt}\n{output}" for item, output in zip(pool.items, pool.outputs[0], strict=True)]
     return reduced(embed(texts, represent, seed=seed, cache_dir=cache_dir))

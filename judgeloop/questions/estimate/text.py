@@ -60,9 +60,7 @@ def _decision(result: Estimated) -> str:
         asked = f"not yet within {result.options.half_width:g} of the score, as asked"
         return f"{_score_known(result)}; {asked}: {sentences.ended(result)}"
     where = sentences.on_items(result.about, result.items)
-    return (
-        f"No estimate yet of {visible(result.setup.systems[0])} {where}: {sentences.ended(result)}"
-    )
+    return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {sentences.ended(result)}"
 
 
 def _is_wide(result: Estimated) -> bool:
@@ -90,11 +88,7 @@ def _range(result: Estimated) -> str:
     if result.mean is None or result.stop_reason is StopKind.ALL_JUDGED:
         return ""
     if result.interval is None:
-        why = (
-            "as the items were not drawn at random"
-            if result.mean_biased
-            else "as too few are judged"
-        )
+        why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
         return f" (error unknown, {why})"
     low, high = result.interval
     return f", probably between {low:.3f} and {high:.3f}"
@@ -109,10 +103,7 @@ def _standing(result: Estimated) -> list[str]:
         f"Cost: {sentences.money(result)}{sentences.with_known(result)}.",
     ]
     early = result.decided and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
-    return [
-        " ".join(parts),
-        *([f"The run ended early: {sentences.ended(result)}."] if early else []),
-    ]
+    return [" ".join(parts), *([f"The run ended early: {sentences.ended(result)}."] if early else [])]
 
 
 def _judged(result: Estimated) -> str:
@@ -161,9 +152,7 @@ def _score(result: Estimated) -> str:
     if result.mean is None or result.sampled_mean is None:
         return "nothing has been judged"
     every = "items like these" if result.setup.sampled else f"all {result.items:,} items"
-    text = (
-        f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
-    )
+    text = f"{result.mean:.3f} for {every}; plain mean of the judged items {result.sampled_mean:.3f}"
     if result.mean_biased:
         text += "; they were not drawn at random, so the error is unknown"
     silent = result.counts.abstentions
@@ -275,9 +264,7 @@ def _picture(result: Estimated) -> tuple[Scale, ...]:
     if interval is not None:
         low, high = interval
         said += f", between {low:.3f} and {high:.3f}"
-        misses = (
-            f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
-        )
+        misses = f"{'at most' if result.setup.guarantee else 'about'} {result.setup.risk_threshold:g}"
         note = f"The interval misses the mean of all items with a probability of {misses}."
     figures = f"{result.mean:.3f}"
     if interval is not None:

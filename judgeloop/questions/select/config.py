@@ -13,13 +13,7 @@ from judgeloop.core.errors import InputError, did_you_mean, some
 from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stopping.catalogue import (
-    RuleRow,
-    default_rule,
-    rule_names,
-    rule_row,
-    rules_of,
-)
+from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 from judgeloop.settings import shared
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Form, Parse, described, one_of
@@ -44,11 +38,7 @@ MinGap = Annotated[
     ),
 ]
 Epsilons = tuple[float, float]
-EPSILONS: Form = {
-    "type": "string",
-    "minLength": 1,
-    "description": '"auto", or text such as "0.1,0.2"',
-}
+EPSILONS: Form = {"type": "string", "minLength": 1, "description": '"auto", or text such as "0.1,0.2"'}
 
 
 def epsilons(value: object) -> object:
@@ -70,9 +60,7 @@ def epsilons(value: object) -> object:
 
 
 WeakJudges = Annotated[
-    int,
-    Ge(1),
-    shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION),
+    int, Ge(1), shared.run_setting("Number of weak judges (word-sequence models).", shared.SELECTION)
 ]
 Epsilon = Annotated[
     Epsilons | None,
@@ -90,12 +78,10 @@ class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
 
     outputs: Annotated[tuple[Source | str, ...], Parse(sources)] = shared.items_setting(
-        "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.",
-        argument="OUTPUTS",
+        "The systems: files of outputs (JSONL, CSV or JSON), or ones that answer live.", argument="OUTPUTS"
     ).field()
     baseline: str | None = shared.run_setting(
-        "System that all others are compared with: its name or file. By default, race chooses one on a few "
-        "items.",
+        "System that all others are compared with: its name or file. By default, race chooses one on a few items.",
         shared.SELECTION,
         metavar="NAME",
         common=True,
@@ -107,8 +93,7 @@ class SelectConfig(ContestSettings):
     weak_judges: WeakJudges = 10
     epsilon: Epsilon = None
     rule: Annotated[str, one_of(RULES)] = shared.run_setting(
-        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
-        "fixed-budget for a selector that picks.",
+        f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; fixed-budget for a selector that picks.",
         shared.STOPPING,
     ).field(RULES[0])
     # At a risk of 1 every system would be ruled out before the first query.
@@ -118,8 +103,7 @@ class SelectConfig(ContestSettings):
     min_gap: MinGap = None
     min_judgments: shared.MinJudgments = 1
     max_judgments: Annotated[int, Ge(1)] = shared.run_setting(
-        f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each "
-        "system.",
+        f"Maximum number of judgments. Default: {USUAL:,}, and at a stated risk {MORE_EACH} more for each system.",
         shared.STOPPING,
         common=True,
     ).field(USUAL)
@@ -159,9 +143,7 @@ class SelectConfig(ContestSettings):
         files = [Path(str(one)) for one in self.outputs]
         for names in (files, [file.name for file in files], [stem(file) for file in files]):
             found = [
-                system
-                for name, system in zip(names, systems, strict=False)
-                if str(name) == str(Path(self.baseline))
+                system for name, system in zip(names, systems, strict=False) if str(name) == str(Path(self.baseline))
             ]
             if len(found) == 1:
                 return found[0]
@@ -187,9 +169,4 @@ class SelectConfig(ContestSettings):
             InputError: the baseline is not among the systems.
         """
         against = self.against(systems)
-        return [
-            (name, other)
-            for other in ([against] if against else systems)
-            for name in systems
-            if name != other
-        ]
+        return [(name, other) for other in ([against] if against else systems) for name in systems if name != other]

@@ -25,11 +25,7 @@ from judgeloop.report.words import count, one_in
 
 MOST_LOOKS = 40  # at which bounds are computed for the picture
 PER_CENT = 100.0
-RIVALS: tuple[Role, ...] = (
-    "first",
-    "second",
-    "third",
-)  # those longest in question, each in its colour
+RIVALS: tuple[Role, ...] = ("first", "second", "third")  # those longest in question, each in its colour
 UNSURE = 0.25  # of the judgments: before, the bounds say little, and would need most of the room
 MARGIN = 2.0  # per cent above and below what is shown
 MOST_BARS, MOST_NAMED = 12, 8
@@ -64,8 +60,7 @@ def course_of(
         least = levels.each[leader].lower(levels.lower_risk)
         lower.append((judged, PER_CENT * least / levels.items))
     lines = [
-        Line(name, "other", tuple(points[: end + 1]))
-        for name, points, end in zip(names, uppers, ends, strict=True)
+        Line(name, "other", tuple(points[: end + 1])) for name, points, end in zip(names, uppers, ends, strict=True)
     ]
     led = lines.pop(leader)
     return (*lines, Line("", "lead", tuple(lower)), Line(led.name, "lead", led.points))
@@ -277,12 +272,7 @@ def standings(result: Selected) -> Table:
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return Table(
-        _heading(result),
-        tuple(told),
-        cells,
-        " ".join(filter(None, (_one_by_one(result), *_odd(result)))),
-    )
+    return Table(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
 
 
 def _one_by_one(result: Selected) -> str:
@@ -305,14 +295,11 @@ def _odd(result: Selected) -> Iterator[str]:
     lower = bounds[result.winner][0] if result.winner and not result.gap else 1.0
     if any(high > lower for name, (_, high) in bounds.items() if name != result.winner):
         yield (
-            "Bounds that overlap were told apart by the items that both systems were judged on, or by earlier "
-            "verdicts."
+            "Bounds that overlap were told apart by the items that both systems were judged on, or by earlier verdicts."
         )
     rows = [row for row in result.standings if row.queries and not row.known]
     counts = [(row.wins, row.ties, row.losses, row.queries) for row in rows]
-    alike = len(set(counts)) < len(
-        {(one, bounds[row.system]) for one, row in zip(counts, rows, strict=True)}
-    )
+    alike = len(set(counts)) < len({(one, bounds[row.system]) for one, row in zip(counts, rows, strict=True)})
     if alike or any(row.win_rate in {row.at_least, row.at_most} - {0.0, 1.0, None} for row in rows):
         yield (
             "Bounds depend on the order of the verdicts: where earlier ones proved more than the win rate says "
@@ -337,9 +324,7 @@ def _in_order(result: Selected) -> list[SystemRow]:
 
     def place(row: SystemRow) -> tuple[bool, float]:
         rate = -math.inf if row.win_rate is None else row.win_rate
-        return row.system != result.winner, -(
-            TIE if row.system == result.options.baseline else rate
-        )
+        return row.system != result.winner, -(TIE if row.system == result.options.baseline else rate)
 
     return sorted(result.standings, key=place)
 

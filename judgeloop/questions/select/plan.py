@@ -49,13 +49,7 @@ class Foreseen(NamedTuple):
 
 
 def judgments_to_name(
-    outcome: Outcome[Standings],
-    limits: Limits,
-    new: NewSession,
-    *,
-    every: int,
-    states_risk: bool,
-    over: bool,
+    outcome: Outcome[Standings], limits: Limits, new: NewSession, *, every: int, states_risk: bool, over: bool
 ) -> Foreseen:
     """Return what is foreseen for a run at `outcome`.
 
@@ -75,9 +69,7 @@ def judgments_to_name(
     if likely.winner is not None or limits.max_judgments >= every:
         return Foreseen(judgments, assumed, likely.winner is None)
     whole = _to_the_end(outcome, new)
-    return Foreseen(
-        judgments, assumed, open=True, needed=whole.asked if whole.winner is not None else 0
-    )
+    return Foreseen(judgments, assumed, open=True, needed=whole.asked if whole.winner is not None else 0)
 
 
 def may_stay_open(systems: int, gap: float) -> bool:
@@ -113,10 +105,7 @@ def limit_too_low(limit: int, needed: int) -> str:
     >>> limit_too_low(2000, 2796)
     '`max_judgments=2000` will probably end the search before a system is named: that takes about 2,796'
     """
-    return (
-        f"`max_judgments={limit}` will probably end the search before a system is named: that takes about "
-        f"{needed:,}"
-    )
+    return f"`max_judgments={limit}` will probably end the search before a system is named: that takes about {needed:,}"
 
 
 def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
@@ -175,9 +164,7 @@ def _steps(systems: int) -> Floats:
     return steps
 
 
-def likely_shares(
-    won: Floats, tied: Floats, known: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def likely_shares(won: Floats, tied: Floats, known: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return a share of wins and of ties of each system that may be true, after so many `known` answers.
 
     Win rates have the assumed distribution beforehand, with variance s², and n answers at a rate r have a
@@ -207,11 +194,7 @@ def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Ch
     counts = np.zeros((3, len(draws)))  # won, tied, and all
     for label in labels:
         if isinstance(label.answer, Verdict):
-            counts[:, label.choice.systems[0]] += (
-                label.answer.score == 1.0,
-                label.answer.score == TIE,
-                1.0,
-            )
+            counts[:, label.choice.systems[0]] += (label.answer.score == 1.0, label.answer.score == TIE, 1.0)
     won, tied, all_ = counts
     wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
 

@@ -58,9 +58,7 @@ class Selection(Prepared[SelectConfig]):
         return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
-def prepare(
-    config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False
-) -> Selection:
+def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False) -> Selection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
@@ -117,8 +115,7 @@ def _check_settings(config: SelectConfig) -> None:
     )
     if config.baseline is None and Need.RISK not in config.selector_row.needs:
         raise InputError(
-            f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` "
-            "chooses one"
+            f"`selector={config.selector}` needs a `baseline`, the name of a system; only `selector=race` chooses one"
         )
 
 
@@ -129,9 +126,7 @@ def _check_limit(config: SelectConfig, pool: Pool) -> None:
     least = (chosen_on + 1) * each
     if config.max_judgments >= least:
         return
-    before = (
-        f", and the choice of a baseline those of {count(chosen_on, 'item')}" if chosen_on else ""
-    )
+    before = f", and the choice of a baseline those of {count(chosen_on, 'item')}" if chosen_on else ""
     raise InputError(
         f"`max_judgments={config.max_judgments}`: one item takes {count(each, 'judgment')}, one for each system "
         f"except the baseline{before}; allow at least {least:,}"

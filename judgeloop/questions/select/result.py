@@ -134,10 +134,7 @@ class Selected(RunResult):
             InputError: the library is another one, or it is not installed.
         """
         rows = [plain(row) for row in self.standings]
-        columns = {
-            IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows]
-            for one in fields(SystemRow)
-        }
+        columns = {IN_TABLE.get(one.name, one.name): [row[one.name] for row in rows] for one in fields(SystemRow)}
         if not any(columns["belief"]):
             del columns["belief"]
         return frame_of(columns, library)
@@ -241,19 +238,14 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     levels = tally.levels
     if levels is None or not tally.queries:
         return [(None, None)] * len(tally.wins)
-    sides = [
-        (level.lower(risk) / levels.items, level.highest(risk) / levels.items)
-        for level in levels.each
-    ]
+    sides = [(level.lower(risk) / levels.items, level.highest(risk) / levels.items) for level in levels.each]
     return [
         (float(np.fmin(low, rate)), float(np.fmax(high, rate)))
         for (low, high), rate in zip(sides, tally.rates, strict=True)
     ]
 
 
-def _standings(
-    outcome: Outcome[Standings], systems: Sequence[str], risk: float
-) -> tuple[SystemRow, ...]:
+def _standings(outcome: Outcome[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.
@@ -265,11 +257,7 @@ def _standings(
     near = tally.in_question if tally.levels is not None else np.isin(range(len(systems)), best)
     order = sorted(
         range(len(systems)),
-        key=lambda number: (
-            number != outcome.winner,
-            not near[number],
-            -np.nan_to_num(rates[number]),
-        ),
+        key=lambda number: (number != outcome.winner, not near[number], -np.nan_to_num(rates[number])),
     )
     return tuple(
         SystemRow(

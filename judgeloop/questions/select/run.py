@@ -31,19 +31,12 @@ from judgeloop.run.plan import Plan
 
 
 async def run(
-    selection: Selection,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Standings] = unobserved,
+    selection: Selection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
     given = _given(selection)
     finished = await drive_session(
-        _session(selection, given),
-        selection,
-        terms_of(selection),
-        interruption=interruption,
-        observe=observe,
+        _session(selection, given), selection, terms_of(selection), interruption=interruption, observe=observe
     )
     return _result(selection, given, finished)
 
@@ -146,9 +139,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
         finished,
         setup_of(selection, selection.rule, config.selector),
         SelectOptions(
-            baseline=None
-            if scouted and not tally.queries
-            else selection.pool.systems[tally.baseline],
+            baseline=None if scouted and not tally.queries else selection.pool.systems[tally.baseline],
             chosen_on=None if selection.baseline is not None else scouted,
             chosen_by=sum(
                 label.choice.propensity is None and label.choice.key not in outcome.deciding

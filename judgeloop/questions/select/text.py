@@ -74,9 +74,7 @@ def _level_with(result: Selected) -> str:
     """Return the systems that are judged on all items, and have the winner's win rate."""
     won = next(row for row in result.standings if row.system == result.winner)
     level = [
-        visible(row.system)
-        for row in result.standings
-        if row is not won and row.known and row.win_rate == won.win_rate
+        visible(row.system) for row in result.standings if row is not won and row.known and row.win_rate == won.win_rate
     ]
     return f", level with {' and '.join(level)}" if level else ""
 
@@ -117,10 +115,7 @@ def _risk_means(result: Selected) -> str:
     if result.stop_reason is StopKind.ALL_JUDGED:
         return f"{sentences.DRAWN_WHOLE} {sentences.about_the_judge(result)}{alone}"
     if result.setup.guarantee is None:
-        return (
-            "No risk is stated: this rule spends the whole budget and then names the highest win "
-            f"rate.{alone}"
-        )
+        return f"No risk is stated: this rule spends the whole budget and then names the highest win rate.{alone}"
     return f"{sentences.promise(result, result.setup.guarantee)}{alone}"
 
 
@@ -197,7 +192,4 @@ def _level(result: Selected) -> str:
     since = result.level_since
     if since is None or since >= result.queries:
         return ""
-    return (
-        f"; after {count(since, 'item')} all others promised the same information and were asked in "
-        "random order"
-    )
+    return f"; after {count(since, 'item')} all others promised the same information and were asked in random order"

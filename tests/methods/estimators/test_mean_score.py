@@ -35,27 +35,18 @@ def test_abstentions_are_left_out_of_the_mean_and_in_the_bounds():
 def test_one_picked_item_makes_the_sample_a_picked_one():
     estimator = MeanScore(Strata.single(9))
     assert estimator.tally(labels_of_scores([1.0, 0.5]), 9).drawn
-    assert not estimator.tally(
-        [*labels_of_scores([1.0]), *labels_of_scores([0.5], drawn=False)], 9
-    ).drawn
+    assert not estimator.tally([*labels_of_scores([1.0]), *labels_of_scores([0.5], drawn=False)], 9).drawn
 
 
 def test_it_says_what_an_empty_pool_means():
     estimator = MeanScore(Strata.single(3))
     kinds = {
-        StopKind.ALL_JUDGED: estimator.exhausted(
-            estimator.tally(labels_of_scores([1.0, 0.0, 0.5]), 3)
-        ),
-        StopKind.POOL_EXHAUSTED: estimator.exhausted(
-            estimator.tally(labels_of_scores([1.0, None, 0.5]), 3)
-        ),
+        StopKind.ALL_JUDGED: estimator.exhausted(estimator.tally(labels_of_scores([1.0, 0.0, 0.5]), 3)),
+        StopKind.POOL_EXHAUSTED: estimator.exhausted(estimator.tally(labels_of_scores([1.0, None, 0.5]), 3)),
     }
     assert all(stop.kind is kind for kind, stop in kinds.items())
     assert "1 of 3 got no score" in kinds[StopKind.POOL_EXHAUSTED].sentence
-    assert (
-        "no further items"
-        in estimator.exhausted(estimator.tally(labels_of_scores([1.0]), 3)).sentence
-    )
+    assert "no further items" in estimator.exhausted(estimator.tally(labels_of_scores([1.0]), 3)).sentence
 
 
 def test_of_nothing_there_is_no_leader():
@@ -91,7 +82,4 @@ def labels(positions):
 def test_its_moments_are_those_of_the_forecast():
     found = ESTIMATOR.tally(labels(range(8)), ITEMS).moments
     assert found == with_forecast(Strata.single(ITEMS), np.arange(8), SCORES[:8], FORECAST)
-    assert (
-        found.mean
-        != MeanScore(Strata.single(ITEMS), EXPECTED).tally(labels(range(8)), ITEMS).moments.mean
-    )
+    assert found.mean != MeanScore(Strata.single(ITEMS), EXPECTED).tally(labels(range(8)), ITEMS).moments.mean

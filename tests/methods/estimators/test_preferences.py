@@ -42,12 +42,7 @@ def labels_of(propensities, scores=SCORES):
 
 
 def drawn_by(selector, scores=SCORES):
-    steps, _ = steps_of(
-        selector,
-        selector.init(ITEMS, np.random.default_rng(0)),
-        len(scores),
-        np.random.default_rng(0),
-    )
+    steps, _ = steps_of(selector, selector.init(ITEMS, np.random.default_rng(0)), len(scores), np.random.default_rng(0))
     return labels_of([step.choices[0].propensity for step in steps], scores)
 
 
@@ -69,9 +64,7 @@ def test_draws_that_prefer_some_items_leave_theirs_in_the_order_of_the_history()
 
 
 @pytest.mark.parametrize("first", [1, 2, 4])
-@pytest.mark.parametrize(
-    "labels", [drawn_by(Random()), drawn_by(Decisive(WEIGHTS)), labels_of([None] * 5)]
-)
+@pytest.mark.parametrize("labels", [drawn_by(Random()), drawn_by(Decisive(WEIGHTS)), labels_of([None] * 5)])
 def test_labels_step_by_step_or_at_once_are_the_same(labels, first):
     estimator = Preferences()
     assert estimator.extended(counted(labels[:first]), labels[first:]) == counted(labels)
@@ -174,9 +167,7 @@ def test_once_all_is_drawn_it_is_the_mean_of_all_and_the_interval_a_point(weight
     scores = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], len(weights))
     propensities = propensities_of(weights)
     assert weighted_moments(scores, propensities)[:2] == (pytest.approx(scores.mean()), 0.0)
-    assert weighted_interval(scores, propensities, len(weights), 0.1) == pytest.approx(
-        (scores.mean(),) * 2
-    )
+    assert weighted_interval(scores, propensities, len(weights), 0.1) == pytest.approx((scores.mean(),) * 2)
 
 
 @given(weights=weights, seed=st.integers(0, 99), risk=st.floats(0.01, 0.5))
@@ -190,10 +181,7 @@ def test_the_interval_lies_within_the_scores_and_holds_the_mean(weights, seed, r
 
 
 def test_scores_the_other_way_round_give_the_interval_the_other_way_round():
-    scores, propensities = (
-        np.array([1.0, 0.5, 1.0, 0.0]),
-        propensities_of(np.arange(9, 0, -1.0))[:4],
-    )
+    scores, propensities = (np.array([1.0, 0.5, 1.0, 0.0]), propensities_of(np.arange(9, 0, -1.0))[:4])
     low, high = weighted_interval(scores, propensities, 9, 0.1)
     assert weighted_interval(1 - scores, propensities, 9, 0.1) == pytest.approx((1 - high, 1 - low))
 
@@ -205,9 +193,7 @@ def test_what_has_no_score_is_left_out_of_the_mean_and_widens_the_bounds_either_
     kept = [0, 2, 3, 4, 6, 7]
     expected = np.average(scores[kept], weights=1 / chances[kept])
     assert weighted_moments(scores, propensities).mean == pytest.approx(expected)
-    lost, won = (
-        weighted_interval(np.nan_to_num(scores, nan=one), propensities, 16, 0.1) for one in (0, 1)
-    )
+    lost, won = (weighted_interval(np.nan_to_num(scores, nan=one), propensities, 16, 0.1) for one in (0, 1))
     both = (min(lost[0], won[0]), max(lost[1], won[1]))
     assert weighted_interval(scores, propensities, 16, 0.1) == both
     assert both not in {lost, won}
@@ -223,10 +209,7 @@ def test_too_few_have_no_interval():
 
 
 def test_over_all_orders_it_leans_less_than_half_of_the_plain_mean():
-    weights, scores = (
-        np.array([0.3, 0.25, 0.2, 0.1, 0.08, 0.07]),
-        np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.0]),
-    )
+    weights, scores = (np.array([0.3, 0.25, 0.2, 0.1, 0.08, 0.07]), np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.0]))
     mean = plain = 0.0
     for order in permutations(range(6)):
         propensities = propensities_of(weights[list(order)])

@@ -57,9 +57,7 @@ def test_bounds_are_kept_at_a_stated_risk_until_a_query_is_picked():
 
 
 def test_who_was_not_asked_on_every_query_is_not_in_question():
-    standings = tally(
-        [[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]]
-    )
+    standings = tally([[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]])
     assert standings.in_question.tolist() == [False, True, True, False]
     assert standings.rates == pytest.approx([1, 0.5, 2 / 3, 0])
     assert standings.leader == 2, "a single win does not lead two of three"
@@ -73,12 +71,7 @@ def test_level_systems_have_no_leader():
 
 def test_before_the_first_query_nobody_is_best():
     standings = WinRates(3, BASELINE).tally((), 10)
-    assert (standings.best, standings.leader, standings.judged, standings.queries) == (
-        [],
-        None,
-        0,
-        0,
-    )
+    assert (standings.best, standings.leader, standings.judged, standings.queries) == ([], None, 0, 0)
 
 
 def same(one, other):
@@ -93,14 +86,10 @@ def same(one, other):
 
 @given(data=st.data())
 def test_counting_bit_by_bit_is_counting_at_once(data):
-    rows = data.draw(
-        st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, NO]), min_size=3, max_size=3), max_size=8)
-    )
+    rows = data.draw(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, NO]), min_size=3, max_size=3), max_size=8))
     cut = data.draw(st.integers(0, len(rows)))
     estimator = WinRates(3, BASELINE, 0.1)
-    bit_by_bit = estimator.extended(
-        estimator.tally(labels_of(rows[:cut]), 8), labels_of(rows[cut:], first=cut)
-    )
+    bit_by_bit = estimator.extended(estimator.tally(labels_of(rows[:cut]), 8), labels_of(rows[cut:], first=cut))
     same(bit_by_bit, estimator.tally(labels_of(rows), 8))
 
 

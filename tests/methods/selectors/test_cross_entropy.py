@@ -13,9 +13,7 @@ from judgeloop.methods.selectors.cross_entropy import FIRST, GROUP, CrossEntropy
 
 
 def divergence(selector, positions):
-    return selector._divergences(
-        selector._histograms(np.asarray(positions)[None, :]), len(positions)
-    )[0]
+    return selector._divergences(selector._histograms(np.asarray(positions)[None, :]), len(positions))[0]
 
 
 def test_the_divergence_is_summed_over_dimensions():
@@ -45,10 +43,7 @@ def test_samples_are_nearer_to_the_pool_than_random_ones():
     selector = CrossEntropy(vectors)
     for judged in (50, 100, 200):
         ours = [divergence(selector, order_of(selector, 400, seed)[:judged]) for seed in range(5)]
-        random = [
-            divergence(selector, np.random.default_rng(seed).permutation(400)[:judged])
-            for seed in range(40)
-        ]
+        random = [divergence(selector, np.random.default_rng(seed).permutation(400)[:judged]) for seed in range(40)]
         assert max(ours) < min(random)
 
 

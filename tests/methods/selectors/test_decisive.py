@@ -50,9 +50,7 @@ def test_a_propensity_is_the_weight_over_all_that_is_left():
 def test_weights_of_a_long_past_rest_on_some_of_it_spread_over_all(monkeypatch):
     seen = []
     monkeypatch.setattr(prospects_module, "MOST_WEIGHED", 10)
-    monkeypatch.setattr(
-        prospects_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0])
-    )
+    monkeypatch.setattr(prospects_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0]))
     scores = np.arange(30.0)[:, None] * np.ones((30, 4))
     past = past_of_scores([f"s{i}" for i in range(30)], scores, 0.0)
     prospects_of(past, ("x", "y"))
@@ -116,9 +114,7 @@ def test_what_it_learned_is_what_it_draws_by():
     decided = {step.choices[0].position: number % 3 == 0 for number, step in enumerate(first)}
     state = selector.tell(state, answered(first, decided.get))
     [step], _ = steps_of(selector, state, 1, rng)
-    weights = DecisionModel(KNOWN).weights_after(
-        np.array(list(decided)), np.array(list(decided.values()))
-    )
+    weights = DecisionModel(KNOWN).weights_after(np.array(list(decided)), np.array(list(decided.values())))
     choice = step.choices[0]
     left = np.setdiff1d(np.arange(ITEMS), list(decided))
     assert choice.propensity == pytest.approx(weights[choice.position] / weights[left].sum())

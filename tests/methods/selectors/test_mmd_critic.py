@@ -28,10 +28,7 @@ def blobs(sizes, apart, seed=0):
     rng = np.random.default_rng(seed)
     angles = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
     centres = 10 * np.column_stack([np.cos(angles), np.sin(angles)])
-    inside = [
-        centre + rng.normal(scale=0.3, size=(size, 2))
-        for centre, size in zip(centres, sizes, strict=True)
-    ]
+    inside = [centre + rng.normal(scale=0.3, size=(size, 2)) for centre, size in zip(centres, sizes, strict=True)]
     far = rng.uniform(0, 2 * np.pi, size=apart)
     outside = (30 + 20 * rng.random((apart, 1))) * np.column_stack([np.cos(far), np.sin(far)])
     return np.concatenate([*inside, outside])
@@ -39,9 +36,7 @@ def blobs(sizes, apart, seed=0):
 
 @pytest.fixture
 def one_cluster(monkeypatch):
-    monkeypatch.setattr(
-        mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0))
-    )
+    monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0)))
 
 
 @pytest.fixture
@@ -159,9 +154,7 @@ def test_outliers_that_are_left_come_when_the_clusters_are_used_up(in_groups):
 
 
 def test_on_a_language_model_the_mean_error_is_under_3_percent(recorded_data):
-    ids, states = (
-        np.load(recorded_data / "tiny-lm" / "hidden.npz")[key] for key in ("ids", "layer4")
-    )
+    ids, states = (np.load(recorded_data / "tiny-lm" / "hidden.npz")[key] for key in ("ids", "layer4"))
     with gzip.open(recorded_data / "tiny-lm" / "verdicts-exact.csv.gz", "rt") as file:
         scores = {row["item_id"]: float(row["score"]) for row in csv.DictReader(file)}
     known = np.array([scores[name] for name in ids])

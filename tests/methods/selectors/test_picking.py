@@ -31,10 +31,7 @@ TRUTH = [[1, 0, -1, 1], [0, 0, 1, -1], [1, 0, 1, 0], [-1, 0, 1, 1], [0, 0, 1, -1
 
 
 def answered(step, truth=TRUTH):
-    return [
-        Label(choice, Verdict((1 + truth[choice.position][choice.systems[0]]) / 2))
-        for choice in step.choices
-    ]
+    return [Label(choice, Verdict((1 + truth[choice.position][choice.systems[0]]) / 2)) for choice in step.choices]
 
 
 def positions_of(selector, items, *, seed=0, truth=TRUTH):
@@ -43,9 +40,7 @@ def positions_of(selector, items, *, seed=0, truth=TRUTH):
     def answer(choice):
         return Verdict((1 + truth[choice.position][choice.systems[0]]) / 2)
 
-    return [
-        step.choices[0].position for step in all_steps(selector, items, seed=seed, answer=answer)
-    ]
+    return [step.choices[0].position for step in all_steps(selector, items, seed=seed, answer=answer)]
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
@@ -74,9 +69,7 @@ def plain_llm_selector(opinions, truth, steps):
     for _ in range(steps):
         expected = {}
         for query in left:
-            entropies = [
-                -sum(p * log(p) for p in after(belief, judge[query])) for judge in opinions
-            ]
+            entropies = [-sum(p * log(p) for p in after(belief, judge[query])) for judge in opinions]
             expected[query] = round(sum(entropies) / len(entropies), 12)
         best = min(left, key=lambda query: (expected[query], query))
         left.remove(best)
@@ -162,9 +155,7 @@ def test_bradley_terry_counts_outcomes_and_no_abstention():
 # The first system is the baseline and does not count. Draws 0, 2, 3, 1; the frequencies of the
 # second and fourth query are the same
 # but for their order, so that those are level: entropies 0, 1.04, 0.56, 1.04.
-COUNTED = np.array(
-    [[0, 1, 1, 1, 1], [0, 0, 0, 1, -1], [0, 0, 0, 0, 1], [0, 1, 1, -1, 0]], dtype=np.int8
-)
+COUNTED = np.array([[0, 1, 1, 1, 1], [0, 0, 0, 1, -1], [0, 0, 0, 0, 1], [0, 1, 1, -1, 0]], dtype=np.int8)
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,7 @@ def field(seed, systems=5, items=60, *, silent=0.05):
     return scores
 
 
-def session_of(
-    scores, *, selector="race", baseline=0, risk=RISK, gap=0.0, seed=0, limits=NO_LIMITS, **more
-):
+def session_of(scores, *, selector="race", baseline=0, risk=RISK, gap=0.0, seed=0, limits=NO_LIMITS, **more):
     systems, items = scores.shape
     pairs = tuple((one, baseline or 0) for one in range(systems) if one != (baseline or 0))
     racing = Racing(systems, baseline, risk, gap)
@@ -66,9 +64,7 @@ def by_system(outcome):
     items=st.integers(1, 50),
     limit=st.one_of(st.none(), st.integers(1, 200)),
 )
-def test_calls_ahead_change_neither_the_winner_nor_the_evidence(
-    selector, seed, gap, systems, items, limit
-):
+def test_calls_ahead_change_neither_the_winner_nor_the_evidence(selector, seed, gap, systems, items, limit):
     scores = field(seed, systems, items)
     how = {"selector": selector, "gap": gap, "seed": seed, "baseline": seed % systems}
     how["limits"] = Limits(1, limit or 10**6, 1.0)
@@ -117,9 +113,7 @@ def test_a_wider_gap_takes_fewer_calls():
 
 def test_it_takes_fewer_calls_than_asking_about_everybody():
     scores = field(7, systems=8, items=200, silent=0.0)
-    race, random = (
-        replay(session_of(scores, selector=name), oracle(scores)) for name in ("race", "random")
-    )
+    race, random = (replay(session_of(scores, selector=name), oracle(scores)) for name in ("race", "random"))
     assert race.winner == random.winner
     assert race.asked < random.asked / 2
 
@@ -168,9 +162,7 @@ def test_a_baseline_is_chosen_and_its_items_leave_the_decision():
     tally = outcome.estimate.tally
     scouting = [label for label in outcome.labels if label.choice.key not in outcome.deciding]
     assert len(scouting) == SCOUTED * 5
-    assert {label.choice.systems[1] for label in outcome.labels[len(scouting) :]} == {
-        tally.baseline
-    }
+    assert {label.choice.systems[1] for label in outcome.labels[len(scouting) :]} == {tally.baseline}
     positions = {label.choice.position for label in scouting}
     rest = {label.choice.position for label in outcome.labels[len(scouting) :]}
     assert not positions & rest

@@ -16,11 +16,7 @@ from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
-from judgeloop.methods.selectors.stratified import (
-    Stratified,
-    kolmogorov_smirnov_with_each,
-    wasserstein_with_each,
-)
+from judgeloop.methods.selectors.stratified import Stratified, kolmogorov_smirnov_with_each, wasserstein_with_each
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
 
@@ -51,9 +47,7 @@ def test_the_first_five_of_actracer_as_worked_by_hand():
     four = asked_by(selector, scores, 4)
     assert [position for position in four if position < 5] == [2, 1]
     assert [position for position in four if position >= 5] == [7, 6]
-    assert {LABELS[position] for position in four[:2]} == {0, 1}, (
-        "one of each, before the second of any"
-    )
+    assert {LABELS[position] for position in four[:2]} == {0, 1}, "one of each, before the second of any"
     fifth = asked_by(selector, scores, 5)[4]
     assert LABELS[fifth] == 0
     # With 0.1 and 0.2 of five: 0.3 gives 0.02 + 0.1·|1/3 - 0.4| + 0.1·|2/3 - 0.6| + 0.7·0.2, 1.0
@@ -77,12 +71,9 @@ def test_every_stratum_is_drawn_from_twice_to_begin_with():
     labels = np.array([0] * 50 + [1] * 3 + [2] + [3] * 2)
     asked = asked_by(Stratified(Strata(labels), 20), np.zeros(56), 7)
     assert sorted(labels[asked].tolist()) == [0, 0, 1, 1, 2, 3, 3]
-    assert sorted(labels[asked[:4]].tolist()) == [0, 1, 2, 3], (
-        "once each, before any is drawn from again"
-    )
+    assert sorted(labels[asked[:4]].tolist()) == [0, 1, 2, 3], "once each, before any is drawn from again"
     firsts = {
-        int(labels[asked_by(Stratified(Strata(labels), 20), np.zeros(56), 1, seed=seed)[0]])
-        for seed in range(40)
+        int(labels[asked_by(Stratified(Strata(labels), 20), np.zeros(56), 1, seed=seed)[0]]) for seed in range(40)
     }
     assert firsts == {0, 1, 2, 3}, "in random order"
 
@@ -96,9 +87,7 @@ def test_nothing_is_asked_while_the_answers_of_a_round_are_out():
     answers = [Label(step.choices[0], Verdict(1.0)) for step in begun]
     almost = selector.tell(state, answers[:3])
     assert steps_of(selector, almost, 100, rng)[0] == []
-    assert len(steps_of(selector, selector.tell(almost, answers[3:]), 100, rng)[0]) == 2, (
-        "half as many as were asked"
-    )
+    assert len(steps_of(selector, selector.tell(almost, answers[3:]), 100, rng)[0]) == 2, "half as many as were asked"
 
 
 def test_proportional_allocation_waits_for_nobody():
@@ -153,8 +142,7 @@ def test_through_a_session_the_whole_pool_gives_the_exact_mean(confidence):
 
 @settings(deadline=None)
 @given(
-    values=st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), min_size=2, max_size=9),
-    bits=st.integers(0, 511),
+    values=st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), min_size=2, max_size=9), bits=st.integers(0, 511)
 )
 def test_both_distances_are_scipys(values, bits):
     values = np.sort(np.array(values))

@@ -28,9 +28,7 @@ FOURTEEN_RATERS = [
 
 def votes_of(counts):
     """One entry a rater, from counts a category; -1, 0, 1 … stand for the categories."""
-    return [
-        [category - 1 for category, count in enumerate(row) for _ in range(count)] for row in counts
-    ]
+    return [[category - 1 for category, count in enumerate(row) for _ in range(count)] for row in counts]
 
 
 def square(both, first_only, second_only, neither):
@@ -40,9 +38,7 @@ def square(both, first_only, second_only, neither):
 
 def test_fleiss_kappa_is_that_of_the_published_example():
     votes = votes_of(FOURTEEN_RATERS)
-    assert fleiss(votes) == pytest.approx(
-        (688 / 1820 - 4170 / 19600) / (1 - 4170 / 19600), abs=1e-12
-    )
+    assert fleiss(votes) == pytest.approx((688 / 1820 - 4170 / 19600) / (1 - 4170 / 19600), abs=1e-12)
     assert fleiss(votes) == pytest.approx(0.210, abs=5e-4)
     assert kappa(votes) == ("Fleiss' kappa", fleiss(votes))
 
@@ -77,15 +73,7 @@ def test_fleiss_kappa_does_not_depend_on_who_said_what():
 
 
 @pytest.mark.parametrize(
-    "votes",
-    [
-        [],
-        [[1, 0]],
-        [[1, 0, 1]],
-        [[1], [0], [1]],
-        [[1, 1], [1, 1]],
-        [[0, 0, 0], [0, 0, 0], [0, 0, 0]],
-    ],
+    "votes", [[], [[1, 0]], [[1, 0, 1]], [[1], [0], [1]], [[1, 1], [1, 1]], [[0, 0, 0], [0, 0, 0], [0, 0, 0]]]
 )
 def test_a_kappa_that_is_not_defined_is_none(votes):
     assert kappa(votes) is None

@@ -9,12 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from judgeloop.methods.stats.balanced_kmeans import (
-    balanced_kmeans,
-    fair_prices,
-    share_out,
-    traded,
-)
+from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans, fair_prices, share_out, traded
 
 
 def clustered(vectors, clusters, seed=0):
@@ -46,8 +41,7 @@ def test_equal_sizes_come_before_a_low_inertia():
 
 @pytest.mark.parametrize("items", [1, 2, 3, 10, 31, 200])
 @pytest.mark.parametrize(
-    "kind",
-    ["normal", "constant", "two places", "one far", "half precision", "far from zero", "tiny"],
+    "kind", ["normal", "constant", "two places", "one far", "half precision", "far from zero", "tiny"]
 )
 def test_sizes_differ_by_at_most_one_whatever_the_vectors(items, kind):
     rng = np.random.default_rng(items)
@@ -158,12 +152,7 @@ def test_the_larger_of_two_gives_up_its_odd_item_where_that_is_cheaper(larger):
 
 
 @settings(deadline=None)
-@given(
-    items=st.integers(1, 60),
-    share=st.floats(0, 1),
-    seed=st.integers(0, 10_000),
-    kinds=st.integers(1, 60),
-)
+@given(items=st.integers(1, 60), share=st.floats(0, 1), seed=st.integers(0, 10_000), kinds=st.integers(1, 60))
 def test_sizes_differ_by_at_most_one_and_trade_costs_nothing(items, share, seed, kinds):
     clusters = 1 + int(share * (items - 1))
     rng = np.random.default_rng(seed)

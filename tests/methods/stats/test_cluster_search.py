@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
-from judgeloop.methods.stats.cluster_search import (
-    elbow,
-    next_look,
-    search_clusters,
-    strata_by_clusters,
-)
+from judgeloop.methods.stats.cluster_search import elbow, next_look, search_clusters, strata_by_clusters
 
 # Inertia 36 / k. Scaled, clusters are 0, 1/8, 2/8, 3/8, 5/8, 1 and inertia is 1, 14/32, 8/32, 5/32,
 # 2/32, 0.
@@ -44,8 +39,7 @@ def test_a_false_early_peak_is_not_the_elbow():
 
 
 @pytest.mark.parametrize(
-    "inertias",
-    [[3.0], [3.0, 1.0], [9.0, 6.0, 3.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [0.3, 0.2, 0.1]],
+    "inertias", [[3.0], [3.0, 1.0], [9.0, 6.0, 3.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [0.3, 0.2, 0.1]]
 )
 def test_without_a_bend_it_is_the_fewest_clusters(inertias):
     assert elbow(tuple(enumerate(inertias, start=2))) == 2
@@ -94,12 +88,7 @@ def test_the_first_looks_are_equally_spaced_and_the_rest_where_it_bends():
     assert found.curve == tuple((clusters, 1000 / clusters) for clusters in sorted(asked))
 
 
-@given(
-    low=st.integers(1, 30),
-    more=st.integers(0, 300),
-    looks=st.integers(1, 40),
-    seed=st.integers(0, 1000),
-)
+@given(low=st.integers(1, 30), more=st.integers(0, 300), looks=st.integers(1, 40), seed=st.integers(0, 1000))
 def test_it_never_looks_twice_nor_more_often_than_it_may_nor_stops_early(low, more, looks, seed):
     rng = np.random.default_rng(seed)
     found, asked = searched(lambda clusters: rng.normal() + 50 / clusters, low, low + more, looks)
@@ -124,15 +113,7 @@ def strata(vectors, most, *arguments, seed=0):
 def test_groups_of_one_size_are_the_strata(six_groups):
     labels, searched = strata(six_groups, 30)
     assert searched.clusters == 6
-    assert (
-        len(
-            {
-                (group, label)
-                for group, label in zip(np.repeat(np.arange(6), 20), labels, strict=True)
-            }
-        )
-        == 6
-    )
+    assert len({(group, label) for group, label in zip(np.repeat(np.arange(6), 20), labels, strict=True)}) == 6
 
 
 def test_strata_are_as_many_as_found_and_of_one_size():
@@ -148,10 +129,7 @@ def test_strata_are_as_many_as_found_and_of_one_size():
 def test_the_strata_have_the_inertia_of_the_elbow():
     vectors = np.random.default_rng(2).normal(size=(120, 4))
     labels, searched = strata(vectors, 30)
-    apart = [
-        ((part - part.mean(axis=0)) ** 2).sum()
-        for part in (vectors[labels == one] for one in set(labels))
-    ]
+    apart = [((part - part.mean(axis=0)) ** 2).sum() for part in (vectors[labels == one] for one in set(labels))]
     assert sum(apart) == pytest.approx(dict(searched.curve)[searched.clusters])
 
 

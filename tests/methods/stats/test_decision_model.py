@@ -34,38 +34,27 @@ def known_of(items=40, *, seed=0, distances=True, patterns=0):
 
 def test_the_distance_of_two_lengths_is_that_of_their_logarithms():
     # 80 + 20 and 180 + 20 characters: the logarithm of 2, whichever is longer.
-    assert length_distances(np.array([80, 180, 0]), np.array([180, 80, 0])) == pytest.approx(
-        [np.log(2), np.log(2), 0]
-    )
+    assert length_distances(np.array([80, 180, 0]), np.array([180, 80, 0])) == pytest.approx([np.log(2), np.log(2), 0])
 
 
 def test_before_a_run_has_seen_anything_history_is_taken_as_it_is():
     known = known_of(distances=False)
-    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(
-        draw_weights(known, known.shares)
-    )
+    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(draw_weights(known, known.shares))
 
 
 def test_before_a_run_has_seen_anything_far_outputs_are_likelier_to_decide():
     known = known_of()
     far = np.log(known.distances + 0.1)
-    odds = (
-        np.log(known.shares / (1 - known.shares))
-        + SLOPE_OF_DISTANCE * (far - far.mean()) / far.std()
-    )
-    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(
-        draw_weights(known, 1 / (1 + np.exp(-odds)))
-    )
+    odds = np.log(known.shares / (1 - known.shares)) + SLOPE_OF_DISTANCE * (far - far.mean()) / far.std()
+    assert DecisionModel(known).weights_after(*NONE_SEEN) == pytest.approx(draw_weights(known, 1 / (1 + np.exp(-odds))))
 
 
-@pytest.mark.parametrize(
-    "distances", [np.zeros(40), np.full(40, np.nan)], ids=["all alike", "none known"]
-)
+@pytest.mark.parametrize("distances", [np.zeros(40), np.full(40, np.nan)], ids=["all alike", "none known"])
 def test_distances_that_say_nothing_change_nothing(distances):
     known = known_of(distances=False)
-    assert DecisionModel(known._replace(distances=distances)).weights_after(
-        *NONE_SEEN
-    ) == pytest.approx(DecisionModel(known).weights_after(*NONE_SEEN))
+    assert DecisionModel(known._replace(distances=distances)).weights_after(*NONE_SEEN) == pytest.approx(
+        DecisionModel(known).weights_after(*NONE_SEEN)
+    )
 
 
 def test_an_unknown_distance_is_taken_for_a_middling_one():
@@ -88,18 +77,14 @@ def test_what_was_seen_is_fitted_as_another_solver_fits_it():
     positions = rng.permutation(60)[:25]
     decided = rng.random(25) < 0.3
     odds, far = np.log(known.shares / (1 - known.shares)), np.log(known.distances + 0.1)
-    features = np.column_stack(
-        [np.ones(60), odds - odds.mean(), (far - far.mean()) / far.std(), *known.patterns]
-    )
+    features = np.column_stack([np.ones(60), odds - odds.mean(), (far - far.mean()) / far.std(), *known.patterns])
     expected = np.array([odds.mean(), 1.0, SLOPE_OF_DISTANCE, 0.0, 0.0])
     slopes, patterns = [PRECISION_OF_SLOPE] * 2, [PRECISION_OF_PATTERN] * 2
     precision = np.array([PRECISION_OF_LEVEL, *slopes, *patterns])
 
     def misfit(beliefs):
         seen = features[positions] @ beliefs
-        return (
-            np.logaddexp(0, seen).sum() - decided @ seen + precision @ (beliefs - expected) ** 2 / 2
-        )
+        return np.logaddexp(0, seen).sum() - decided @ seen + precision @ (beliefs - expected) ** 2 / 2
 
     fitted = minimize(misfit, expected, tol=1e-12).x
     chances = 1 / (1 + np.exp(-(features @ fitted)))
@@ -112,9 +97,7 @@ def test_a_run_that_goes_by_a_pattern_prefers_the_items_that_decide_in_it():
     pattern = np.tile([1.0, -1.0], 20)
     known = known_of(distances=False)._replace(patterns=pattern[None, :])
     seen = np.arange(20)
-    before, after = (
-        DecisionModel(known).weights_after(*one) for one in (NONE_SEEN, (seen, pattern[seen] > 0))
-    )
+    before, after = (DecisionModel(known).weights_after(*one) for one in (NONE_SEEN, (seen, pattern[seen] > 0)))
     assert (after[20:] > before[20:])[pattern[20:] > 0].all()
     assert (after[20:] < before[20:])[pattern[20:] < 0].all()
 
@@ -146,8 +129,6 @@ def test_it_follows_history_less_where_all_or_none_decide(decided):
 def test_weights_are_probabilities_that_leave_no_item_out(seed, items, seen, share):
     rng = np.random.default_rng(seed)
     positions = rng.permutation(items)[:seen]
-    weights = DecisionModel(known_of(items, seed=seed)).weights_after(
-        positions, rng.random(len(positions)) < share
-    )
+    weights = DecisionModel(known_of(items, seed=seed)).weights_after(positions, rng.random(len(positions)) < share)
     assert weights.sum() == pytest.approx(1)
     assert (weights >= LEAST_EVEN / items * (1 - 1e-12)).all()

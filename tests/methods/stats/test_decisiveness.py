@@ -72,12 +72,7 @@ def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_othe
     # comparisons.
     mean = 4 * (6 + 2 / 3 + 1) / 12
     asked = 2 + 2 / 3
-    expected = [
-        (asked + mean) / (asked + 4),
-        mean / (asked + 4),
-        (2 + mean) / (asked + 4),
-        (2 + mean) / 6,
-    ]
+    expected = [(asked + mean) / (asked + 4), mean / (asked + 4), (2 + mean) / (asked + 4), (2 + mean) / 6]
     assert WITH_TODAYS == 1 / 4
     assert decisive_shares(PREFERENCES, KNOWN, apart) == pytest.approx(expected)
 
@@ -95,19 +90,13 @@ def test_agreement_is_taken_from_comparisons_without_todays_systems_alone():
 
 def test_weights_follow_decisiveness_and_agreement_with_a_tenth_even():
     weights = weights_of(PREFERENCES, KNOWN, systems=4)
-    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(
-        PREFERENCES, KNOWN
-    )  # to the power of 1
+    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(PREFERENCES, KNOWN)  # to the power of 1
     assert weights == pytest.approx(0.9 * preferred / preferred.sum() + 0.1 / 4)
 
 
 @pytest.mark.parametrize(
     ("preferences", "known"),
-    [
-        (np.zeros((0, 4)), np.zeros((0, 4))),
-        (np.zeros((3, 4)), np.ones((3, 4))),
-        (np.ones((3, 4)), np.zeros((3, 4))),
-    ],
+    [(np.zeros((0, 4)), np.zeros((0, 4))), (np.zeros((3, 4)), np.ones((3, 4))), (np.ones((3, 4)), np.zeros((3, 4)))],
     ids=["no comparison", "ties only", "nothing known"],
 )
 def test_what_prefers_no_item_gives_no_weights(preferences, known):
@@ -115,9 +104,7 @@ def test_what_prefers_no_item_gives_no_weights(preferences, known):
 
 
 @given(
-    arrays.arrays(
-        np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=st.integers(-1, 1)
-    ),
+    arrays.arrays(np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=st.integers(-1, 1)),
     st.integers(2, 40),
     st.randoms(use_true_random=False),
 )
@@ -180,9 +167,7 @@ def test_two_ways_are_found_the_stronger_first():
 
 def test_independent_verdicts_have_next_to_no_pattern():
     nothing = [np.zeros(ITEMS)]
-    sizes = [
-        np.abs(found_in(comparisons_of(nothing, seed=seed))).sum() / ITEMS for seed in range(20)
-    ]
+    sizes = [np.abs(found_in(comparisons_of(nothing, seed=seed))).sum() / ITEMS for seed in range(20)]
     assert max(sizes) < 0.1
 
 
@@ -192,9 +177,7 @@ def test_how_often_a_comparison_is_decided_on_the_whole_is_no_pattern():
 
 
 def test_what_only_comparisons_that_count_little_show_counts_little():
-    decided = np.concatenate(
-        [comparisons_of([np.zeros(ITEMS)]), comparisons_of([2 * hard_or_easy()], seed=1)]
-    )
+    decided = np.concatenate([comparisons_of([np.zeros(ITEMS)]), comparisons_of([2 * hard_or_easy()], seed=1)])
     whole, little = (found_in(decided, counts=np.repeat([1.0, count], 40)) for count in (1.0, 0.02))
     assert np.abs(whole).sum() / ITEMS > 0.5
     assert np.abs(little).sum() < np.abs(whole).sum() / 3

@@ -7,13 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.methods.stats import dendrogram
-from judgeloop.methods.stats.dendrogram import (
-    average_cosine,
-    quarter_ward,
-    sampled_ward,
-    ward,
-    ward_by_size,
-)
+from judgeloop.methods.stats.dendrogram import average_cosine, quarter_ward, sampled_ward, ward, ward_by_size
 
 # On a line: {0, 1} are closest, then {4, 5}, then {9}: the tree can be drawn by hand.
 LINE = np.array([[0.0], [1.0], [9.0], [4.0], [5.0]])

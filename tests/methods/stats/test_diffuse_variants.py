@@ -7,21 +7,14 @@ import pytest
 
 from judgeloop.methods.selectors.catalogue import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.methods.stats.dendrogram import HIERARCHIES
-from judgeloop.methods.stats.diffuse_variants import (
-    COMBINED,
-    NAMED,
-    closest_in_cosine,
-    representative,
-)
+from judgeloop.methods.stats.diffuse_variants import COMBINED, NAMED, closest_in_cosine, representative
 
 # Centre (2, 1.1). The second points its way best though the first lies nearer to it, and the second
 # is longest.
 APART = np.array([[2.0, 0.5], [4.0, 2.2], [0.0, 0.6]])
 
 
-@pytest.mark.parametrize(
-    ("name", "chosen"), [("cosine", 1), ("euclidean", 0), ("largest-norm", 1), ("random", 2)]
-)
+@pytest.mark.parametrize(("name", "chosen"), [("cosine", 1), ("euclidean", 0), ("largest-norm", 1), ("random", 2)])
 def test_each_choice_is_the_one_worked_by_hand(name, chosen):
     assert representative(name, APART, np.arange(3), np.array([7, 5, 1])) == chosen
 

@@ -49,8 +49,7 @@ def test_the_chances_are_those_of_all_orders_of_verdicts(zone, risk, limit, item
     else:
         counts = {1: 3, 0: 2, -1: items - 5}
         weights = [
-            math.prod(math.perm(count, order.count(one)) for one, count in counts.items())
-            / math.perm(items, limit)
+            math.prod(math.perm(count, order.count(one)) for one, count in counts.items()) / math.perm(items, limit)
             for order in orders
         ]
         found = table.outlook((counts[1] - counts[-1]) / items, 1 - 2 / items)
@@ -60,9 +59,7 @@ def test_the_chances_are_those_of_all_orders_of_verdicts(zone, risk, limit, item
 
 
 @pytest.mark.parametrize(("zone", "risk", "limit", "items"), SETTINGS + WIDER)
-def test_no_share_errs_more_than_the_risk_and_the_proved_bound_is_above_all(
-    zone, risk, limit, items
-):
+def test_no_share_errs_more_than_the_risk_and_the_proved_bound_is_above_all(zone, risk, limit, items):
     table, rng = calibrated(zone, risk, limit, items), np.random.default_rng(1)
     for side, null in enumerate(zone.nulls):
         worst = 0.0

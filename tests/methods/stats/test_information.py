@@ -34,9 +34,7 @@ def some_opinions(judges, queries, systems, seed=0):
     """Opinions with the first system as the baseline, and the later ones better."""
     rng = np.random.default_rng(seed)
     lean = np.linspace(-0.6, 0.9, systems)
-    opinions = np.sign(np.round(rng.normal(lean, 1, size=(judges, queries, systems)))).astype(
-        np.int8
-    )
+    opinions = np.sign(np.round(rng.normal(lean, 1, size=(judges, queries, systems)))).astype(np.int8)
     opinions[:, :, 0] = 0
     return opinions
 
@@ -48,9 +46,7 @@ def plain_entropies(posterior, opinions):
     for query in range(opinions.shape[1]):
         total = 0.0
         for judge in opinions:
-            weights = [
-                p * factor[int(o)] for p, o in zip(np.exp(posterior), judge[query], strict=True)
-            ]
+            weights = [p * factor[int(o)] for p, o in zip(np.exp(posterior), judge[query], strict=True)]
             shares = [weight / sum(weights) for weight in weights]
             total -= sum(share * log(share) for share in shares if share > 0)
         found.append(total / len(opinions))
@@ -159,10 +155,7 @@ def test_epsilons_are_of_the_grid_and_the_same_for_the_same_generator():
 
 
 def test_epsilons_that_are_level_are_the_least():
-    assert choose_epsilons(np.zeros((2, 9, 4), dtype=np.int8), 3, np.random.default_rng(0)) == (
-        0.05,
-        0.05,
-    )
+    assert choose_epsilons(np.zeros((2, 9, 4), dtype=np.int8), 3, np.random.default_rng(0)) == (0.05, 0.05)
 
 
 @pytest.mark.parametrize("queries", [1, 2, 3])

@@ -75,7 +75,5 @@ def test_it_lies_within_the_scores_and_holds_the_mean(find, mean, spread, drawn,
 
 @pytest.mark.parametrize("drawn", [50, 200, 2000])
 def test_to_look_at_any_time_costs_less_than_twice_the_width(drawn):
-    once, whenever = (
-        np.diff(find(of_ones(drawn // 2, drawn, 10**9), drawn, 10**9, 0.1))[0] for find in KINDS
-    )
+    once, whenever = (np.diff(find(of_ones(drawn // 2, drawn, 10**9), drawn, 10**9, 0.1))[0] for find in KINDS)
     assert 1.6 < whenever / once < 1.9

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 from scipy.stats import betabinom
 
-from judgeloop.methods.stats.predictive import (
-    chance_of_lead,
-    chance_overtaken,
-    further_decisive,
-)
+from judgeloop.methods.stats.predictive import chance_of_lead, chance_overtaken, further_decisive
 
 COUNTS = st.integers(0, 60)
 
@@ -37,9 +33,7 @@ def test_it_is_scipys_beta_binomial(wins, losses, further, least):
 
 
 @given(wins=COUNTS, losses=COUNTS, further=st.integers(0, 200), least=st.integers(0, 200))
-def test_it_is_a_chance_the_same_from_both_sides_that_falls_as_the_lead_rises(
-    wins, losses, further, least
-):
+def test_it_is_a_chance_the_same_from_both_sides_that_falls_as_the_lead_rises(wins, losses, further, least):
     chance = chance_of_lead(wins, losses, further, least)
     assert 0 <= chance <= 1
     assert chance == pytest.approx(chance_of_lead(losses, wins, further, least))
@@ -48,9 +42,7 @@ def test_it_is_a_chance_the_same_from_both_sides_that_falls_as_the_lead_rises(
 
 def test_counts_in_the_thousands_do_not_overflow():
     further = betabinom(10_000, 5001, 5001)
-    assert chance_of_lead(5000, 5000, 10_000, 100) == pytest.approx(
-        further.sf(5049) + further.cdf(4950), abs=1e-9
-    )
+    assert chance_of_lead(5000, 5000, 10_000, 100) == pytest.approx(further.sf(5049) + further.cdf(4950), abs=1e-9)
 
 
 def test_to_be_overtaken_by_two_further_verdicts_by_hand():
@@ -64,10 +56,7 @@ def test_to_be_overtaken_by_two_further_verdicts_by_hand():
 @given(wins=COUNTS, losses=COUNTS, further=st.integers(0, 200))
 def test_to_be_overtaken_is_scipys_beta_binomial_for_who_leads_or_not(wins, losses, further):
     won = np.arange(further + 1)
-    leads, further_wins = (
-        wins - losses - further + 2 * won,
-        betabinom(further, wins + 4, losses + 4),
-    )
+    leads, further_wins = (wins - losses - further + 2 * won, betabinom(further, wins + 4, losses + 4))
     expected = further_wins.pmf(won[leads < 0]).sum() + further_wins.pmf(won[leads == 0]).sum() / 2
     assert chance_overtaken(wins, losses, further) == pytest.approx(expected, rel=1e-7, abs=1e-13)
 

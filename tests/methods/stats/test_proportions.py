@@ -23,9 +23,7 @@ def test_the_p_value_is_twice_the_smaller_tail(wins, losses, p):
 def test_two_level_systems_are_told_apart_with_at_most_the_stated_risk(risk):
     for decisive in range(80):
         chances = binomial(decisive, 0.5)
-        wrong = sum(
-            chances[won] for won in range(decisive + 1) if p_value(won, decisive - won) <= risk
-        )
+        wrong = sum(chances[won] for won in range(decisive + 1) if p_value(won, decisive - won) <= risk)
         assert wrong <= risk + 1e-12
 
 
@@ -36,9 +34,7 @@ def test_each_bound_of_the_interval_is_wrong_with_at_most_half_the_risk(share):
         chances = binomial(decisive, share)
         bounds = [share_interval(won, decisive - won, risk) for won in range(decisive + 1)]
         above = sum(chance for chance, (low, _) in zip(chances, bounds, strict=True) if low > share)
-        below = sum(
-            chance for chance, (_, high) in zip(chances, bounds, strict=True) if high < share
-        )
+        below = sum(chance for chance, (_, high) in zip(chances, bounds, strict=True) if high < share)
         assert max(above, below) <= risk / 2 + 1e-12
 
 

@@ -25,9 +25,7 @@ def run(items, rows, asked=None):
     race = start(items, len(rows[0]))
     for row in rows:
         everybody = np.ones(len(row), dtype=bool)
-        race = after(
-            race, np.array(row, dtype=float), everybody if asked is None else np.array(asked)
-        )
+        race = after(race, np.array(row, dtype=float), everybody if asked is None else np.array(asked))
     return race
 
 
@@ -47,9 +45,7 @@ def test_the_first_two_queries_as_worked_by_hand():
     race = run(5, [[1, 0.5, 0], [0, 1, NO]])
     factors = [(1 - BETS / 2, 1 + BETS * 7 / 9), (1 + BETS / 2, 1 - BETS), (1 + BETS, 1 - BETS)]
     assert race.wealth[0] == pytest.approx(np.array([np.log(a * b) for a, b in factors]))
-    assert race.evidence[0] == pytest.approx(
-        [mixed(*factors[0]), mixed(1 + BETS / 2), mixed(1 + BETS)]
-    )
+    assert race.evidence[0] == pytest.approx([mixed(*factors[0]), mixed(1 + BETS / 2), mixed(1 + BETS)])
     assert (race.least.tolist(), race.most.tolist()) == ([1, 1.5, 0], [1, 1.5, 1])
     assert race.drawn == 2
 
@@ -136,12 +132,8 @@ def chance_of_dropping(scores, hidden, risk, *, dropping):
 def test_over_all_orders_so_it_is_for_any_field(data):
     systems, items = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 5))
     cells = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=items, max_size=items)
-    rows = sorted(
-        data.draw(st.lists(cells, min_size=systems, max_size=systems)), key=sum, reverse=True
-    )
-    hidden = data.draw(
-        st.sets(st.tuples(st.integers(0, systems - 1), st.integers(0, items - 1)), max_size=4)
-    )
+    rows = sorted(data.draw(st.lists(cells, min_size=systems, max_size=systems)), key=sum, reverse=True)
+    hidden = data.draw(st.sets(st.tuples(st.integers(0, systems - 1), st.integers(0, items - 1)), max_size=4))
     risk = data.draw(st.sampled_from([0.1, 0.2, 0.35, 0.5, 0.7, 0.9]))
     dropping = data.draw(st.booleans())
     assert chance_of_dropping(rows, hidden, risk, dropping=dropping) <= risk + 1e-12

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.methods.stats.risk_control import (
-    bounds_of,
-    critical_values,
-    fewest_comparisons,
-    new_minima,
-    risk_bound,
-)
+from judgeloop.methods.stats.risk_control import bounds_of, critical_values, fewest_comparisons, new_minima, risk_bound
 
 RISKS = [0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 1 / 3, 0.5, 0.9]
 
@@ -28,10 +22,7 @@ def loss_at(statistics, wrong, threshold):
 
 def test_a_run_can_stop_only_where_it_has_a_new_minimum():
     found = new_minima(np.array([[0.4, 0.4, 0.5, 0.3, inf, 0.2], [inf, inf, 0.3, 0.1, 0.2, 0.3]]))
-    assert found.tolist() == [
-        [True, False, False, True, False, True],
-        [False, False, True, True, False, False],
-    ]
+    assert found.tolist() == [[True, False, False, True, False, True], [False, False, True, True, False, False]]
 
 
 def test_the_critical_value_is_the_strictest_threshold_at_which_a_walk_ends_wrong():
@@ -49,14 +40,7 @@ def test_thresholds_as_worked_by_hand():
     # Bounds: (4 · 0 + 1) / 5 = 0.2, (4 · 1/8 + 1) / 5 = 0.3, (4 · 3/8 + 1) / 5 = 0.5, (4 · 4/8 + 1)
     # / 5 = 0.6.
     bounds = bounds_of(np.array([[0.2, inf], [inf, inf], [0.1, 0.2], [0.3, inf]]))
-    assert [bounds.at(value) for value in (0.05, 0.1, 0.15, 0.2, 0.3, 0.9)] == [
-        0.2,
-        0.3,
-        0.3,
-        0.5,
-        0.6,
-        0.6,
-    ]
+    assert [bounds.at(value) for value in (0.05, 0.1, 0.15, 0.2, 0.3, 0.9)] == [0.2, 0.3, 0.3, 0.5, 0.6, 0.6]
     assert [bounds.below(risk) for risk in (0.19, 0.2, 0.29, 0.3, 0.49, 0.5, 0.6)] == [
         None, 0.1, 0.1, 0.2, 0.2, 0.3, inf,
     ]  # fmt: skip
@@ -75,11 +59,7 @@ def test_so_many_comparisons_bound_the_risk_and_one_less_does_not(risk):
     assert fewest == 1 or risk_bound(0, fewest - 1, 7) > risk
 
 
-walks = st.lists(
-    st.tuples(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5, inf]), st.booleans()),
-    min_size=1,
-    max_size=8,
-)
+walks = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5, inf]), st.booleans()), min_size=1, max_size=8)
 
 
 @given(walk=walks, threshold=st.floats(0, 0.6))
@@ -94,17 +74,13 @@ def test_a_walk_is_wrong_exactly_from_its_critical_value_on(walk, threshold):
 def test_the_bound_never_falls_and_is_at_most_the_risk_just_under_the_threshold(data, risk):
     rows, repetitions = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 3))
     cells = st.sampled_from([0.01, 0.1, 0.2, 0.3, inf])
-    critical = np.array(
-        data.draw(st.lists(cells, min_size=rows * repetitions, max_size=rows * repetitions))
-    ).reshape(rows, repetitions)
+    critical = np.array(data.draw(st.lists(cells, min_size=rows * repetitions, max_size=rows * repetitions))).reshape(
+        rows, repetitions
+    )
     bounds = bounds_of(critical)
     values = [0.0, 0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5]
     found = [bounds.at(value) for value in values]
     assert found == sorted(found)
-    assert found == pytest.approx(
-        [min(1, (rows * (critical <= value).mean() + 1) / (rows + 1)) for value in values]
-    )
+    assert found == pytest.approx([min(1, (rows * (critical <= value).mean() + 1) / (rows + 1)) for value in values])
     below = bounds.below(risk)
-    assert [bound <= risk for bound in found] == [
-        below is not None and value < below for value in values
-    ]
+    assert [bound <= risk for bound in found] == [below is not None and value < below for value in values]

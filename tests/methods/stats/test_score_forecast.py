@@ -68,11 +68,7 @@ def test_the_more_alike_earlier_systems_are_the_more_is_forecast():
 @pytest.mark.parametrize(("sign", "likeness"), [(1, LIKENESS[1]), (-1, LIKENESS[0])])
 def test_likeness_is_kept_from_its_ends(sign, likeness):
     scores = np.random.default_rng(1).normal(size=2000)
-    pair = (
-        np.vstack([scores, sign * scores])
-        if sign > 0
-        else np.vstack([scores, -scores, scores[::-1]])
-    )
+    pair = np.vstack([scores, sign * scores]) if sign > 0 else np.vstack([scores, -scores, scores[::-1]])
     found = forecast_scores(pair)
     apart = (pair - pair.mean(axis=1, keepdims=True)).sum(axis=0)
     assert found.scores - found.scores.mean() == pytest.approx(
@@ -110,9 +106,7 @@ def test_scores_that_do_not_vary_are_left_alone():
 def test_a_forecast_that_hardly_varies_is_not_trusted_beyond_reason():
     rng = np.random.default_rng(2)
     scores, forecast = rng.random(200), np.where(np.arange(200) < 190, 1e-6 * rng.random(200), 1.0)
-    found = with_forecast(
-        Strata.single(200), np.arange(40), scores[:40], Forecast(forecast, scores.std())
-    )
+    found = with_forecast(Strata.single(200), np.arange(40), scores[:40], Forecast(forecast, scores.std()))
     assert abs(found.mean - scores.mean()) < 0.2
 
 

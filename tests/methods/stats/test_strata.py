@@ -98,9 +98,7 @@ def test_mean_and_variance_are_right_on_average_over_every_sample(sizes, scores,
 
 
 def test_of_nothing_nothing_is_known():
-    assert all(
-        map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0)))
-    )
+    assert all(map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0))))
 
 
 def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slope():
@@ -108,39 +106,26 @@ def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slop
     errors, helped = [], []
     for _ in range(400):
         scores = (rng.random(400) < 0.5).astype(float)
-        proxy = 0.01 * rng.normal(size=400) + (
-            rng.random(400) < 0.03
-        )  # mostly noise, now and then a one
+        proxy = 0.01 * rng.normal(size=400) + (rng.random(400) < 0.03)  # mostly noise, now and then a one
         positions = rng.permutation(400)[:10]
-        errors.append(
-            stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean()
-        )
-        helped.append(
-            with_proxy(Strata.single(400), positions, scores[positions], proxy).mean - scores.mean()
-        )
+        errors.append(stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean())
+        helped.append(with_proxy(Strata.single(400), positions, scores[positions], proxy).mean - scores.mean())
     assert np.std(helped) < 1.05 * np.std(errors)
 
 
 def test_no_slope_near_the_best_leaves_less_variance():
     rng = np.random.default_rng(1)
     strata = Strata(np.repeat([0, 1, 2], [20, 30, 50]))
-    positions = np.concatenate(
-        [rng.permutation(np.flatnonzero(strata.labels == k))[:8] for k in range(3)]
-    )
+    positions = np.concatenate([rng.permutation(np.flatnonzero(strata.labels == k))[:8] for k in range(3)])
     proxy = rng.random(100)
-    scores = np.clip(
-        0.2 * strata.labels[positions] + 0.5 * proxy[positions] + 0.1 * rng.normal(size=24), 0, 1
-    )
+    scores = np.clip(0.2 * strata.labels[positions] + 0.5 * proxy[positions] + 0.1 * rng.normal(size=24), 0, 1)
     best = best_slope(strata, positions, scores, proxy)
 
     def left(slope):
         return stratified(strata, positions, scores - slope * proxy[positions]).variance
 
     assert left(best) < min(left(best - 0.05), left(best + 0.05))
-    assert (
-        with_proxy(strata, positions, scores, proxy).variance
-        < stratified(strata, positions, scores).variance
-    )
+    assert with_proxy(strata, positions, scores, proxy).variance < stratified(strata, positions, scores).variance
 
 
 def test_a_proxy_that_is_the_score_leaves_nothing_to_chance():
@@ -204,8 +189,7 @@ def test_shares_are_followed_as_seats_are_by_sainte_lague():
 
 
 @pytest.mark.parametrize(
-    ("budget", "items", "strata"),
-    [(200, 4000, 40), (4, 4000, 1), (0, 9, 1), (60, 20, 10), (5, 1, 1)],
+    ("budget", "items", "strata"), [(200, 4000, 40), (4, 4000, 1), (0, 9, 1), (60, 20, 10), (5, 1, 1)]
 )
 def test_five_judgments_pay_for_a_stratum_of_at_least_two_items(budget, items, strata):
     assert paying_strata(budget, items) == strata

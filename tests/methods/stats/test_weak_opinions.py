@@ -30,9 +30,7 @@ def test_differences_by_rounding_are_ties_however_small_the_likelihoods():
 @pytest.mark.parametrize("judges", [1, 2, 3, 4, 6, 10])
 def test_all_together_are_the_rounded_mean_exactly(judges):
     worth = {1: Fraction(1), 0: Fraction(1, 2), -1: Fraction(0)}
-    every = list(
-        {tuple(sorted(row)) for row in product((-1, 0, 1), repeat=judges)} if judges < 7 else ten()
-    )
+    every = list({tuple(sorted(row)) for row in product((-1, 0, 1), repeat=judges)} if judges < 7 else ten())
     found = ensemble(np.array(every, dtype=np.int8).T[:, None, :])[0]
     for row, outcome in zip(every, found, strict=True):
         mean = sum(worth[opinion] for opinion in row) / judges
@@ -63,9 +61,7 @@ def plainly(texts, orders):
         grams = Counter(pair for own in pairs for pair in own)
         for system, own in enumerate(pairs):
             if own:
-                found[order - 1, system] = sum(
-                    grams[pair] / contexts[pair[0]] for pair in own
-                ) / len(own)
+                found[order - 1, system] = sum(grams[pair] / contexts[pair[0]] for pair in own) / len(own)
     return found
 
 

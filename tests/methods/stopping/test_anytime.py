@@ -34,13 +34,9 @@ def test_the_first_bets_are_won_or_lost_by_hand():
     assert log_wealth_path(np.array([1, 0]), 10)[-1] == pytest.approx(np.log(twice))
 
 
-@pytest.mark.parametrize(
-    ("wins", "losses", "ties"), [(1, 1, 0), (2, 2, 3), (4, 4, 0), (3, 3, 2), (2, 3, 2)]
-)
+@pytest.mark.parametrize(("wins", "losses", "ties"), [(1, 1, 0), (2, 2, 3), (4, 4, 0), (3, 3, 2), (2, 3, 2)])
 @pytest.mark.parametrize("risk", [0.05, 0.1, 0.2, 0.5])
-def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_risk(
-    wins, losses, ties, risk
-):
+def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_risk(wins, losses, ties, risk):
     everything = orders(wins, losses, ties)
     items = wins + losses + ties
     named = np.mean([risk_by_bets(np.array(order), items) <= risk for order in everything])
@@ -51,10 +47,7 @@ def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_r
     ("wins", "losses", "ties"),
     [
         (5, 1, 1),
-        *(
-            pytest.param(*counts, marks=pytest.mark.simulation)
-            for counts in ((3, 1, 3), (2, 4, 1), (0, 3, 4))
-        ),
+        *(pytest.param(*counts, marks=pytest.mark.simulation) for counts in ((3, 1, 3), (2, 4, 1), (0, 3, 4))),
         (6, 0, 0),
     ],
 )
@@ -65,9 +58,7 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     ever_wrong = np.zeros(2)
     everything = orders(wins, losses, ties)
     for order in everything:
-        intervals = [
-            gap_bounds(tally_of(order[:t], items), items, risk) for t in range(1, items + 1)
-        ]
+        intervals = [gap_bounds(tally_of(order[:t], items), items, risk) for t in range(1, items + 1)]
         ever_wrong += [
             any(low > truth + 1e-9 for low, _ in intervals), any(high < truth - 1e-9 for _, high in intervals)
         ]  # fmt: skip
@@ -99,9 +90,7 @@ def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
 
 def test_what_was_won_once_is_not_lost_again():
     won = [1] * 8
-    assert Anytime(0.1, 400).risk(tally_of([*won, -1, -1, -1], 400)) == Anytime(0.1, 400).risk(
-        tally_of(won, 400)
-    )
+    assert Anytime(0.1, 400).risk(tally_of([*won, -1, -1, -1], 400)) == Anytime(0.1, 400).risk(tally_of(won, 400))
 
 
 def test_a_lead_that_what_remains_cannot_undo_is_certain():
@@ -162,9 +151,7 @@ def test_a_lead_of_the_root_is_no_more_probable_without_replacement(decisive):
 
 
 @pytest.mark.parametrize("risk", [0.05, 0.1, 0.2, 0.36])
-@pytest.mark.parametrize(
-    ("wins", "losses"), [(4, 4), (8, 8), (15, 15), (15, 16), (30, 30), (20, 25)]
-)
+@pytest.mark.parametrize(("wins", "losses"), [(4, 4), (8, 8), (15, 15), (15, 16), (30, 30), (20, 25)])
 def test_a_name_by_the_bets_for_like_items_holds_for_these_items(wins, losses, risk):
     """Exactly: the chance that the wealth for items without end ever names the first system."""
     alive, named = {(0, 0): 1.0}, 0.0
@@ -172,10 +159,7 @@ def test_a_name_by_the_bets_for_like_items_holds_for_these_items(wins, losses, r
         after: dict[tuple[int, int], float] = {}
         for (w, lost), chance in alive.items():
             left = wins + losses - drawn
-            for then, share in (
-                ((w + 1, lost), (wins - w) / left),
-                ((w, lost + 1), (losses - lost) / left),
-            ):
+            for then, share in (((w + 1, lost), (wins - w) / left), ((w, lost + 1), (losses - lost) / left)):
                 if share <= 0:
                     continue
                 wealth = STAKES @ ((1 + BETS) ** then[0] * (1 - BETS) ** then[1])

@@ -101,9 +101,7 @@ def test_it_may_be_met_at_any_time_and_says_at_which_risk():
     assert Separated(RISK).can_be_met(tally([[0.5, 1.0, 0.0]]), 1)
     reason = Separated(RISK, 0.05).reason_to_stop(tally([[0.5, 1.0, 0.0]] * 18))
     assert reason.kind is StopKind.RISK_MET
-    assert reason.sentence == (
-        "no system is more than 5 points better than the leader, at a risk of 0.1"
-    )
+    assert reason.sentence == ("no system is more than 5 points better than the leader, at a risk of 0.1")
 
 
 def test_a_fixed_budget_names_the_highest_rate_at_the_end_and_states_no_risk():

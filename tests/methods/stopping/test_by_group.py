@@ -62,9 +62,7 @@ def test_abstentions_count_against_both_systems():
 
 def test_the_group_nearest_to_a_name_is_asked_next_in_the_order_drawn():
     tests = made_for(30, 30, 30)
-    tests.follow(
-        [*labels_of([1, -1] * 4), *labels_of([-1] * 6, start=30), *labels_of([0] * 8, start=60)]
-    )
+    tests.follow([*labels_of([1, -1] * 4), *labels_of([-1] * 6, start=30), *labels_of([0] * 8, start=60)])
     order = np.random.default_rng(1).permutation(90).tolist()
     left = [Choice(n, None) for n in order if n % 30 >= 8]
     asked = [choice.position for choice in tests.ask(left)]

@@ -83,9 +83,7 @@ def test_an_answer_is_given_at_a_stated_risk_of_at_most_the_risk(rule, verdicts)
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=60, deadline=None)
-@given(
-    verdicts=VERDICTS, further=st.lists(st.sampled_from([1, 0, -1, None]), min_size=1, max_size=8)
-)
+@given(verdicts=VERDICTS, further=st.lists(st.sampled_from([1, 0, -1, None]), min_size=1, max_size=8))
 def test_what_can_happen_within_some_verdicts_was_foreseen(rule, verdicts, further):
     before, after = (tally_of(known, 60) for known in (verdicts, verdicts + further))
     began = len(verdicts + further) <= 60 and rule.reason_to_stop(before) is None
@@ -99,9 +97,7 @@ def test_what_can_happen_within_some_verdicts_was_foreseen(rule, verdicts, furth
 def test_an_abstention_never_helps_an_answer_more_than_a_verdict_for_it(rule, verdicts, at):
     """In the place of an abstention, a verdict for the answer would have given it no later."""
     verdicts = [*verdicts[:at], None, *verdicts[at:]][:60]
-    given_at = next(
-        (n for n in range(1, len(verdicts) + 1) if kind(rule, verdicts[:n]) is not None), None
-    )
+    given_at = next((n for n in range(1, len(verdicts) + 1) if kind(rule, verdicts[:n]) is not None), None)
     if given_at is None:
         return
     tally = tally_of(verdicts[:given_at], 60)
@@ -135,11 +131,7 @@ def test_a_run_that_will_hardly_name_anybody_is_given_up():
     [
         (LIKE_THESE, [1] * 30, "naming a system that is behind by 20 points or more"),
         (NotWorse(0.1, UNLIMITED, 60, 0.2), [1] * 30, "failing a system that is not worse"),
-        (
-            NotWorse(0.1, UNLIMITED, 60, 0.2),
-            [-1] * 30,
-            "passing a system that is worse by 20 points",
-        ),
+        (NotWorse(0.1, UNLIMITED, 60, 0.2), [-1] * 30, "passing a system that is worse by 20 points"),
     ],
 )
 def test_the_reason_to_stop_says_of_what_the_risk_is(rule, verdicts, said):
@@ -157,9 +149,7 @@ def test_the_stronger_sentences_are_those_of_the_rules_beside():
     beside = Sequential(0.1, UNLIMITED, 60)
     for verdicts in (name, better):
         tally = tally_of(verdicts, 60)
-        assert LIKE_THESE.risk_beyond(tally) == (
-            beside.risk(tally) if beside.is_met(tally) else None
-        )
+        assert LIKE_THESE.risk_beyond(tally) == (beside.risk(tally) if beside.is_met(tally) else None)
     assert LIKE_THESE.risk_beyond(tally_of(better, 60)) < 0.1
     assert LIKE_THESE.risk_beyond(tally_of([1, 1, -1] * 5, 60)) is None
     rule = NotWorse(0.1, UNLIMITED, 60, 0.2)

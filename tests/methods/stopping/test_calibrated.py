@@ -29,9 +29,7 @@ def test_the_statistic_as_worked_by_hand():
     assert chance_not_to_win(2, 0, 4, 10) == pytest.approx(4 * 5 * 6 / (10 * 11 * 12))
 
 
-@given(
-    wins=st.integers(1, 60), ties=st.integers(1, 60), unknown=st.integers(0, 300), data=st.data()
-)
+@given(wins=st.integers(1, 60), ties=st.integers(1, 60), unknown=st.integers(0, 300), data=st.data())
 def test_a_win_in_place_of_a_tie_never_makes_it_likelier(wins, ties, unknown, data):
     """Or a batch could be cut short of the verdicts that meet the rule."""
     losses = data.draw(st.integers(0, wins - 1))
@@ -70,9 +68,7 @@ def test_level_systems_have_no_leader_to_name_whatever_the_bounds():
 
 def test_an_abstention_counts_as_a_win_of_the_other_side():
     found = rule([0.07, 0.3])
-    assert found.risk(Tally(items=50, wins=(5, 0), abstentions=1)) == found.risk(
-        Tally(items=50, wins=(5, 1))
-    )
+    assert found.risk(Tally(items=50, wins=(5, 0), abstentions=1)) == found.risk(Tally(items=50, wins=(5, 1)))
     assert not found.is_met(Tally(items=50, wins=(5, 0), abstentions=1))
 
 
@@ -82,12 +78,7 @@ def test_more_abstentions_than_the_lead_name_nobody_up_to_the_last_item():
         assert rule([0.3]).risk(tally) > 0.1
 
 
-@given(
-    wins=st.integers(0, 12),
-    losses=st.integers(0, 12),
-    unknown=st.integers(1, 12),
-    critical=st.floats(0.001, 0.5),
-)
+@given(wins=st.integers(0, 12), losses=st.integers(0, 12), unknown=st.integers(1, 12), critical=st.floats(0.001, 0.5))
 def test_no_answers_meet_the_rule_where_it_says_that_none_can(wins, losses, unknown, critical):
     found = rule([critical] * 2)
     tally = Tally(items=100, wins=(wins, losses))

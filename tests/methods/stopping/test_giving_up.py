@@ -41,20 +41,14 @@ def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_li
     # 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
-    assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(
-        chance_of_lead(18, 17, 15, 10)
-    )
+    assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(chance_of_lead(18, 17, 15, 10))
 
 
 def test_abstentions_are_no_ties_to_come():
     # A rule for which they count against the leader is met less often.
     rule = giving_up()
     tally = replace(LEVEL, ties=30, abstentions=5, wins=(22, 13))
-    assert (
-        0
-        < rule.chance_to_decide(tally)
-        < rule.chance_to_decide(replace(tally, ties=35, abstentions=0))
-    )
+    assert 0 < rule.chance_to_decide(tally) < rule.chance_to_decide(replace(tally, ties=35, abstentions=0))
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
@@ -62,9 +56,7 @@ def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive()
     # enough, sf(5, 32, 16, 8) = 0.1100,
     # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each
     # number with a chance of 1/9.
-    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(
-        4 / 9
-    )
+    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(4 / 9)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -75,8 +67,7 @@ def test_where_the_rule_stops_its_reason_is_given(name):
 
 
 @pytest.mark.parametrize(
-    ("judged", "looks"),
-    [(10, True), (11, False), (19, False), (20, True), (90, True), (100, False)],
+    ("judged", "looks"), [(10, True), (11, False), (19, False), (20, True), (90, True), (100, False)]
 )
 def test_it_looks_at_every_tenth_judgment_before_the_limit(judged, looks):
     tally = tally_of([1, -1] * (judged // 2) + [0] * (judged % 2), ITEMS)

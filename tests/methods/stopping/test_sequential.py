@@ -25,9 +25,7 @@ LEVELS = np.array([0.02, 0.1, 0.2, 0.4, 0.8])
 
 
 def orders(each, ties):
-    return np.array(
-        sorted(set(itertools.permutations([1] * each + [-1] * each + [0] * ties))), dtype=np.int8
-    )
+    return np.array(sorted(set(itertools.permutations([1] * each + [-1] * each + [0] * ties))), dtype=np.int8)
 
 
 @pytest.mark.parametrize(("each", "ties"), [(1, 0), (2, 3), (4, 0), (3, 2), (2, 5), (4, 1)])

@@ -16,11 +16,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.by_table import NotWorse, WithinGap
-from judgeloop.methods.stopping.majority import (
-    Hypergeometric,
-    TieAware,
-    survival,
-)
+from judgeloop.methods.stopping.majority import Hypergeometric, TieAware, survival
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.config import CompareConfig
@@ -39,9 +35,7 @@ def test_the_survival_function_is_scipys(population, data):
     draws = data.draw(st.integers(0, population))
     at_least = data.draw(st.integers(0, draws))
     expected = hypergeom.sf(at_least - 1, population, successes, draws)
-    assert survival(at_least, population, successes, draws) == pytest.approx(
-        expected, rel=1e-8, abs=1e-290
-    )
+    assert survival(at_least, population, successes, draws) == pytest.approx(expected, rel=1e-8, abs=1e-290)
 
 
 def test_ties_are_votes_against_the_leader_for_the_papers_rule_only():
@@ -90,8 +84,7 @@ def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(
     items = len(history) + more_items
     rule = make_rule(name, risk=threshold, items=items, limit=items)
     possible = any(
-        rule.is_met(tally_of([*history, *more], items))
-        for more in itertools.product([1, 0, -1], repeat=unknown)
+        rule.is_met(tally_of([*history, *more], items)) for more in itertools.product([1, 0, -1], repeat=unknown)
     )
     assert rule.can_be_met(tally_of(history, items), unknown) == possible
 
@@ -120,9 +113,7 @@ NEEDING_ORDER = {
     risk=st.sampled_from([0.02, 0.1, 0.3]),
 )
 @pytest.mark.simulation
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
-    name, verdicts, spare, near, risk
-):
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(name, verdicts, spare, near, risk):
     items = len(verdicts) + spare
     growing, anew = (NEEDING_ORDER[name](risk, items, items, near) for _ in (0, 1))
     for tally, plain in grown_and_plain(verdicts, items):
@@ -156,9 +147,7 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     rule, shares = TieAware(0.05), Tally(items=500, wins=(6, 3), ties=1)
     enough = first_met(rule, shares, 11, 500, 200)
     assert enough is not None
-    assert rule.is_met(
-        replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10)
-    )
+    assert rule.is_met(replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10))
     assert first_met(rule, shares, 11, 12, 200) is None
     assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500, 200) is None
     assert first_met(rule, shares, 12, 11, 200) is None
@@ -171,9 +160,7 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     unknown=st.integers(0, 40),
     threshold=st.sampled_from([1e-6, 0.01, 0.1, 0.3]),
 )
-def test_a_test_of_counts_can_be_met_as_by_trying_every_mixture(
-    name, wins, ties, unknown, threshold
-):
+def test_a_test_of_counts_can_be_met_as_by_trying_every_mixture(name, wins, ties, unknown, threshold):
     rule = make_rule(name, risk=threshold, items=300, limit=300)
     tally = Tally(items=300, wins=wins, ties=ties)
     assert rule.can_be_met(tally, unknown) == Rule.can_be_met(rule, tally, unknown)

@@ -25,14 +25,10 @@ def asked(tmp_path, monkeypatch, first_right, *more):
     return commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
 
 
-def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(
-    tmp_path, monkeypatch
-):
+def test_by_default_a_lead_that_is_certain_on_these_items_may_be_chance_on_others(tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 7)
     assert done.exit_code == 3
-    assert done.stdout.startswith(
-        "No winner yet on items like these 10: a is ahead on these 10 items,"
-    )
+    assert done.stdout.startswith("No winner yet on items like these 10: a is ahead on these 10 items,")
     said = " ".join(done.stdout.split())
     assert "Stated risk of naming a now: 0." in said
     assert "the chance of a decision is even" in said
@@ -61,13 +57,7 @@ def test_of_a_fixed_benchmark_the_leader_on_all_items_is_certain(tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    "what",
-    [
-        ("--rule", "tie-aware"),
-        ("--rule", "calibrated"),
-        ("--selector", "decisive"),
-        ("--selector", "diffuse"),
-    ],
+    "what", [("--rule", "tie-aware"), ("--rule", "calibrated"), ("--selector", "decisive"), ("--selector", "diffuse")]
 )
 def test_without_a_proof_a_decision_is_about_these_items(what, tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 9, *what)
@@ -102,9 +92,7 @@ def test_level_systems_are_promised_nothing(tmp_path, monkeypatch):
     assert "No number of items promises a decision." in done.stdout
 
 
-@pytest.mark.parametrize(
-    "what", [("--rule", "tie-aware"), ("--selector", "decisive"), ("--selector", "diffuse")]
-)
+@pytest.mark.parametrize("what", [("--rule", "tie-aware"), ("--selector", "decisive"), ("--selector", "diffuse")])
 def test_without_a_proof_nothing_is_said_about_items_like_these(what, tmp_path, monkeypatch):
     done = asked(tmp_path, monkeypatch, 7, "--about", "like-these", *what)
     assert done.exit_code == 2
@@ -117,9 +105,7 @@ def test_giving_up_is_possible_although_the_limit_covers_all_items(tmp_path, mon
     both = files(tmp_path, 6, both_wrong=30)
     done = commandline.judgeloop("compare", *both, "--judge", "metric:exact", *more)
     assert done.exit_code == 3
-    assert "a decision within the maximum number of judgments is unlikely" in " ".join(
-        done.stdout.split()
-    )
+    assert "a decision within the maximum number of judgments is unlikely" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("question", ["--not-worse", "--min-gap"])

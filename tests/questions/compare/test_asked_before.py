@@ -42,9 +42,7 @@ def test_each_candidate_and_seed_against_the_same_baseline_is_counted(asked):
 
 
 def test_a_seed_counts_where_every_verdict_is_known_and_free(asked):
-    assert [number(asked("new1", "--json", "--seed", str(seed))) for seed in range(1, 9)] == [
-        *range(1, 9)
-    ]
+    assert [number(asked("new1", "--json", "--seed", str(seed))) for seed in range(1, 9)] == [*range(1, 9)]
 
 
 def test_each_question_counts_with_the_same_seed(asked):
@@ -74,9 +72,7 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert (
-        "earlier 1 comparison with old on these items or some of them by this judge, each" in said
-    )
+    assert "earlier 1 comparison with old on these items or some of them by this judge, each" in said
     assert "With this one, expect at most 0.15 wrong wins or passes of a candidate in all" in said
     assert "if none was chosen or made by verdicts on these items" in said
 
@@ -110,9 +106,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]
     assert said.startswith("These items were searched for the best of 3 systems before, ")
-    page = unwrapped(
-        commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1").stdout
-    )
+    page = unwrapped(commandline.judgeloop("compare", old, two[0], "--judge", "metric:token-f1").stdout)
     assert page.count("unless an earlier search of these items chose the two") == 2, page
     assert not json.loads(asked("new3", "--json").stdout)["searched"], "new3 was not among them"
     bare = []
@@ -122,9 +116,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
         kept = [{name: row[name] for name in ("prompt", "output", "reference")} for row in rows]
         bare[-1].write_text("\n".join(map(json.dumps, kept)))
     other = commandline.result_of("compare", *bare, "--judge", "metric:token-f1")
-    assert (other["searched"], other["systems"]) == (3, ["other0", "other1"]), (
-        "whatever ids and names are"
-    )
+    assert (other["searched"], other["systems"]) == (3, ["other0", "other1"]), "whatever ids and names are"
 
 
 def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_of(tmp_path):
@@ -139,9 +131,7 @@ def test_a_draw_of_the_same_outputs_that_ends_otherwise_than_the_last_is_warned_
         assert bool(this["redrawn"]) is (this["winner"] != last["winner"])
         assert any(one["code"] == "redrawn" for one in this["warnings"]) is bool(this["redrawn"])
     said = next(one["redrawn"] for one in runs if one["redrawn"])
-    assert any(
-        said == f"{one['run']}, with {one['judged']} judged: {one['headline']}" for one in runs
-    )
+    assert any(said == f"{one['run']}, with {one['judged']} judged: {one['headline']}" for one in runs)
     assert not commandline.result_of(*command, "--seed", 1, "--about", "items")["redrawn"]
 
 
@@ -152,10 +142,7 @@ def test_baselines_that_agree_on_some_items_by_chance_are_two(tmp_path, shared, 
             name: [f"yes {n if n < shared else (name, n)}" for n in range(ITEMS)],
             f"for-{name}": [f"no {name} {n}" for n in range(ITEMS)],
         }
-        files = [
-            str(write_outputs(tmp_path / f"{one}.jsonl", texts, reference="yes"))
-            for one, texts in rows.items()
-        ]
+        files = [str(write_outputs(tmp_path / f"{one}.jsonl", texts, reference="yes")) for one, texts in rows.items()]
         return commandline.result_of("compare", *files, "--judge", "metric:token-f1")["comparison"]
 
     assert [compared("old"), compared("other")] == [1, comparison]

@@ -64,9 +64,7 @@ def test_a_required_group_that_is_worse_fails_the_gate(asked, tmp_path):
     done = asked(CLEAR, "--by-group", "require", "-o", str(xml))
     assert done.exit_code == 5
     assert done.stdout.startswith("FAILED: b is worse in group maths.")
-    cases = {
-        case.get("name"): case for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")
-    }
+    cases = {case.get("name"): case for case in ET.fromstring(xml.read_text("utf-8")).iter("testcase")}
     groups = {"group code", "group maths", "group chat"}
     assert cases.keys() == {"a or b", *groups, "abstentions", "cost"}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
@@ -86,22 +84,14 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
         in said
     )
     (gate,) = re.findall(r"in any group; worse: ([a-z, ]*);", said)
-    found = json.loads(
-        asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout
-    )
+    found = json.loads(asked(losing, "--by-group", "require", "--not-worse", "0.1", "--json").stdout)
     worse = [row["group"] for row in found["groups"] if row["claim"] == "worse"]
     assert worse
     cases = ET.fromstring(xml.read_text("utf-8")).iter("testcase")
-    said = {
-        case.get("name"): failure.get("message")
-        for case in cases
-        for failure in case.iter("failure")
-    }
+    said = {case.get("name"): failure.get("message") for case in cases for failure in case.iter("failure")}
     for name in worse:
         assert name in gate
-        assert re.search(
-            r"; gap -0\.\d\d \(-0\.\d\d to (-0\.\d\d|below 0)\)", said[f"group {name}"]
-        )
+        assert re.search(r"; gap -0\.\d\d \(-0\.\d\d to (-0\.\d\d|below 0)\)", said[f"group {name}"])
 
 
 def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_server):
@@ -120,14 +110,7 @@ def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_
 
 def test_all_ties_are_counted_with_those_of_the_groups(asked):
     values = json.loads(
-        asked(
-            {"code": (0, 60, 0), "chat": (0, 60, 0)},
-            "--by-group",
-            "report",
-            "--not-worse",
-            "0.1",
-            "--json",
-        ).stdout
+        asked({"code": (0, 60, 0), "chat": (0, 60, 0)}, "--by-group", "report", "--not-worse", "0.1", "--json").stdout
     )
     assert values["further"] > 0
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "all_ties"]
@@ -145,17 +128,7 @@ def test_the_overall_decision_is_that_of_the_run_without_groups(asked):
     """Further judgments are no random sample of all items."""
     alone = json.loads(asked(BETTER, "--json").stdout)
     values, groups = by_name(asked(BETTER, "--by-group", "report", "--json"))
-    same = (
-        "winner",
-        "wins",
-        "ties",
-        "gap",
-        "gap_interval",
-        "risk",
-        "judged",
-        "asked",
-        "stop_reason",
-    )
+    same = ("winner", "wins", "ties", "gap", "gap_interval", "risk", "judged", "asked", "stop_reason")
     assert {name: values[name] for name in same} == {name: alone[name] for name in same}
     assert values["further"] > 0
     assert sum(row["judged"] for row in groups.values()) == values["judged"] + values["further"]
@@ -218,9 +191,7 @@ def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
     values = json.loads(asked(CLEAR, "--by-group", "report", "--dry-run", "--json").stdout)
     assert values["judgments"]["worst"] == 180
     assert {one["items"] for one in values["groups"]} == {60}
-    whole = json.loads(
-        asked(CLEAR, "--by-group", "report", "--about", "items", "--dry-run", "--json").stdout
-    )
+    whole = json.loads(asked(CLEAR, "--by-group", "report", "--about", "items", "--dry-run", "--json").stdout)
     assert {one["gap_found"] for one in whole["groups"]} == {None}
 
 
@@ -297,9 +268,7 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     (advice,) = cut["advice"]
     assert (advice["code"], advice["judgments"]) == ("raise_budget", wanted)
     assert advice["budget"] == pytest.approx((cut["judged"] + cut["further"] + wanted) / 100)
-    plain = unwrapped(
-        commandline.judgeloop(*asked[:-1], "--budget", budget, "--ledger", "c").stdout
-    )
+    plain = unwrapped(commandline.judgeloop(*asked[:-1], "--budget", budget, "--ledger", "c").stdout)
     assert "Then the tests of groups were cut off. What is left of the budget" in plain
     said = "are open, as their tests were cut off: the budget does not cover another judgment"
     warned = " ".join(one["message"] for one in cut["warnings"] if one["code"] == "groups_cut")
@@ -315,9 +284,7 @@ def gate(tmp_path, monkeypatch, chat_server):
     def respond(request, n):
         if len(chat_server.requests) > chat_server.most:
             return Response(status=503, body=b'{"error": {"message": "asleep"}}')
-        return verdict(
-            "A" if candidates(request)["answer_A"] == "yes" else "B", usage=used(request)
-        )
+        return verdict("A" if candidates(request)["answer_A"] == "yes" else "B", usage=used(request))
 
     chat_server.respond = respond
     return ["compare", *files, "--judge", "openai/judge", "--judge-base-url", chat_server.url, "--judge-price", "1,10",
@@ -325,9 +292,7 @@ def gate(tmp_path, monkeypatch, chat_server):
 
 
 @pytest.mark.parametrize("mode", ["report", "require"])
-def test_a_judge_that_is_silent_about_a_group_fails_the_limit_of_abstentions(
-    tmp_path, monkeypatch, chat_server, mode
-):
+def test_a_judge_that_is_silent_about_a_group_fails_the_limit_of_abstentions(tmp_path, monkeypatch, chat_server, mode):
     """The decision falls on few items, before the judge grows silent."""
     monkeypatch.chdir(tmp_path)
     shares = {"code": (60, 0, 0), "more": (60, 0, 0), "maths": (30, 0, 30), "chat": (60, 0, 0)}
@@ -377,9 +342,8 @@ def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(
     chat_server.most = whole["judged"] + 2
     done = commandline.judgeloop(*gate, "--deadline", "1.5s")
     assert done.exit_code == 3
-    assert (
-        "tests were cut off: the deadline of 1.5 s is reached; the last call failed: HTTP 503"
-        in unwrapped(done.stdout)
+    assert "tests were cut off: the deadline of 1.5 s is reached; the last call failed: HTTP 503" in unwrapped(
+        done.stdout
     )
     assert "Rerun the command to resume" in unwrapped(done.stdout)
     chat_server.most = 10**6

@@ -58,9 +58,7 @@ def words(done):
 def test_a_system_that_is_level_or_a_little_worse_passes(old, new):
     done = asked(old, new)
     assert done.exit_code == 0, done.output
-    assert words(done).startswith(
-        "PASSED: new is not worse than old by 20 points or more on items like these 100."
-    )
+    assert words(done).startswith("PASSED: new is not worse than old by 20 points or more on items like these 100.")
     assert "(guaranteed), of passing new where it is worse by 20 points or more" in words(done)
     assert "a system that is worse by 20 points or more ever passes" in words(done)
     values = json.loads(asked(old, new, "--json").stdout)
@@ -72,9 +70,7 @@ def test_a_system_that_is_better_passes_and_that_is_said_where_it_is_shown(old, 
     narrow = ("--not-worse", "0.02")
     done = asked(old, new, about=narrow)
     assert done.exit_code == 0, done.output
-    assert words(done).startswith(
-        "PASSED: new is better than old on items like these 100, and so not worse by"
-    )
+    assert words(done).startswith("PASSED: new is better than old on items like these 100, and so not worse by")
     values = json.loads(asked(old, new, "--json", about=narrow).stdout)
     assert (values["claim"], values["better"]) == ("not_worse", True)
     kept = result_of(stored(Path(".judgeloop/ledger.sqlite"), values["run"]))
@@ -139,9 +135,7 @@ def test_a_dry_run_says_exactly_what_becomes_of_an_equal_system(old, new):
         assert one["judgments"] <= 60
     asked(old, new, "--max-judgments", "60")
     known = asked(old, new, "--max-judgments", "60", "--dry-run").stdout
-    assert known.startswith(
-        "No calls are needed: known verdicts or identical outputs already decide."
-    )
+    assert known.startswith("No calls are needed: known verdicts or identical outputs already decide.")
     assert "How often an equal system would pass:" in known
 
 
@@ -169,8 +163,7 @@ def test_other_candidates_verdicts_say_which_share_is_tied(tmp_path, monkeypatch
         "new": ["well"] * 100,
     }
     old, other, new = (
-        write_outputs(tmp_path / f"{name}.jsonl", texts, reference="yes")
-        for name, texts in written.items()
+        write_outputs(tmp_path / f"{name}.jsonl", texts, reference="yes") for name, texts in written.items()
     )
     command(old, other, "--judge", "metric:exact", *ALL)
     command(old, new, "--judge", "metric:token-f1", *ALL)  # another judge does not count
@@ -298,6 +291,4 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     assert "More items make another run" in words(done)
     passed = asked(old, new, *like)
     assert passed.exit_code == 0
-    assert words(passed).startswith(
-        "PASSED: new is not worse than old by 20 points or more on items like these 100."
-    )
+    assert words(passed).startswith("PASSED: new is not worse than old by 20 points or more on items like these 100.")

@@ -6,11 +6,7 @@ from support.rules import make_rule
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
-from judgeloop.questions.compare.plan import (
-    judgments_to_decide,
-    more_to_decide,
-    with_an_equal_system,
-)
+from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide, with_an_equal_system
 
 ITEMS = 500
 
@@ -58,9 +54,6 @@ def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
     limits = Limits(1, 300)
     usual, said = judgments_to_decide(rule, none, limits, asked=0, ties=None)
     many, instead = judgments_to_decide(rule, none, limits, asked=0, ties=0.7)
-    assert (said, instead) == (
-        "35 % wins each and 30 % ties",
-        "15 % wins each and 70 % ties as in earlier runs",
-    )
+    assert (said, instead) == ("35 % wins each and 30 % ties", "15 % wins each and 70 % ties as in earlier runs")
     (equal,) = with_an_equal_system(rule, 0.7, 300)
     assert many.expected == round(equal.judgments) < usual.expected

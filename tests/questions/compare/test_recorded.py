@@ -72,9 +72,7 @@ def test_a_difference_that_chance_explains_leaves_it_undecided(here):
     write(here, "b", [0] * 2 + [1] * 7 + [0.5, 0.5, 0])
     result = compared()
     assert (result.winner, result.leader, result.exit_code) == (None, "a", 3)
-    assert str(result).startswith(
-        "No winner between a and b on items like these 12: a leads, but that may be chance."
-    )
+    assert str(result).startswith("No winner between a and b on items like these 12: a leads, but that may be chance.")
 
 
 def test_level_runs_are_undecided_even_at_a_risk_of_one(here):
@@ -108,9 +106,7 @@ def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
     assert compared(rule="once").winner == "a"
     with pytest.raises(InputError, match='`rule="sequential"`: recorded scores are all known'):
         compared(rule="sequential")
-    with pytest.raises(
-        InputError, match='`rule="once"` tests recorded scores; it applies to `judge="r'
-    ):
+    with pytest.raises(InputError, match='`rule="once"` tests recorded scores; it applies to `judge="r'):
         compared(judge="metric:exact", rule="once")
     with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):
         compared(judge=["recorded:score", "metric:exact"])
@@ -126,9 +122,7 @@ def test_the_only_score_of_a_file_needs_no_name(here):
     assert compared(judge="recorded:").setup.judge == "recorded:score"
     row = {"id": 0, "scores": {"exact": 1, "fuzzy": 0.5}}
     (here / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    with pytest.raises(
-        InputError, match='choose one: `judge="recorded:exact"`, `judge="recorded:fuzzy"`'
-    ):
+    with pytest.raises(InputError, match='choose one: `judge="recorded:exact"`, `judge="recorded:fuzzy"`'):
         compared(judge="recorded:")
 
 
@@ -169,9 +163,7 @@ def test_a_dry_run_has_nothing_to_ask_and_shows_the_result(here):
 def test_without_a_judge_the_message_names_the_scores_in_the_files(here):
     done = invoked("a.jsonl", "b.jsonl")
     assert done.exit_code == 2
-    assert "compare the scores that the files hold: --judge recorded:score" in unwrapped(
-        done.stderr
-    )
+    assert "compare the scores that the files hold: --judge recorded:score" in unwrapped(done.stderr)
     write(here, "a", [], rouge=1)
     assert "recorded" not in invoked("a.jsonl", "b.jsonl").stderr
 

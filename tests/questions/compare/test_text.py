@@ -58,26 +58,17 @@ def codes(notes):
         ),
         (
             undecided(),
-            (
-                "No winner yet between small and large on these 100 items: the budget does not "
-                "cover another judgment."
-            ),
+            ("No winner yet between small and large on these 100 items: the budget does not cover another judgment."),
         ),
         (
             undecided(StopKind.JUDGE_FAILED, "nothing answers: is the server running?"),
-            (
-                "No winner yet between small and large on these 100 items: nothing answers: is the server "
-                "running?"
-            ),
+            ("No winner yet between small and large on these 100 items: nothing answers: is the server running?"),
         ),
         (
             make_result(required_winner="small"),
             "FAILED: small was required, and large is better than small on these 100 items.",
         ),
-        (
-            make_result(required_winner="large"),
-            "PASSED: large is better than small on these 100 items.",
-        ),
+        (make_result(required_winner="large"), "PASSED: large is better than small on these 100 items."),
         (
             make_result(not_worse=0.05, winner=0, risk_beyond=0.03),
             "FAILED: large is worse than small by more than 5 points on these 100 items.",
@@ -119,10 +110,7 @@ def test_what_failures_of_a_system_would_change_is_said(ends, said):
         (make_result(), "Stated risk: 0.042 (heuristic)."),
         (make_result(guarantee="a bound"), "Stated risk: 0.042 (guaranteed)."),
         (make_result(rule="calibrated"), "Stated risk: 0.042 (on average)."),
-        (
-            make_result(winner=None, stop=LEVEL, guarantee="a bound"),
-            "Stated risk: 0.1 (guaranteed).",
-        ),
+        (make_result(winner=None, stop=LEVEL, guarantee="a bound"), "Stated risk: 0.1 (guaranteed)."),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), "Stated risk: 0 (all items"),
         (undecided(), "Stated risk of naming small now: 0.042 (heuristic)."),
     ],
@@ -174,9 +162,7 @@ PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_th
         ),
     ],
 )
-def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(
-    result, stated, means, claim, risks
-):
+def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(result, stated, means, claim, risks):
     assert standing(result).count(stated) == 1
     assert means in dict(result.page.notes[-1].rows)[""]
     values = result.to_dict()
@@ -213,11 +199,7 @@ def test_a_risk_before_the_limit_says_what_it_takes_for_granted(settings, said):
 
 
 @pytest.mark.parametrize(
-    "result",
-    [
-        make_result(winner=None, tally=Tally(items=100, wins=(5, 5))),
-        undecided(tally=Tally(items=100)),
-    ],
+    "result", [make_result(winner=None, tally=Tally(items=100, wins=(5, 5))), undecided(tally=Tally(items=100))]
 )
 def test_no_risk_is_stated_without_a_leader(result):
     assert "risk" not in standing(result)
@@ -233,10 +215,7 @@ def test_no_risk_is_stated_without_a_leader(result):
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
         (replace(SPEND, run_p=6 * 10**12, over_p=1), "BUDGET EXCEEDED: $6.00 of $5.00"),
         (replace(SPEND, run_p=0, rehearsed_p=6 * 10**12), "$0.00 of $5.00"),
-        (
-            replace(SPEND, now_p=0, run_p=6 * 10**12),
-            "$6.00, spent by earlier commands, of a budget of $5.00 now",
-        ),
+        (replace(SPEND, now_p=0, run_p=6 * 10**12), "$6.00, spent by earlier commands, of a budget of $5.00 now"),
     ],
 )
 def test_the_summary_says_what_was_spent(spend, money):
@@ -280,20 +259,14 @@ def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, 
 @pytest.mark.parametrize(
     ("wins", "more", "said"),
     [
-        (
-            (5, 4),
-            30,
-            "If it goes on like this, about 30 more items like these would be enough. That is a second test",
-        ),
+        ((5, 4), 30, "If it goes on like this, about 30 more items like these would be enough. That is a second test"),
         ((5, 4), None, "No number of items promises a decision."),
         ((5, 5), None, "No number of items promises a decision."),
     ],
 )
 def test_items_that_are_used_up_say_how_many_more_or_that_no_number_helps(wins, more, said):
     tally = Tally(items=10, wins=wins, ties=10 - sum(wins))
-    assert (
-        said in undecided(tally=tally, more_judgments=more, rule="anytime", **LIKE).page.summary[1]
-    )
+    assert said in undecided(tally=tally, more_judgments=more, rule="anytime", **LIKE).page.summary[1]
 
 
 @pytest.mark.parametrize(
@@ -313,9 +286,7 @@ def test_no_budget_above_the_ceiling_is_advised():
     def advised(most_usd):
         spend = replace(SPEND, next_p=10**10)
         return [
-            one.values
-            for one in undecided(spend=spend, most_usd=most_usd).advice
-            if one.code is NoteCode.RAISE_BUDGET
+            one.values for one in undecided(spend=spend, most_usd=most_usd).advice if one.code is NoteCode.RAISE_BUDGET
         ]
 
     assert advised(0.2) == [{"budget": 0.2, "judgments": 15}]
@@ -360,9 +331,7 @@ def test_what_is_proved_stands_once_under_a_heading_of_its_own():
     assert "heuristic" in note(make_result(), HEADING_RISK)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"guarantee": "a bound"}, {}, {"about": Population.ITEMS_LIKE_THESE}]
-)
+@pytest.mark.parametrize("changes", [{"guarantee": "a bound"}, {}, {"about": Population.ITEMS_LIKE_THESE}])
 def test_the_stated_risk_is_explained_in_two_sentences(changes):
     assert note(make_result(**changes), HEADING_RISK).count(". ") == 1
 
@@ -383,8 +352,7 @@ def test_the_short_form_is_the_decision_the_cost_and_the_warnings():
 def test_the_votes_are_counted_with_what_is_no_vote():
     result = make_result(tally=Tally(items=100, wins=(1, 8), ties=1, abstentions=2), asked=14)
     assert detail(result, "votes") == (
-        "1 for small, 8 for large, 1 tie, 2 abstentions; 2 more were judged, but do not count in "
-        "the decision"
+        "1 for small, 8 for large, 1 tie, 2 abstentions; 2 more were judged, but do not count in the decision"
     )
     label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
     assert replace(make_result(), labels=(label, label)).identical == 2
@@ -393,18 +361,10 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 @pytest.mark.parametrize(
     ("result", "plain", "said"),
     [
-        (
-            make_result(winner=None),
-            False,
-            "; over all items 0.09 to 0.95 (each bound is wrong with",
-        ),
+        (make_result(winner=None), False, "; over all items 0.09 to 0.95 (each bound is wrong with"),
         (make_result(winner=None, tally=Tally(items=100)), True, "nothing has been judged"),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), True, "0.70 for large"),
-        (
-            make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)),
-            False,
-            "not drawn at random",
-        ),
+        (make_result(tally=Tally(items=100, wins=(1, 8), ties=1, picked=True)), False, "not drawn at random"),
     ],
 )
 def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, said):
@@ -437,14 +397,8 @@ def test_a_proved_claim_cuts_the_bounds_of_the_gap_at_what_it_rules_out(options,
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        (
-            [1, -1] * 30 + [-1] * 60,
-            "0.26 to the 0.50 of these verdicts, as the earlier of them spoke for less",
-        ),
-        (
-            [-1] * 60 + [1] * 30,
-            "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more",
-        ),
+        ([1, -1] * 30 + [-1] * 60, "0.26 to the 0.50 of these verdicts, as the earlier of them spoke for less"),
+        ([-1] * 60 + [1] * 30, "the 0.33 of these verdicts to 0.89, as the earlier of them spoke for more"),
         ([-1] * 30, "0.79 to 1.00, 1.00 on these verdicts"),
     ],
 )
@@ -482,9 +436,7 @@ def test_the_judge_is_named_with_its_order_its_flips_and_its_own_name(changes, s
     ],
 )  # fmt: skip
 def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(votes, said):
-    labels = tuple(
-        Label(Choice(n, None), Verdict(two[0], votes=two)) for n, two in enumerate(votes)
-    )
+    labels = tuple(Label(Choice(n, None), Verdict(two[0], votes=two)) for n, two in enumerate(votes))
     result = make_result(**PANEL, labels=labels, judge_models=((), ()))
     assert f"by majority, the same verdict on {said}" in detail(result, "judge")
 
@@ -493,15 +445,9 @@ def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(vot
     ("tally", "words"),
     [
         (ControlTally(12, 1, 0, 0, Control.PASSED), "openai/m can tell an answer to the question"),
-        (
-            ControlTally(0, 5, 0, 0, Control.FAILED),
-            "openai/m cannot tell an answer to the question",
-        ),
+        (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m cannot tell an answer to the question"),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
-        (
-            ControlTally(3, 0, 0, 0),
-            "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)",
-        ),
+        (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 ties, 0 wrong)"),
         (ControlTally(), "openai/m has given no verdict on its controls"),
         (None, "none for openai/m, which is no model"),
     ],
@@ -606,9 +552,7 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
         ("random", (30, 10), 10, 0, 0, ""),
     ],
 )  # fmt: skip
-def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
-    order, wins, ties, flips, both, said
-):
+def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(order, wins, ties, flips, both, said):
     tally = Tally(items=100, wins=wins, ties=ties, flips=flips, both=both)
     shown = detail(make_result(tally=tally, order=order), "cheaper")
     assert shown.partition(", and decide")[0] == said
@@ -722,9 +666,7 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
     tally = Tally(items=1000, wins=(60, 40), ties=100)
     open_ = undecided(StopKind.JUDGMENT_LIMIT, tally=tally, not_worse=0.2)
     assert codes(open_.advice) == ["between", "another_run"]
-    little = undecided(
-        StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1
-    )
+    little = undecided(StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1)
     assert codes(little.advice) == ["equal_passes", "another_run"]
 
 

@@ -11,16 +11,7 @@ from support.results import make_result
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.questions.compare.trend import (
-    DRIFT_RISK,
-    Run,
-    drift,
-    left_out,
-    page_of,
-    picture,
-    said,
-    trend_of,
-)
+from judgeloop.questions.compare.trend import DRIFT_RISK, Run, drift, left_out, page_of, picture, said, trend_of
 from judgeloop.report.page import render
 from judgeloop.report.svg import draw
 
@@ -35,9 +26,7 @@ def shows_drift(results):
 def run_of(scores, *, places=None, **changes):
     """A result of these scores of "small", with uniform draws."""
     places = range(len(scores)) if places is None else places
-    labels = tuple(
-        Label(Choice(int(n), 0.01), Verdict(score)) for n, score in zip(places, scores, strict=True)
-    )
+    labels = tuple(Label(Choice(int(n), 0.01), Verdict(score)) for n, score in zip(places, scores, strict=True))
     wins = (sum(score == 1 for score in scores), sum(score == 0 for score in scores))
     tally = Tally(items=1000, wins=wins, ties=len(scores) - sum(wins))
     return make_result(labels=labels, tally=tally, **changes)
@@ -66,9 +55,7 @@ def test_one_run_or_one_seed_cannot_be_asked_about_drift_and_it_says_why():
     assert "The test leaves out 1 run: 1 with the seed of an earlier run." in said(found)
 
 
-@pytest.mark.parametrize(
-    "change", [{"judge": "human"}, {"rubric": "short"}, {"order": "random"}, {"items": 90}]
-)
+@pytest.mark.parametrize("change", [{"judge": "human"}, {"rubric": "short"}, {"order": "random"}, {"items": 90}])
 def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
     items = {"tally": Tally(90, wins=(0, 9))} if "items" in change else {}
     changes = {name: value for name, value in change.items() if name != "items"}
@@ -78,17 +65,13 @@ def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
 
 
 def test_the_gap_is_seen_from_the_second_system_whoever_leads():
-    found = trend_of(
-        [Run("a", run_of([1.0] * 3 + [0.0], seed=1)), Run("b", run_of([0.0] * 4, seed=2))]
-    )
+    found = trend_of([Run("a", run_of([1.0] * 3 + [0.0], seed=1)), Run("b", run_of([0.0] * 4, seed=2))])
     assert [one.gap for one in found.points] == [-0.5, 1.0]
     low, high = found.points[0].interval
     assert low <= -0.5 <= high
     assert "fit both runs with fresh draws" in render(page_of(found))
     assert "the gap on items like these is the same in all these runs" in said(found)
-    assert "wrong with probability at most 0.1, by itself; the test's risk is for all" in said(
-        found
-    )
+    assert "wrong with probability at most 0.1, by itself; the test's risk is for all" in said(found)
     assert "large ahead" in draw(picture([found]))
 
 

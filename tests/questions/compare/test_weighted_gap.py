@@ -82,16 +82,12 @@ def test_all_ties_favour_nobody_and_are_no_minus_nothing():
 
 
 def test_once_every_item_is_judged_it_is_plain():
-    result = make_result(
-        tally=tally_of([1, 1, -1, 1], np.array([0.4, 0.3, 0.2, 0.1]), items=4), winner=0
-    )
+    result = make_result(tally=tally_of([1, 1, -1, 1], np.array([0.4, 0.3, 0.2, 0.1]), items=4), winner=0)
     assert gap(result) == "0.50 for small, share of judged items won less share lost"
     assert (result.gap_weighted, result.gap) == (False, 0.5)
 
 
 def test_of_even_draws_it_is_plain():
-    even = Preferences().tally(
-        [Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS
-    )
+    even = Preferences().tally([Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS)
     plain = "1.00 for small, share of judged items won less share lost"
     assert gap(make_result(tally=even, winner=0)).startswith(plain)

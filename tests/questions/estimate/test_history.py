@@ -25,10 +25,7 @@ def folder(tmp_path, monkeypatch):
     easy = rng.random(ITEMS)
     rows = ["item_id,model,score"]
     for name in NAMES:
-        lines = [
-            {"id": f"i{at}", "prompt": f"p{at}", "model": name, "output": f"{name} {at}"}
-            for at in range(ITEMS)
-        ]
+        lines = [{"id": f"i{at}", "prompt": f"p{at}", "model": name, "output": f"{name} {at}"} for at in range(ITEMS)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         scores = np.clip(easy + rng.normal(0, 0.1, ITEMS), 0, 1)
         rows += [f"i{at},{name},{scores[at]:.4f}" for at in range(ITEMS)]
@@ -117,10 +114,7 @@ def test_a_system_of_the_same_name_with_other_outputs_is_another_system(folder):
     changed = Path("c1.jsonl").read_text().replace('"output": "c1', '"output": "better c1')
     Path("c1.jsonl").write_text(changed)
     rated_before("c1")
-    assert (
-        estimate("mine", "--proxy", "history")["history"]
-        == f"{2 * ITEMS} ratings of 2 systems in the ledger"
-    )
+    assert estimate("mine", "--proxy", "history")["history"] == f"{2 * ITEMS} ratings of 2 systems in the ledger"
 
 
 def test_only_the_runs_named_count(folder):
@@ -149,18 +143,13 @@ def test_scores_that_are_all_the_same_foretell_nothing(folder):
     rows = [f"i{at},c1,0.5" for at in range(ITEMS)]
     Path("flat.csv").write_text("\n".join(["item_id,model,score", *rows]) + "\n")
     found = estimate("mine", "--proxy", "history", "--history", "flat.csv")
-    assert (
-        found["history"] == "80 ratings of 1 system in flat.csv, which do not distinguish the items"
-    )
+    assert found["history"] == "80 ratings of 1 system in flat.csv, which do not distinguish the items"
     assert found["mean"] == estimate("mine")["mean"]
 
 
 def test_no_history_is_the_plain_estimate(folder):
     rated_before("c1")
-    assert (
-        estimate("mine", "--proxy", "history", "--history", "none")["interval"]
-        == estimate("mine")["interval"]
-    )
+    assert estimate("mine", "--proxy", "history", "--history", "none")["interval"] == estimate("mine")["interval"]
 
 
 def test_a_dry_run_begins_nothing(folder):

@@ -9,32 +9,21 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.mean_score import MeanScore
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.plan import (
-    RATINGS,
-    ZERO_OR_ONE,
-    judgments_to_know,
-    more_to_know,
-    too_few,
-)
+from judgeloop.questions.estimate.plan import RATINGS, ZERO_OR_ONE, judgments_to_know, more_to_know, too_few
 from judgeloop.run.plan import Range
 
 ITEMS = 2000
 
 
 def tally_of(scores, *, drawn=True):
-    labels = [
-        Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s)))
-        for i, s in enumerate(scores)
-    ]
+    labels = [Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s))) for i, s in enumerate(scores)]
     return MeanScore(Strata.single(ITEMS)).tally(labels, ITEMS)
 
 
 @pytest.mark.parametrize("any_look", [False, True])
 @pytest.mark.parametrize("half_width", [pytest.param(0.04, marks=pytest.mark.simulation), 0.08])
 @pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(
-    any_look, half_width, rate
-):
+def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(any_look, half_width, rate):
     rng = np.random.default_rng(1)
     scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
     rule = Precise(0.1, ITEMS, half_width, any_look)
@@ -58,22 +47,15 @@ def test_before_the_first_look_scores_of_0_and_1_are_assumed():
 
 
 def test_without_a_width_all_that_is_allowed_is_judged():
-    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150, ZERO_OR_ONE) == (
-        Range(150, 150, 150),
-        None,
-    )
-    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150, ZERO_OR_ONE)[
-        0
-    ] == Range(0, 0, 0)
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150, ZERO_OR_ONE) == (Range(150, 150, 150), None)
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150, ZERO_OR_ONE)[0] == Range(0, 0, 0)
 
 
 def test_the_limit_cuts_every_case():
     rule, tally = Precise(0.1, ITEMS, 0.01), tally_of([0.0, 1.0] * 20)
     judgments, _ = judgments_to_know(rule, tally, 50, ZERO_OR_ONE)
     assert judgments == Range(10, 10, 10)
-    assert "`max_judgments=50` will probably end the estimate" in too_few(
-        rule, tally, 50, ZERO_OR_ONE
-    )
+    assert "`max_judgments=50` will probably end the estimate" in too_few(rule, tally, 50, ZERO_OR_ONE)
     assert too_few(rule, tally, ITEMS, ZERO_OR_ONE) == "", "judged whole, the mean is known"
 
 

@@ -49,9 +49,7 @@ def test_a_race_cut_off_names_the_least_gap_in_every_place(seed):
         assert outcome.winner is None
         assert outcome.estimate.interval == (0.0, min(gaps)) == (0.0, gaps[leader])
         assert so_far(tally, NAMES, 9).startswith(f"leads: {NAMES[leader]}")
-        course = course_of(
-            outcome.labels, WinRates(SYSTEMS, SYSTEMS - 1, RISK), tally, NAMES, ITEMS
-        )
+        course = course_of(outcome.labels, WinRates(SYSTEMS, SYSTEMS - 1, RISK), tally, NAMES, ITEMS)
         assert course[-1].name == NAMES[leader]
         sure = max(level.lower(tally.levels.lower_risk) for level in tally.levels.each)
         assert tally.in_question.tolist() == (tally.levels.uppers >= sure - 1e-9).tolist()
@@ -71,10 +69,7 @@ def test_before_anything_is_proved_nobody_leads():
     outcome = cut(0, 2)
     assert outcome.estimate.interval is None
     assert so_far(outcome.estimate.tally, NAMES, 9) == "no leader yet"
-    assert (
-        course_of(outcome.labels, WinRates(SYSTEMS, 8, RISK), outcome.estimate.tally, NAMES, ITEMS)
-        == ()
-    )
+    assert course_of(outcome.labels, WinRates(SYSTEMS, 8, RISK), outcome.estimate.tally, NAMES, ITEMS) == ()
 
 
 def test_the_baselines_line_begins_at_its_level():

@@ -16,13 +16,7 @@ from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import MORE_EACH, USUAL, SelectConfig
-from judgeloop.questions.select.plan import (
-    ASSUMED,
-    assumed_wins,
-    judgments_to_name,
-    likely_shares,
-    more_to_name,
-)
+from judgeloop.questions.select.plan import ASSUMED, assumed_wins, judgments_to_name, likely_shares, more_to_name
 from judgeloop.run.plan import Range
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
@@ -80,9 +74,7 @@ def test_the_forecast_is_between_its_cases_and_near_what_happens(selector, seed,
     (cut, _), (end, _) = run(new, rows, 12)
     if cut.stop.kind is not StopKind.DRY_RUN:
         return
-    foreseen = judgments_to_name(
-        cut, NO_LIMIT, new, every=ITEMS * (systems - 1), states_risk=True, over=False
-    )
+    foreseen = judgments_to_name(cut, NO_LIMIT, new, every=ITEMS * (systems - 1), states_risk=True, over=False)
     judgments = foreseen.judgments
     assert not foreseen.open
     assert 0 < judgments.low <= judgments.expected <= judgments.worst
@@ -97,9 +89,7 @@ def test_the_fewer_answers_are_known_the_closer_a_forecast_takes_the_systems_to_
     (cut, _), (end, _) = run(new, [[0.5], [1.0], [0.5]], 5)
     assert cut.asked == 10
     more = more_to_name(cut, new)
-    judgments, assumed, *_ = judgments_to_name(
-        cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False
-    )
+    judgments, assumed, *_ = judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False)
     assert judgments.expected == more
     assert 0 < judgments.low <= end.asked - cut.asked <= more, "five answers are few"
     assert assumed == ASSUMED
@@ -111,9 +101,7 @@ def test_a_stricter_risk_is_not_foreseen_to_take_fewer_judgments():
     for risk in (0.1, 0.02, 0.01, 0.001):
         new = sessions(6, risk=risk)
         (empty, _), _ = run(new, [[0.5]] * 6, 0)
-        found = judgments_to_name(
-            empty, NO_LIMIT, new, every=5 * ITEMS, states_risk=True, over=False
-        )
+        found = judgments_to_name(empty, NO_LIMIT, new, every=5 * ITEMS, states_risk=True, over=False)
         expected.append(found.judgments.expected)
     assert expected == sorted(expected)
 
@@ -137,14 +125,9 @@ def test_likely_shares_go_from_the_assumed_ones_to_those_of_the_answers():
 def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(rounds):
     new = sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [1.0]], rounds)
-    first, assumed, *_ = judgments_to_name(
-        cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False
-    )
+    first, assumed, *_ = judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False)
     assert assumed == ASSUMED
-    assert (
-        judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False)[0]
-        == first
-    )
+    assert judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False)[0] == first
     assert 0 < first.low <= first.expected <= first.worst
 
 
@@ -168,9 +151,7 @@ def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
 def test_the_limit_of_judgments_cuts_every_case():
     limits, new = Limits(1, 14, 1.0), sessions(3)
     (cut, _), _ = run(new, [[0.5], [1.0], [0.9]], 4, limits)
-    judgments, *_ = judgments_to_name(
-        cut, limits, new, every=2 * ITEMS, states_risk=True, over=False
-    )
+    judgments, *_ = judgments_to_name(cut, limits, new, every=2 * ITEMS, states_risk=True, over=False)
     assert judgments.worst == 14 - cut.asked
     assert judgments.expected <= judgments.worst
 
@@ -192,9 +173,7 @@ def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
     limits = Limits(1, config.max_judgments, 1.0)
     new = sessions(systems, items=400)
     (cut, _), _ = run(new, [[0.5], [1.0], *[[0.0]] * systems], 0, limits)
-    foreseen = judgments_to_name(
-        cut, limits, new, every=ITEMS * (systems - 1), states_risk=True, over=False
-    )
+    foreseen = judgments_to_name(cut, limits, new, every=ITEMS * (systems - 1), states_risk=True, over=False)
     assert not foreseen.open
     assert foreseen.judgments.expected < config.max_judgments
 

@@ -14,9 +14,7 @@ def search(tmp_path):
     """Of 40 items, all of B beat C; A beats B on 30, and loses to C on 10."""
     scores = {"A": [3] * 30 + [0] * 10, "B": [2] * 40, "C": [1] * 40}
     files = [
-        str(
-            write_outputs(tmp_path / f"{name}.jsonl", [LEVELS[one] for one in row], reference="yes")
-        )
+        str(write_outputs(tmp_path / f"{name}.jsonl", [LEVELS[one] for one in row], reference="yes"))
         for name, row in scores.items()
     ]
 
@@ -32,9 +30,7 @@ def test_a_search_that_another_baseline_turns_says_so(search):
     assert (first["winner"], turned["winner"]) == ("B", "A")
     assert first["headline"].startswith("B is the best of 3 systems, each compared with C, on ")
     assert not first["rebased"] + first["redrawn"] + turned["redrawn"]
-    assert turned["rebased"] == (
-        f"{first['run']}, with {first['judged']} judged: {first['headline']}"
-    )
+    assert turned["rebased"] == (f"{first['run']}, with {first['judged']} judged: {first['headline']}")
     (said,) = [one["message"] for one in turned["warnings"] if one["code"] == "rebased"]
     assert "with another baseline ended otherwise: run" in said
 

@@ -15,13 +15,8 @@ def search(folder, ahead, *more):
         "B": ["yes x"] * ITEMS,
         "C": ["no"] * ITEMS,
     }
-    files = [
-        str(write_outputs(folder / f"{name}.jsonl", texts, reference="yes"))
-        for name, texts in rows.items()
-    ]
-    return commandline.result_of(
-        "select", *files, "--judge", "metric:token-f1", "--baseline", "B", *more
-    )
+    files = [str(write_outputs(folder / f"{name}.jsonl", texts, reference="yes")) for name, texts in rows.items()]
+    return commandline.result_of("select", *files, "--judge", "metric:token-f1", "--baseline", "B", *more)
 
 
 def warned(result):
