@@ -21,8 +21,8 @@ from judgeloop.core.spend import Spend
 from judgeloop.core.verdict_key import KeyedJudge, digest, output_note
 from judgeloop.engine.session import Limits
 from judgeloop.history.asked import noted_questions
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import Address, runs_of
-from judgeloop.ledger.stored import Ledger
 from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
 from judgeloop.report.labels import Texts
