@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +40,6 @@ TEXTS = {
     "judged": ("text",),
     "runs": ("note",),
 }
-TOO_LONG = "SELECT count(*) FROM {table} WHERE octet_length({column}) > :longest"
 
 COLUMNS = (
     *("key", "item_id", "judge", "note", "state", "ended", "reserved_p", "charged_p", "rehearsed", "outcome"),
@@ -145,10 +144,9 @@ def _opened(source: Address) -> Iterator[Connection]:
             db = stack.enter_context(connected(source))
             db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             for table, columns in TEXTS.items():
-                for column in columns:
-                    found = db.execute(TOO_LONG.format(table=table, column=column), {"longest": LONGEST})
-                    if found.rows[0][0]:
-                        raise NoLedgerError(_too_long(source))
+                which = " OR ".join(f"octet_length({column}) > {LONGEST}" for column in columns)
+                if db.execute(f"SELECT 1 FROM {table} WHERE {which} LIMIT 1").rows:
+                    raise _too_long(source)
         else:
             path = Path(str(source))
             copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "copy.sqlite"
@@ -156,11 +154,14 @@ def _opened(source: Address) -> Iterator[Connection]:
                 there.backup(here)
             file = stack.enter_context(opened_to_read(copy, source))
             file.file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            try:
+                for table, columns in TEXTS.items():
+                    lengths = " + ".join(f"coalesce(length({column}), 0)" for column in columns)
+                    file.raw(f"SELECT sum({lengths}) FROM {table}").fetchone()
+            except sqlite3.DataError:
+                raise _too_long(source) from None
             db = file
-        problems = inspected(db).problems
-        if any("too big" in problem for problem in problems):
-            raise NoLedgerError(_too_long(source))
-        if problems:
+        if problems := inspected(db).problems:
             raise DamagedLedgerError(
                 f"{source} is not sound: {problems[0]}; nothing is taken (judgeloop ledger verify)"
             )
@@ -171,8 +172,9 @@ def _read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
-def _too_long(source: Address) -> str:
-    return f"{source} has a text of more than {LONGEST >> 20} MiB, which judgeloop never writes; nothing is taken"
+def _too_long(source: Address) -> NoLedgerError:
+    told = f"{source} has a text of more than {LONGEST >> 20} MiB, which judgeloop never writes; nothing is taken"
+    return NoLedgerError(told)
 
 
 class _Origin(NamedTuple):
@@ -195,21 +197,58 @@ class _Origin(NamedTuple):
         return f"{TAKEN}{self.opener} {self.number}"
 
 
-@dataclass(slots=True)
 class _Answer:
-    """A verdict, the origin of its attempt, and where that is."""
+    """A verdict, the number of its attempt here, and what tells that from all others."""
 
-    row: Any
-    attempt: int
-    origin: _Origin = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.origin = _Origin.of(self.row["opener"], self.row["id"])
+    def __init__(self, row: Any, attempt: int) -> None:
+        self.row, self.attempt = row, attempt
+        self.key, self.score = str(row["key"]), float(row["score"])
+        self.origin = _Origin.of(row["opener"], row["id"])
 
     def values(self) -> dict[str, Any]:
         """Return the values of its row in this ledger."""
         names = ("key", "score", "reason", "probabilities", "crc")
         return {name: self.row[name] for name in names} | {"attempt": self.attempt}
+
+
+class _Answers:
+    """The verdicts here under the keys of some rows: which are used, and which are put by, as they differ."""
+
+    def __init__(self, db: Connection, rows: Sequence[Any]) -> None:
+        self._db = db
+        keys = {"keys": [row["key"] for row in rows]}
+        used, put_by = (
+            db.execute(ANSWERS.format(table=table, which="WHERE v.key = ANY(:keys)"), keys).rows
+            for table in ("verdicts", "disputed")
+        )
+        self.used = {row["key"]: _Answer(row, row["attempt"]) for row in used}
+        self.others: dict[str, dict[_Origin, _Answer]] = {row["key"]: {} for row in rows}
+        for row in put_by:
+            one = _Answer(row, row["attempt"])
+            self.others[one.key][one.origin] = one
+
+    def own(self, key: str) -> _Answer | None:
+        """Return this ledger's own verdict, if it is put by."""
+        return next((one for one in self.others[key].values() if not one.row["opener"].startswith(TAKEN)), None)
+
+    def put_by(self, one: _Answer) -> None:
+        """Put a verdict by, which is then used no longer."""
+        if one.origin not in self.others[one.key]:
+            mine = self.used.get(one.key)
+            if mine is not None and mine.origin == one.origin:
+                self._db.execute(DROP_ANSWER.format(table="verdicts"), mine.values())
+                del self.used[one.key]
+            self._db.execute(ADD_ANSWER.format(table="disputed"), one.values())
+            self.others[one.key][one.origin] = one
+
+    def use(self, one: _Answer) -> None:
+        """Use a verdict in the place of the one that is used."""
+        if (mine := self.used.get(one.key)) is not None:
+            self.put_by(mine)
+        if self.others[one.key].pop(one.origin, None) is not None:
+            self._db.execute(DROP_ANSWER.format(table="disputed"), one.values())
+        self._db.execute(ADD_ANSWER.format(table="verdicts"), one.values())
+        self.used[one.key] = one
 
 
 class _Merge:
@@ -281,92 +320,58 @@ class _Merge:
 
     def _disputed(self, db: Connection, rows: list[Any]) -> None:
         """Take verdicts that the source does not use: where this ledger uses one of them, or another, neither is."""
-        used, put_by, here = self._known(db, rows)
+        answers, here = _Answers(db, rows), self._here(db, rows)
         for row in rows:
-            mine, others = used.get(row["key"]), put_by.setdefault(row["key"], {})
             theirs = _Answer(row, here[_Origin.of(row["opener"], row["id"])])
-            if mine is not None and (others or self.wins is False):
-                continue  # it is settled here
-            if theirs.origin not in others:
-                if mine is not None and mine.origin != theirs.origin and mine.row["score"] == row["score"]:
-                    continue
-                if mine is not None:
-                    self._put_by(db, mine, others, used)
-                if theirs.origin not in others:
-                    self._put_by(db, theirs, others, {})
-            self._say(others, theirs)
+            mine = answers.used.get(theirs.key)
+            settled = mine is not None and (answers.others[theirs.key] or self.wins is False)
+            if settled or (mine is not None and mine.origin != theirs.origin and mine.score == theirs.score):
+                continue
+            for one in filter(None, (mine, theirs)):
+                answers.put_by(one)
+            if self.wins is False and (own := answers.own(theirs.key)) is not None:
+                answers.use(own)
+            else:
+                self._say(answers, theirs)
 
     def _verdicts(self, db: Connection, rows: list[Any]) -> None:
-        used, put_by, here = self._known(db, rows)
+        answers, here = _Answers(db, rows), self._here(db, rows)
         for row in rows:
-            mine, others = used.get(row["key"]), put_by.setdefault(row["key"], {})
-            theirs = _Answer(row, here[_Origin.of(row["opener"], row["id"])])
-            # This ledger's own verdict, if it was put by.
-            own = next((one for one in others.values() if not one.row["opener"].startswith(TAKEN)), None)
-            if mine is None and not others:
-                db.execute(ADD_ANSWER.format(table="verdicts"), theirs.values())
-                used[row["key"]] = theirs
-                self.found.verdicts += 1
-            elif mine is not None and mine.origin == theirs.origin:
-                if self.wins is False and own is not None:
-                    self._use(db, own, others, used)
-            elif mine is not None and mine.row["score"] == row["score"]:
-                continue
-            elif self.wins:
-                self._use(db, theirs, others, used)
-            elif mine is None:
-                if theirs.origin not in others:
-                    self._put_by(db, theirs, others, {})
-                if self.wins is False and own is not None:
-                    self._use(db, own, others, used)
-                else:
-                    self._say(others, theirs)
-            elif theirs.origin not in others:  # else it has been settled
-                self._put_by(db, theirs, others, {})
-                if self.wins is None:
-                    self._put_by(db, mine, others, used)
-                    self._say(others, theirs)
+            self._verdict(answers, _Answer(row, here[_Origin.of(row["opener"], row["id"])]))
 
-    def _known(
-        self, db: Connection, rows: list[Any]
-    ) -> tuple[dict[str, _Answer], dict[str, dict[_Origin, _Answer]], dict[_Origin, int]]:
-        """Return the verdicts here under the keys of some rows, used and put by, and where their attempts are."""
-        keys = {"keys": [row["key"] for row in rows]}
-        used, put_by = (
-            db.execute(ANSWERS.format(table=table, which="WHERE v.key = ANY(:keys)"), keys).rows
-            for table in ("verdicts", "disputed")
-        )
-        by_key: dict[str, dict[_Origin, _Answer]] = {}
-        for row in put_by:
-            one = _Answer(row, row["attempt"])
-            by_key.setdefault(row["key"], {})[one.origin] = one
-        return {row["key"]: _Answer(row, row["attempt"]) for row in used}, by_key, self._here(db, rows)
+    def _verdict(self, answers: _Answers, theirs: _Answer) -> None:
+        """Take a verdict; where it is not the one here, use the one that is preferred, or none."""
+        mine, others = answers.used.get(theirs.key), answers.others[theirs.key]
+        own, same = answers.own(theirs.key), mine is not None and mine.origin == theirs.origin
+        if mine is None and not others:
+            answers.use(theirs)
+            self.found.verdicts += 1
+        elif mine is not None and not same and mine.score == theirs.score:
+            pass
+        elif self.wins:
+            if not same:
+                answers.use(theirs)
+        elif self.wins is False and own is not None and (mine is None or same):
+            if mine is None:
+                answers.put_by(theirs)
+            answers.use(own)
+        elif mine is None:
+            answers.put_by(theirs)
+            self._say(answers, theirs)
+        elif not same and theirs.origin not in others:  # else it has been settled
+            answers.put_by(theirs)
+            if self.wins is None:
+                answers.put_by(mine)
+                self._say(answers, theirs)
 
-    @staticmethod
-    def _put_by(db: Connection, one: _Answer, others: dict[_Origin, _Answer], used: dict[str, _Answer]) -> None:
-        """Put a verdict to those that are not used."""
-        if used.pop(one.row["key"], None) is not None:
-            db.execute(DROP_ANSWER.format(table="verdicts"), one.values())
-        db.execute(ADD_ANSWER.format(table="disputed"), one.values())
-        others[one.origin] = one
-
-    def _use(self, db: Connection, one: _Answer, others: dict[_Origin, _Answer], used: dict[str, _Answer]) -> None:
-        """Use a verdict in the place of the one that is used."""
-        if (mine := used.get(one.row["key"])) is not None:
-            self._put_by(db, mine, others, used)
-        if others.pop(one.origin, None) is not None:
-            db.execute(DROP_ANSWER.format(table="disputed"), one.values())
-        db.execute(ADD_ANSWER.format(table="verdicts"), one.values())
-        used[one.row["key"]] = one
-
-    def _say(self, others: dict[_Origin, _Answer], theirs: _Answer) -> None:
+    def _say(self, answers: _Answers, theirs: _Answer) -> None:
         """Say that a verdict differs from another that is not used either, if one does."""
-        for mine in others.values():
-            if mine.row["score"] != theirs.row["score"]:
-                shown = " before ".join(json.loads(theirs.row["note"]).get("systems", ()))
-                about = ", ".join(filter(None, (f"item {theirs.row['item_id']}", theirs.row["judge"], shown)))
-                said = f"{mine.row['score']:g} in run {mine.row['run']} and {theirs.row['score']:g} in run"
-                self._said.setdefault(theirs.row["key"], f"{about}: {said} {self._run(theirs.row['run'])}")
+        mine = next((one for one in answers.others[theirs.key].values() if one.score != theirs.score), None)
+        if mine is not None:
+            shown = " before ".join(json.loads(theirs.row["note"]).get("systems", ()))
+            about = ", ".join(filter(None, (f"item {theirs.row['item_id']}", theirs.row["judge"], shown)))
+            said = f"{mine.score:g} in run {mine.row['run']} and {theirs.score:g} in run {self._run(theirs.row['run'])}"
+            self._said.setdefault(theirs.key, f"{about}: {said}")
 
     def _outputs(self, db: Connection, rows: list[Any]) -> None:
         """Take outputs, unless there is one under their keys: each is as good as the other."""
