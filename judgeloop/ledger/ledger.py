@@ -28,6 +28,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast, final
 
@@ -332,9 +333,9 @@ class Ledger:
         while isinstance(found := await self._do(batch), list):
             for other in found:
                 # A process that died holds no lock; its call is not waited for.
-                if not await self._do(lambda db, other=other: self._recovered(db, other)):
+                if not await self._do(partial(self._recovered, run=other)):
                     return Clearance(busy=other)
-        return cast(Clearance, found)
+        return found
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | Output | None:
         """Book the actual cost, record the verdict or output, and return what is recorded.
@@ -408,8 +409,7 @@ class Ledger:
         Returns what was freed, because it was never sent, and what stays charged, because it was
         sent. Both are in picodollars.
         """
-        freed_p, kept_p = await self._do(lambda db: recover(db, run, self._opener))
-        return freed_p, kept_p
+        return await self._do(lambda db: recover(db, run, self._opener))
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[None]:
@@ -490,7 +490,7 @@ class Ledger:
         """
         open_ = self._writer.do(lambda db: db.execute("SELECT DISTINCT run FROM attempts WHERE ended IS NULL").rows)
         for (run,) in open_:
-            self._writer.do(lambda db, run=run: self._recovered(db, run))  # type: ignore[misc]
+            self._writer.do(partial(self._recovered, run=run))
         return list(map(recorded, self._writer.do(lambda db: db.execute(UNKNOWN).rows)))
 
     def settle_unknown(self, settlements: Sequence[Settlement]) -> None:
@@ -517,10 +517,10 @@ class Ledger:
         """As `close`, awaited."""
         await asyncio.to_thread(self._writer.close)
 
-    async def _do(self, action: Batch | Callable[[Connection], T]) -> Any:
+    async def _do(self, action: Batch[T] | Callable[[Connection], T]) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.asked(action)
-        return await future
+        return cast(T, await future)
 
 
 def not_open(ticket: Ticket) -> LedgerError:

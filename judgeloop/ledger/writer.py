@@ -12,31 +12,34 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from judgeloop.core.errors import LedgerError
 
+T = TypeVar("T")
 LARGEST_GROUP = 512  # jobs in a transaction
 Done = Callable[[], None]  # hands out the result of a job
 Values = Mapping[str, Any]
 Statement = tuple[str, Values]
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """The rows that a statement found, by place and by name, or how many it changed."""
 
     rows: Sequence[Any]
     count: int
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[T]):
     """Statements among which Python decides nothing, and what becomes of what they found.
 
     `guarded`: not if a lock that this process held was lost.
     """
 
     statements: Sequence[Statement]
-    fold: Callable[[Sequence[Found]], Any]
+    fold: Callable[[Sequence[Found]], T]
     guarded: bool = False
 
 
@@ -75,9 +78,8 @@ class Connection(Protocol):
         ...
 
 
-T = TypeVar("T")
 C = TypeVar("C", bound=Connection)
-Action = Batch | Callable[[Any], Any]  # a batch, or a function of the open transaction
+Action = Batch[Any] | Callable[[Any], Any]  # a batch, or a function of the open transaction
 
 
 @dataclass(frozen=True, slots=True)
