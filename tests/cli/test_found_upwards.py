@@ -93,7 +93,7 @@ def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):
     (repository / "out").mkdir()
     (repository / "judgeloop.toml").write_text(
         '[compare]\njudge = "replay:verdicts.csv"\nrubric = "rubric.txt"\n'
-        'ledger = ".judgeloop/ledger.sqlite"\noutput = ["out/r.json", "out/r.csv"]\n'
+        'output = ["out/r.json", "out/r.csv"]\n'
     )
     result = judgeloop(*PAIR[:3], "--json")
     assert result.exit_code == 0, result.output
@@ -119,7 +119,7 @@ def test_a_text_that_is_no_file_stays_a_text(repository):
     ("line", "said"),
     [
         ('output = "../r.json"', "outside"),
-        ('ledger = "evals/../../ledger.sqlite"', "outside"),
+        ('ledger = "ledger.sqlite"', "only the caller"),
         ('judge = "replay:../verdicts.csv"', "outside"),
         ('judge-price = "0,0"', "only the caller"),
         ('rubric = "a.jsonl"', "is in the working folder, not in the folder of this file"),
