@@ -31,6 +31,10 @@ if "--jq" in sys.argv and (here / "comment").exists():
     print((here / "comment").read_text())
 """
 
+PYTHON = """case "$*" in *venv*) set -- "$@" --without-pip; esac
+exec "{python}" "$@"
+"""
+
 
 class Runner:
     """What a runner gives to the steps of a composite action, and what they leave."""
@@ -39,9 +43,10 @@ class Runner:
         self.work, self.temp, self.gh = (folder / name for name in ("work", "temp", "gh"))
         for made in (self.work, self.temp / "judgeloop" / "bin", self.gh):
             made.mkdir(parents=True)
-        self._script(self.temp / "judgeloop" / "bin" / "python", 'exec "{python}" "$@"')
-        self._script(self.temp / "judgeloop" / "bin" / "judgeloop", 'exec "{python}" -m judgeloop "$@"')
+        self._script(self.temp / "judgeloop" / "bin" / "judgeloop", 'exec "{python}" -I -m judgeloop "$@"')
+        self._script(self.temp / "judgeloop" / "bin" / "pip", "true")  # judgeloop is installed already
         (folder / "bin").mkdir()
+        self._script(folder / "bin" / "python3", PYTHON)
         self._script(folder / "bin" / "gh", GH)
         self.path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         self.github = {"repository": "team/models", "run_id": "7", "run_attempt": "1", **github}
@@ -93,8 +98,6 @@ class Runner:
         return 1 if failed and not step["continue-on-error"] else 0
 
     def _ran(self, step: dict) -> int:
-        if "-m venv" in step["run"]:  # it is there already
-            return 0
         output = self.temp / "output"
         output.write_text("")
         env = {
@@ -105,6 +108,7 @@ class Runner:
             "GITHUB_EVENT_NAME": self.event,
             "GITHUB_REPOSITORY": self.github["repository"],
             "RUNNER_TEMP": str(self.temp),
+            "GITHUB_ACTION_PATH": str(ACTION.parent),
             **{name: self._filled(str(text)) for name, text in step.get("env", {}).items()},
         }
         done = subprocess.run(
@@ -168,6 +172,19 @@ def test_a_gate_that_holds_passes_keeps_its_ledger_and_shows_the_result(runner, 
     assert made.saved
     assert "new is better" in made.summary.read_text()
     assert made.comments() == []
+
+
+@needs_bash
+@pytest.mark.processes
+@pytest.mark.parametrize("event", ["push", "pull_request"])
+def test_no_module_of_the_checkout_is_run(runner, event):
+    made = runner(event, **(of_a_pull_request() if event == "pull_request" else {}))
+    for name in ("shlex", "os", "venv", "subprocess", "sitecustomize", "usercustomize", "judgeloop", "click", "pip"):
+        (made.work / f"{name}.py").write_text(
+            f"open({str(made.temp / 'run')!r}, 'a').write({name!r}); raise SystemExit"
+        )
+    assert made.run() == 0
+    assert not (made.temp / "run").exists()
 
 
 @needs_bash
