@@ -67,6 +67,7 @@ def _suite(
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
+    from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -78,6 +79,9 @@ def _suite(
     with unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
+        for path in output:
+            if path.suffix == ".html":
+                check_folder(path.with_suffix(""))  # of its reports
         name = _slug(str(config.file.with_suffix("")))
         night = f"{config.night}-{name}"
         results: dict[str, RunResult] = {}
@@ -315,13 +319,11 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
     Reports of an earlier night are removed from there: they must not pass for those of this one.
     """
     from judgeloop.cli.files import FORMS, JUNIT, remove_other, write_output, write_text
+    from judgeloop.formats.own_files import make_folder
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+        make_folder(folder)
         for number, line in enumerate(found.lines, 1):
             if (result := results.get(line.name)) is not None:
                 links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"

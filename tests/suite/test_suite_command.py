@@ -536,6 +536,24 @@ def test_the_folder_of_a_night_has_its_pages_and_none_of_an_earlier_one():
     assert "worse.jsonl" in Path("night.html").read_text(), "why there is no page"
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["named", "found"])
+@pytest.mark.parametrize("place", ["link", "dangling", "file"])
+def test_reports_are_written_into_no_folder_elsewhere(tmp_path, named, place):
+    elsewhere = tmp_path / "elsewhere"
+    if place == "link":
+        elsewhere.mkdir()
+        (elsewhere / "01-all-better.html").write_text("precious")
+    Path("night").write_text("mine") if place == "file" else Path("night").symlink_to(elsewhere)
+    if not named:
+        Path("judgeloop.toml").write_text("[suite]\noutput = 'night.html'\n")
+    done = suite("--night", "2026-01-02", *(["-o", "night.html"] if named else []))
+    assert done.exit_code == 2
+    assert f"night is a {'file' if place == 'file' else f'link, to {elsewhere}'}" in unwrapped(done.stderr)
+    assert elsewhere.exists() is (place == "link")
+    assert not elsewhere.exists() or (elsewhere / "01-all-better.html").read_text() == "precious"
+    assert not Path(".judgeloop/ledger.sqlite").exists(), "nothing is asked"
+
+
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():
     assert "The night stops at $0.30; a pair begins with $0.10." in suite("--dry-run").stdout
     found("--night", "2026-01-02", "--budget", "0.05")
