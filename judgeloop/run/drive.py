@@ -248,7 +248,7 @@ def setup_of(
         history=history,
         instead=instead,
         prompt=prompt.id if prompt else "",
-        rubric=(prompt.rubric or "") if prompt else "",
+        rubric=prepared.inputs.rubric,
         order=terms.order.value if swayed and not config.rates else None,
         seed=config.seed,
         calls_per_item=len(judges) + twice,
