@@ -15,7 +15,7 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Item, JudgeIdentity
+from judgeloop.core.records import Item, JudgeIdentity, preference
 from judgeloop.core.verdict_key import digest
 from judgeloop.methods.stats.decisiveness import Prospects, prospects
 
@@ -24,7 +24,6 @@ Pair = tuple[str, str]
 MOST_COMPARISONS = 1500
 # Most comparisons that weigh the items, evenly spaced over all. More take time and add little.
 MOST_WEIGHED = 300
-ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +174,7 @@ def past_of_scores(systems: Sequence[str], scores: NDArray[np.float64], tie_marg
 
 def signs(first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float) -> NDArray[np.int8]:
     """Return which score is higher: 1 for the first, -1 for the second, 0 within the margin."""
-    apart = first - second
-    return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
+    return preference(first - second, tie_margin).astype(np.int8)
 
 
 def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Past:
@@ -184,8 +182,8 @@ def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Pas
     preferences = np.zeros((len(verdicts), items), dtype=np.int8)
     known = np.zeros((len(verdicts), items), dtype=np.bool_)
     for row, by_position in enumerate(verdicts.values()):
-        for position, preference in by_position.items():
-            preferences[row, position] = preference
+        for position, preferred in by_position.items():
+            preferences[row, position] = preferred
             known[row, position] = True
     return Past(tuple(verdicts), preferences, known)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.ledger import NO_VERDICTS, NOTHING, RecordedVerdicts
-from judgeloop.core.records import TIE
+from judgeloop.core.records import TIE, preference
 from judgeloop.core.verdict_key import KeyedJudge, Place, as_text
 from judgeloop.engine import controls
 from judgeloop.ledger.opening import Address, is_ledger, open_ledger, open_reader
@@ -103,7 +103,7 @@ class VerdictColumns:
     @property
     def preferences(self) -> NDArray[np.int8]:
         """1 where the first system is better, -1 where the second is, 0 for a tie."""
-        return (self.scores > TIE).astype(np.int8) - (self.scores < TIE).astype(np.int8)
+        return preference(self.scores - TIE).astype(np.int8)
 
     def number(self, value: object) -> int:
         """Return the number of what is written as `value`; `UNKNOWN` if no verdict has it."""

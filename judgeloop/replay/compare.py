@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
+from judgeloop.history.past import Past, past_of_scores, prospects_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForTwo, Variant
@@ -55,7 +55,7 @@ class Contest:
 
     def verdict(self, choice: Choice) -> Verdict:
         """Return the verdict on an item: a score of 1 for the winner on the pool."""
-        return Verdict(float(TIE + self.preferences[choice.position] / 2))
+        return Verdict(as_score(int(self.preferences[choice.position])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        preferred = signs(self.scores[pair[0], kept], self.scores[pair[1], kept], self.tie_margin)
+        first, second = self.scores[np.ix_(pair, kept)]
+        preferred = preference(first - second, self.tie_margin).astype(np.int8)
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
