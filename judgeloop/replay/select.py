@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
@@ -23,7 +23,7 @@ from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
 from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
-from judgeloop.replay.compare import ROUNDING, Row
+from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import Recorded, needs_of, read_recorded
 
@@ -218,7 +218,6 @@ def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
     """
     own = found.systems.index(config.baseline)
     apart = found.scores - (found.scores[own] if config.baseline in found.table.systems else TIE)
-    ties = np.abs(apart) <= config.tie_margin + ROUNDING
-    scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
+    scores = np.where(np.isnan(apart), np.nan, TIE + preference(apart, config.tie_margin) / 2)
     scores[own] = TIE
     return scores
