@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +121,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     from judgeloop.run.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
+    from judgeloop.settings.written import today
     from judgeloop.suite.config import SuiteConfig
     from judgeloop.suite.pairs import in_order, pairs_of, read_suite
 
@@ -129,7 +129,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
     suite = read_suite(file, FIELDS, trusted=named)
-    values: dict[str, Any] = {"file": file, "night": str(datetime.now().astimezone().date())}
+    values: dict[str, Any] = {"file": file, "night": str(today())}
     for layer in in_order((base, suite.common, flags)):
         values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
     config = SuiteConfig.of(**values)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeloop.core.choices import Order, Vote
-from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
+from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict, as_score
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
@@ -119,8 +119,8 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
 
 
 def _majority(verdicts: Sequence[Verdict]) -> float:
-    preference, count = Counter(verdict.preference for verdict in verdicts).most_common(1)[0]
-    return (1 + preference) / 2 if 2 * count > len(verdicts) else TIE
+    preferred, count = Counter(verdict.preference for verdict in verdicts).most_common(1)[0]
+    return as_score(preferred) if 2 * count > len(verdicts) else TIE
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:
@@ -129,4 +129,4 @@ def _mean(verdicts: Sequence[Verdict]) -> float:
 
 def _unanimous(verdicts: Sequence[Verdict]) -> float:
     preferences = {verdict.preference for verdict in verdicts}
-    return (1 + preferences.pop()) / 2 if len(preferences) == 1 else TIE
+    return as_score(preferences.pop()) if len(preferences) == 1 else TIE

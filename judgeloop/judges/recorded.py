@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict
+from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict, as_score, preference
 from judgeloop.core.verdict_key import digest
 from judgeloop.formats.recorded import Scores
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.judges.metric import preference
 
 
 @final
@@ -38,7 +37,7 @@ class RecordedJudge(BaseJudge):
     async def judge(self, call: Call) -> Reply:
         """Return which system has the higher recorded score on the item."""
         first, second = (self.scores[call.item.id, system] for system in call.systems)
-        score = preference(first, second, self.tie_margin)
+        score = as_score(preference(first - second, self.tie_margin))
         return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
 
 

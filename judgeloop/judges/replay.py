@@ -17,7 +17,6 @@ from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Questions
 from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.judges.metric import preference
 
 
 @final
@@ -124,11 +123,10 @@ class ReplayJudge(BaseJudge):
             return records.Verdict(scores[0])
         if self._table.paired:
             straight = (call.item.id, *call.systems) in self._table.rows
-            score = scores[0] if straight else 1.0 - scores[0]
-            return records.Verdict(preference(score, 1.0 - score, self._tie_margin))
-        if self._against in call.systems:
+            scores = [scores[0], 1.0 - scores[0]] if straight else [1.0 - scores[0], scores[0]]
+        elif self._against in call.systems:
             scores.insert(call.systems.index(self._against), records.TIE)
-        return records.Verdict(preference(scores[0], scores[1], self._tie_margin))
+        return records.Verdict(records.as_score(records.preference(scores[0] - scores[1], self._tie_margin)))
 
     def _records(self, call: records.Call) -> list[Recorded | None]:
         rows, item = self._table.rows, call.item.id

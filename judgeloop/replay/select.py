@@ -1,7 +1,7 @@
 """Runs searches for the best of many systems on recorded verdicts; returns a row for each run.
 
 A realisation is a random pool of items, on which every selector is run. The selectors, sessions and
-rules are those of live runs. The scores, and the lengths and weak judges' opinions if a selector
+rules are those of live runs. The scores, and weak judges' opinions if a selector
 uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import ROUNDING
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
@@ -219,7 +218,6 @@ def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
     """
     own = found.systems.index(config.baseline)
     apart = found.scores - (found.scores[own] if config.baseline in found.table.systems else TIE)
-    ties = np.abs(apart) <= config.tie_margin + ROUNDING
-    scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
+    scores = np.where(np.isnan(apart), np.nan, TIE + preference(apart, config.tie_margin) / 2)
     scores[own] = TIE
     return scores

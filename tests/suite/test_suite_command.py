@@ -7,7 +7,7 @@ import io
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -144,9 +144,8 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     assert [(one["headline"], one["wins"]) for one in both[1][:1]] == unchanged
 
 
-def test_a_night_to_come_is_refused():
-    tomorrow = (datetime.now().astimezone() + timedelta(days=1)).date()
-    done = suite("--night", str(tomorrow))
+def test_a_night_to_come_is_refused(today):
+    done = suite("--night", str(today + timedelta(days=1)))
     assert done.exit_code == 2
     assert "date of today, or an earlier one" in done.stderr
 
@@ -299,9 +298,9 @@ def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
     assert [one["risk"] for one in pairs] == [0.1] * 3
 
 
-def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
+def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(today):
     done = suite("--quiet")
-    assert done.stdout.startswith(f"Night {datetime.now(UTC).astimezone().date()}-night: 3 pairs")
+    assert done.stdout.startswith(f"Night {today}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
 
 
@@ -323,7 +322,7 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     rows = [f"{n},old,better,{float(n % 9 == 0)},0.01" for n in range(ITEMS)]
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
-    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-11-26")
+    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")
     (better,) = found(*given)["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)

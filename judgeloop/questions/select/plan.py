@@ -194,7 +194,7 @@ def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Ch
     counts = np.zeros((3, len(draws)))  # won, tied, and all
     for label in labels:
         if isinstance(label.answer, Verdict):
-            counts[:, label.choice.systems[0]] += (label.answer.score == 1.0, label.answer.score == TIE, 1.0)
+            counts[:, label.choice.systems[0]] += (label.answer.preference > 0, label.answer.preference == 0, 1.0)
     won, tied, all_ = counts
     wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
 
