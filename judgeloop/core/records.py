@@ -49,7 +49,6 @@ class Query:
     empty.
     `alone` is the number of the only judge that is asked, in the order given; None for all judges, and
     `NOBODY` if the outputs alone are wanted.
-    `audited` says whether the other order is asked, too, with an order of which some are audited.
     """
 
     item: Item
@@ -57,7 +56,6 @@ class Query:
     outputs: tuple[str, ...]
     missing: tuple[int, ...] = ()
     alone: int | None = None
-    audited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *,
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
     swayed = [judge for judge in judges if judge.order_matters]
-    twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
+    twice = len(swayed) if terms.order is Order.BOTH else 0
     return Setup(
         systems=prepared.pool.systems,
         judges=tuple(judge.identity.name for judge in judges),

@@ -297,10 +297,7 @@ class ContestSettings(RunSettings):
         gate=Gate.CONDITION,
     ).field(None)
     order: Order = shared.run_setting(
-        "Order in which the two outputs are shown: both, random, audited (random, and "
-        "the first 20 decisive items in both) or fixed.",
-        shared.JUDGE,
-        common=True,
+        "Order in which the two outputs are shown: both, random or fixed.", shared.JUDGE, common=True
     ).field(Order.BOTH)
     vote: Vote = shared.run_setting(
         "How a panel decides: majority, mean or unanimous.", shared.JUDGE, file_only=True

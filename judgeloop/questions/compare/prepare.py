@@ -252,7 +252,7 @@ def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
     if config.max_flips is not None and one and any(judge.order_matters for judge in inputs.judges):
         raise InputError(
             f"`max_flips={config.max_flips:g}` needs verdicts in both orders, and each pair is shown in one; "
-            "use `order=both` or `order=audited` with a judge that is no person"
+            "use `order=both` with a judge that is no person"
         )
 
 

@@ -251,8 +251,6 @@ def _other_way(result: Result) -> str:
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
         return f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
-    if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
-        return f"both orders (`order=both`) would take about {per_cent(1 / multiple)} of the calls"
     return ""
 
 
