@@ -22,8 +22,8 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.rule import Rule
+from judgeloop.papers.diffuse.rules import TieAware
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)

@@ -44,11 +44,11 @@ from sklearn.cluster import KMeans
 from judgeloop.formats.rows import read_items
 from judgeloop.history.past import Past, past_of_scores
 from judgeloop.methods.stats.decisiveness import exponent
+from judgeloop.papers.vectors import embed_lexical
 from judgeloop.replay.compare import Contest, Recordings, run_pair
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import output_lengths, read_texts
 from judgeloop.replay.tables import by_rule
-from judgeloop.represent.embed import embed_lexical
 
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05

@@ -32,7 +32,7 @@ from judgeloop.methods.estimators.preferences import MISSES, Preferences, weight
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.walking import walk

@@ -80,7 +80,7 @@ def material_of(subject: Subject, seed: Sequence[int] = (), found: int | None = 
 
 def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
     """Return the number of clusters that CluSearch finds for `size` judgments."""
-    from judgeloop.methods.stats.cluster_search import strata_by_clusters
+    from judgeloop.papers.actracer.clusters import strata_by_clusters
 
     vectors = needed(subject.vectors)
     return len(np.unique(strata_by_clusters(vectors, most_clusters(size, len(vectors)), rng)[0]))

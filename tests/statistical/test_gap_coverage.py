@@ -22,7 +22,7 @@ from judgeloop.methods.estimators.preferences import Preferences, weighted_gap, 
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.betting import risk_by_bets
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 1000
 LEAST = binom.ppf(0.025, RUNS, 1 - RISK) / RUNS

@@ -200,7 +200,7 @@ def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: fl
     that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
     miss scores that only other items have. If some items have no score, the interval covers the
     interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
-    at one look, and where the tie-aware rule ended the run (`methods/stopping/majority.py`,
+    at one look, and where the tie-aware rule ended the run (`papers/diffuse/rules.py`,
     `benchmarks/gap_coverage.py`).
     """
     if len(scores) < FEWEST:

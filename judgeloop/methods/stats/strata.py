@@ -3,7 +3,7 @@
 Takes the stratum of every item, and the positions and scores of the judged items. Returns
 `Moments`: the mean, its variance and its degrees of freedom. `methods/stats/mean_intervals.py`
 makes an interval of them; selectors choose the items. Strata are sections of a number known for
-every item, or clusters of vectors (`methods/stats/cluster_search.py`).
+every item, or clusters of vectors (`papers/actracer/clusters.py`).
 """
 
 from __future__ import annotations

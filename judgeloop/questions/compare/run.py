@@ -22,7 +22,8 @@ from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.papers.diffuse.tree import COMBINED
+from judgeloop.papers.vectors import embed
 from judgeloop.questions import stored
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.outcome import result_of
@@ -39,7 +40,6 @@ from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
-from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan, Range, priced
@@ -107,7 +107,7 @@ def _selector(comparison: Comparison) -> Selector[Any]:
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
         both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
+        vectors = COMBINED[COMBINATIONS[0]](both[: len(pool)], both[len(pool) :])
     elif Need.PROMPT_VECTORS in row.needs:
         vectors = _embedded(config, [item.prompt for item in pool.items])
     known = _prospects(comparison) if Need.HISTORY in row.needs else None

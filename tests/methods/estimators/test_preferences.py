@@ -25,7 +25,7 @@ from judgeloop.methods.selectors.decisive import Decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
-from judgeloop.methods.stopping.majority import TieAware
+from judgeloop.papers.diffuse.rules import TieAware
 
 pytestmark = pytest.mark.smoke
 
