@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores, with_forecast
 from judgeloop.methods.stats.strata import Counts, Floats, Strata
 

@@ -31,7 +31,7 @@ from judgeloop.history.past import past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_gap, weighted_moments
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.mean_intervals import interval_whenever
+from judgeloop.methods.stats.intervals import interval_whenever
 from judgeloop.papers.diffuse.rules import TieAware
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

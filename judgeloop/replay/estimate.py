@@ -17,7 +17,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.mean_intervals import Interval
+from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise

@@ -19,8 +19,7 @@ from judgeloop.history.past import ROUNDING
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.config import QUESTION

@@ -16,7 +16,7 @@ import numpy as np
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.methods.stats.mean_intervals import UNSEEN, Interval, interval_at_once
+from judgeloop.methods.stats.intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.methods.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
 # Lower limit for the degrees of freedom. With fewer the interval says nothing, and the `UNSEEN`
@@ -252,7 +252,7 @@ def _unseen(sample: _Sample, mean: float) -> float:
     """Return what unseen scores of 0 and of 1 would add to the variance.
 
     Each has the mean weight of a draw. For even draws this is nearly
-    `mean_intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
+    `intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
     coverage required it.
     """
     of_one_draw = float(((1 - sample.chances) * sample.shares**2).mean())

@@ -14,8 +14,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import chance_overtaken, chances_overtaken, further_decisive
 from judgeloop.methods.stats.risk_control import Bounds
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import at_most
-from judgeloop.methods.stopping.rule import Rule, asked
+from judgeloop.methods.stopping.rule import Rule, asked, at_most
 
 
 @final

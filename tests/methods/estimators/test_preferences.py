@@ -23,7 +23,7 @@ from judgeloop.methods.estimators.preferences import (
 )
 from judgeloop.methods.selectors.decisive import Decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.intervals import interval_at_once
 from judgeloop.methods.stats.strata import Moments
 from judgeloop.papers.diffuse.rules import TieAware
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever
+from judgeloop.methods.stats.intervals import interval_at_once, interval_whenever
 from judgeloop.methods.stats.strata import UNKNOWN, Moments
 
 KINDS = (interval_at_once, interval_whenever)

@@ -4,7 +4,7 @@ from math import comb
 
 import pytest
 
-from judgeloop.methods.stats.proportions import p_value, share_interval
+from judgeloop.methods.stats.intervals import p_value, share_interval
 
 
 def binomial(n, p):
