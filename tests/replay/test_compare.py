@@ -150,6 +150,13 @@ def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
         Journal(path, {}, resume=True)
 
 
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_journal_is_written_through_no_link(tmp_path, resume):
+    (tmp_path / "runs.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link, to"):
+        Journal(tmp_path / "runs.jsonl", {}, resume=resume)
+
+
 def test_a_replay_that_was_refused_before_its_first_pair_leaves_no_journal(tmp_path):
     path = tmp_path / "out" / "runs.jsonl"
     Journal(path, {"seeds": 3}, resume=False)
