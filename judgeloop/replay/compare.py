@@ -22,12 +22,12 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForTwo, Variant
-from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.papers.diffuse.tree import COMBINED
+from judgeloop.papers.vectors import embed
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import needs_of, read_recorded
-from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
 Row = dict[str, Any]
@@ -127,7 +127,7 @@ def selector_for(name: str, recordings: Recordings, contest: Contest, config: Re
     start = config.min_judgments if config.iterative else config.sizes[0]
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(variant.combine, *recordings.output_vectors(contest))
+        vectors = COMBINED[variant.combine](*recordings.output_vectors(contest))
     elif Need.PROMPT_VECTORS in row.needs:
         assert recordings.inputs is not None, "read for every selector that uses prompts"
         vectors = recordings.inputs[contest.positions]

@@ -18,10 +18,9 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
+from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
@@ -183,7 +182,7 @@ def field_for(config: ReplaySelectConfig) -> Field:
     found = read_recorded(config, also=(config.baseline,), outputs=looked_at)
     baseline = found.systems.index(config.baseline)
     if looked_at:
-        from judgeloop.represent.weak_judges import weak_opinions
+        from judgeloop.papers.llm_selector.opinions import weak_opinions
 
         found = found.answered()
         texts = [[text or "" for text in own] for own in found.outputs]

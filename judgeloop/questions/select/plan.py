@@ -15,9 +15,8 @@ from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import SCOUTED, Standings
-from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
-from judgeloop.methods.stats.racing import Floats
-from judgeloop.methods.stopping.reasons import points
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM, Floats
+from judgeloop.methods.stopping.rule import points
 from judgeloop.run.plan import FEWEST_KNOWN, Range
 
 # Assumed by the expected case before any answer; each answer of a system takes it from there (`likely_shares`).
