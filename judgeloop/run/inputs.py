@@ -22,10 +22,18 @@ from judgeloop.engine import controls
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Recipe
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.column_map import along_paths, check_map, parse_map, suggested_map
-from judgeloop.formats.columns import ID, PROMPT, Map, MissingFieldError, guesses_text
-from judgeloop.formats.join import Joined, join
-from judgeloop.formats.known_items import PROMPTS
+from judgeloop.formats.columns import (
+    ID,
+    PROMPT,
+    Map,
+    MissingFieldError,
+    along_paths,
+    check_map,
+    guesses_text,
+    parse_map,
+    suggested_map,
+)
+from judgeloop.formats.join import PROMPTS, Joined, join
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
