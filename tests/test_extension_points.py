@@ -86,8 +86,16 @@ class ParrotChat(OpenAIChat):
     provider = Provider("parrot", "https://parrot.example/v1", "PARROT_API_KEY")
     path = "/say"
 '''
+PROVIDER_MAKER = """
+def _parrot() -> type[Chat[Any]]:
+    from judgeloop.providers.parrot import ParrotChat
+
+    return ParrotChat
+
+
+"""
 PROVIDER_ROW = """
-    ProviderRow("parrot", "ParrotChat", "MODEL", ("schema",)),
+    ProviderRow("parrot", "MODEL", _parrot, ("schema",)),
 """
 
 FORMAT = """
@@ -267,6 +275,7 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
     copy.add("providers/parrot.py", PROVIDER)
+    copy.insert("providers/catalogue.py", "PROVIDERS: tuple", PROVIDER_MAKER)
     copy.row("providers/catalogue.py", "PROVIDERS: tuple[ProviderRow, ...] = (", PROVIDER_ROW)
 
     parrot = ["--judge", "parrot/polly", "--judge-price", "1,2", "--dry-run"]

@@ -412,7 +412,7 @@ def mt_bench(file: OpenedFile) -> Iterator[Row]:
 
 
 def is_alpaca_eval(file: OpenedFile) -> bool:
-    """Whether the first row has AlpacaEval's fields, whose names `columns.py` knows: its rows are read as they stand."""
+    """Whether the first row has AlpacaEval's fields, which `columns.py` knows: its rows are read as they stand."""
     return {"instruction", "output", "generator"} <= set(file.first)
 
 

@@ -202,7 +202,7 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
 def form_of(text: str) -> str:
     r"""Return the form of the rows of a text that is not blank, for messages.
 
-    >>> form_of("id;output"), form_of('{"id": 1}'), form_of('[{"id": 1}]\\n[{"id": 2}]')
+    >>> form_of("id;output"), form_of('{"id": 1}'), form_of('[{"id": 1}]\n[{"id": 2}]')
     ('CSV with `;`', 'JSON lines', 'JSON lines')
     """
     first = text.lstrip()[0]

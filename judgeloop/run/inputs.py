@@ -247,7 +247,7 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limit = None if judge.priced else limit_of(config)
     if limit is not None:
-        from judgeloop.providers.prices import likely_model
+        from judgeloop.providers.catalogue import likely_model
 
         at = judge.identity.parameters.get("endpoint") or "this address"
         own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
@@ -325,7 +325,7 @@ def _controls(
     Raises:
         InputError: they cannot be made, or no judge is a model.
     """
-    from judgeloop.providers.prices import Metered
+    from judgeloop.providers.pricing import Metered
 
     if not config.controlled:
         return (), None
