@@ -41,7 +41,7 @@ from judgeloop.papers.diffuse.rules import TieAware
 from judgeloop.providers.chat import ChatSpec, Clients
 from judgeloop.providers.endpoint import Endpoint
 from judgeloop.providers.openai import OpenAIChat
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 DELAY_S = 0.2
 BODY = json.dumps(

@@ -99,7 +99,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     row, rest = parse_spec(spec)
     if options.price is not None:
         from judgeloop.core.money import is_price_file
-        from judgeloop.providers.prices import price_from_text
+        from judgeloop.providers.pricing import price_from_text
 
         if not is_price_file(options.price):
             price_from_text(options.price)  # a wrong price is an error even if the judge is free

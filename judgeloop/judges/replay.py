@@ -2,7 +2,7 @@
 
 A table of scores per system answers comparisons and ratings; a table of pairs answers comparisons
 only. If all systems are compared with one system that a table of scores does not contain, the
-scores are verdicts against that system already: 1 for a win, 0.5 for a tie, 0 for a loss. Recorded
+scores are verdicts against that system already: 1 for a win, 0.5 for a tie, 0 for a loss. RecordedScore
 costs count against the budget, so that a run can be rehearsed, but they are not money spent.
 `formats/verdicts.py` reads the file.
 """
@@ -15,7 +15,7 @@ from typing import final
 from judgeloop.core import records
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Questions
-from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
+from judgeloop.formats.verdicts import RecordedScore, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge, JudgeOptions
 
 
@@ -128,7 +128,7 @@ class ReplayJudge(BaseJudge):
             scores.insert(call.systems.index(self._against), records.TIE)
         return records.Verdict(records.as_score(records.preference(scores[0] - scores[1], self._tie_margin)))
 
-    def _records(self, call: records.Call) -> list[Recorded | None]:
+    def _records(self, call: records.Call) -> list[RecordedScore | None]:
         rows, item = self._table.rows, call.item.id
         if not self._table.paired:
             return [rows.get((item, one)) for one in call.systems if one != self._against]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.catalogue import table_of
-from judgeloop.formats.row import Row, Source, Table
 from judgeloop.formats.rows import parse_output
+from judgeloop.formats.tables import Row, Source, Table
 
 
 def read_confidence(source: Source, items: Sequence[Item], field: str, rule: str) -> NDArray[np.float64]:
