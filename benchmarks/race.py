@@ -5,7 +5,7 @@ r"""How many calls a search for the best takes to its end, and how often it errs
     python benchmarks/race.py --only assumed
     python benchmarks/race.py DATA --picture FILE
 
-DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
+DATA holds `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
 doubt which system is the best; the baseline of the verdicts is not a candidate but where `few` and
 `baseline` say so. `least` needs no data: it draws the pools in which a guarantee is hardest to keep, with
@@ -402,7 +402,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    names, data, runs, jobs = given.verdicts.split(","), given.data, given.runs, given.jobs
+    names, runs, jobs = given.verdicts.split(","), given.runs, given.jobs
+    data = given.data and given.data / "alpacaeval"
     if given.systems:
         many = tuple(map(int, given.systems.split(",")))
         MANY.update(dict.fromkeys(MANY, many))
