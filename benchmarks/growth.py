@@ -9,7 +9,7 @@ processor's. "Judgments" is a comparison by a metric that never decides, with ev
 in proportion. "Items" is a comparison of so many items that stops after the first query. The last
 columns are ratios to the smallest number: of the numbers and of the processor's seconds.
 "Verdicts" is a ledger of so many verdicts of an earlier baseline with other systems: what has been
-spent, 5,000 verdicts by their keys, a comparison, one that draws by history, and `calibrate`. "On a
+spent, 5,000 verdicts by their keys, and a comparison. "On a
 server" is the same on PostgreSQL, which takes the ledger by a merge; the server's memory is not counted.
 """
 
@@ -134,12 +134,7 @@ def of_ledger(folder: Path, address: str) -> Iterator[tuple[str, Figure]]:
     """Measure each command on a ledger."""
     files = write_outputs(folder, PAST_ITEMS)
     compare = ["compare", *files, "--judge", "metric:exact", "--max-judgments", "10"]
-    commands = {
-        "what was spent": ["ledger", "show"],
-        "a comparison": [*compare, "--selector", "random"],
-        "a comparison by history": [*compare, "--selector", "decisive"],
-        "calibrate": ["calibrate"],
-    }
+    commands = {"what was spent": ["ledger", "show"], "a comparison": [*compare, "--selector", "random"]}
     yield "5,000 by their keys", measured([sys.executable, "-c", LOOK_UP, address], folder)
     for name, command in commands.items():
         yield name, figure([*command, "--ledger", address], folder)

@@ -33,9 +33,6 @@ TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
 ABLATION = ["--sizes", "10,20,30,40"]
 
-BY_HISTORY = ["--iterative", "--selectors", "random,decisive", "--rules", "tie-aware", "--risk", "0.05,0.1,0.2,0.3",
-              "--subset", "1", "--seeds", "5"]  # fmt: skip
-
 # For each name: the data folder, the verdicts, the flags of `judgeloop replay`.
 EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     **{f"realsumm-{one}": ("realsumm", one, ["--sizes", "4:80:4"]) for one in ("rouge2", "rougeL", "human-pyramid")},
@@ -45,11 +42,6 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
     "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--iterative", "--selectors", "random,diffuse", "--rules", "hypergeometric"]),
-    "decisive-gpt4-rules": ("alpacaeval", "gpt4", [*BY_HISTORY, "--history-systems", "16"]),
-    "decisive-turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *BY_HISTORY, "--history-systems", "16",
-                                                           "--tie-margin", "0.05"]),
-    "decisive-pyramid-rules": ("realsumm", "human-pyramid", [*BY_HISTORY, "--history-systems", "12",
-                                                             "--max-judgments", "80"]),
     "sampled": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "quarter-ward"]),
     "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm"]),
@@ -85,9 +77,6 @@ BELIEFS: dict[str, tuple[str, str, list[str]]] = {
     name.replace("select", "belief"): (data, verdicts, [*flags, *BELIEVERS])
     for name, (data, verdicts, flags) in SELECTIONS.items()
 }
-VARIANTS = tuple(
-    f"decisive-{name}" for name in ("issue", "history", "tried", "cold", "given-up", "untied", "shared", "foreign")
-)  # made by decisive_variants.py
 SHOWN_CALLS = {
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
@@ -133,16 +122,9 @@ PICTURES = {
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
-    "decisive-gpt4-rules": ["rules"],
     "ablation-base": ["judged-gaps", "clusters", "norms", "norm-bins", "projection"],
 }
-WITHOUT_TEXTS = {
-    *SELECTIONS,
-    *BELIEFS,
-    "turbo05-rules",
-    "gpt4-rules",
-    *(name for name in EXPERIMENTS if "decisive" in name),
-}
+WITHOUT_TEXTS = {*SELECTIONS, *BELIEFS, "turbo05-rules", "gpt4-rules"}
 
 
 Rows = list[dict[str, Any]]
@@ -381,7 +363,6 @@ def main() -> None:
     arguments = parsed()
     page = PAGE.read_text(encoding="utf-8")
     page = fill_pairs(page, arguments)
-    page = fill_variants(page, arguments)
     page = fill_many(page, arguments)
     page = fill_one(page, arguments)
     for name in chosen(FIGURES, arguments):
@@ -409,17 +390,6 @@ def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
             page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
     ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
     return fill(page, "ablation", ablation_table(ablations)) if ablations else page
-
-
-def fill_variants(page: str, arguments: argparse.Namespace) -> str:
-    """Fill the tables of the draws that prefer decisive items, from `decisive_variants.py`."""
-    names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
-    if names and not all((out / f"{name}.md").exists() for name in names):
-        script = Path(__file__).with_name("decisive_variants.py")
-        subprocess.run([sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True)
-    for name in names:
-        page = fill(page, name, (out / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
-    return page
 
 
 def fill_many(page: str, arguments: argparse.Namespace) -> str:

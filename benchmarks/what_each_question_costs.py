@@ -18,16 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from gap_coverage import TABLES
 from numpy.typing import NDArray
-from score_tables import score_table
+from score_tables import TABLES, score_table
 
 from judgeloop.core.choices import Population
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.history.past import signs
 from judgeloop.methods.stats.betting import log_wealth_path
 from judgeloop.methods.stats.exact_tables import Zone, calibrated, not_worse, within
 from judgeloop.methods.stopping.sequential import Sequential
+from judgeloop.replay.compare import signs
 
 RISK, EDGE = 0.1, 1e-9
 

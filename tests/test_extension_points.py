@@ -264,8 +264,6 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
     copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)
     assert "clear-lead" in (table / "rules.csv").read_text()
     assert "clear-lead" in copy.run("compare", "--help-all")
-    verdicts = recorded[recorded.index("--verdicts") + 1]
-    assert "clear-lead" in copy.run("calibrate", "--history", verdicts)
 
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:

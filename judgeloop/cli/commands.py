@@ -161,12 +161,6 @@ COMMANDS = (
         (RATING,),
     ),
     Command(
-        "calibrate",
-        "Find the selector and rule that would have served past comparisons best.",
-        ("calibration.config:CalibrateConfig",),
-        (JSON, QUIET),
-    ),
-    Command(
         "replay",
         "Measure selectors and stopping rules on recorded verdicts.",
         tuple(f"replay.config:Replay{kind}Config" for kind in ("", "Select", "Estimate")),

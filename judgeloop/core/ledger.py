@@ -89,9 +89,10 @@ class RunNote:
     `night` is the one that it belongs to, empty for none. `process` worked on it last, in words, from
     `since` on (ISO 8601, UTC), and kept a result with this `exit_code`; None if it kept none. Of `results`
     that were kept, the ledger has the last. It was run at `risk`, 1 if that promises nothing. `asked` has
-    some of its questions about a baseline (`history/asked.py`). Runs of one `question` differ in the `seed`
-    alone; with the same one, as of an unchanged pair of several nights, they are one test. `outputs` has a
-    digest of each system's outputs, empty for one that answers live.
+    some of its questions about a baseline (`run/earlier.py`). Runs of one `question` differ in the `seed`
+    alone; with the same one, as of an unchanged pair of several nights, they are one test. Of the verdicts of
+    two systems, `decided` preferred one and `tied` were ties. `outputs` has a digest of each system's outputs,
+    empty for one that answers live.
     """
 
     systems: tuple[str, ...] = ()
@@ -105,6 +106,8 @@ class RunNote:
     asked: tuple[str, ...] = ()
     question: str = ""
     seed: int | None = None
+    decided: int = 0
+    tied: int = 0
     outputs: tuple[str, ...] = ()
 
     @property
@@ -215,6 +218,7 @@ class KeptResult:
     - `headline`: the decision. `text`: the result as it was printed. `exit_code`: that of the command.
     - `document`: all its values, as JSON; for each text that was judged its digest. `texts`: these texts.
     - `at`: when this decision was first kept (ISO 8601, UTC); empty while it is not.
+    - `decided`, `tied`: as in a `RunNote`.
     """
 
     headline: str
@@ -223,6 +227,8 @@ class KeptResult:
     texts: Mapping[str, str]
     at: str = ""
     exit_code: int | None = None
+    decided: int = 0
+    tied: int = 0
 
 
 @dataclass(frozen=True, slots=True)

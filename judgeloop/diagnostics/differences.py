@@ -23,7 +23,6 @@ LONGEST = 60  # characters of a value
 # Of a setup: what follows from its settings, or is none.
 DERIVED = {
     "run", "version", "judge", "guarantee", "controlled", "calls_per_item", "old_prices", "asked_anew",
-    "history_unused",
 }  # fmt: skip
 
 # An item, the place of the system judged, and that of the other; without one, the place after all.

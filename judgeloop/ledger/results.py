@@ -49,7 +49,7 @@ def keep(connection: LedgerConnection, run: str, result: KeptResult) -> None:
     }
     found = rows.one(connection, rows.ResultRow, "run", run)
     same = found is not None and found.headline == result.headline
-    known = replace(noted(connection, run), exit_code=result.exit_code)
+    known = replace(noted(connection, run), exit_code=result.exit_code, decided=result.decided, tied=result.tied)
     note(connection, run, known, kept=int(not same))
     if found is None:
         rows.insert(

@@ -18,7 +18,6 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.methods.stats.mean_intervals import Interval
-from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
@@ -46,8 +45,7 @@ class Subject:
 
     `scores` in [0, 1] and `confidence` have the shape (items,); no score is missing. `vectors`,
     `last` and `outputs` have the shape (items, dimensions). `last` holds vectors of the model's
-    last layer, or the same as `vectors`; `outputs` those of the outputs alone. `earlier` holds
-    other systems' scores, shape (systems, items), NaN where a score is missing. A field that
+    last layer, or the same as `vectors`; `outputs` those of the outputs alone. A field that
     nothing uses is None.
     """
 
@@ -57,7 +55,6 @@ class Subject:
     vectors: Floats | None = None
     last: Floats | None = None
     outputs: NDArray[np.floating] | None = None
-    earlier: Floats | None = None
 
     @property
     def truth(self) -> float:
@@ -217,19 +214,8 @@ class _Trial:
     def _parts(self, selector: Selector[Any]) -> tuple[Estimator[Ratings], Precise]:
         items = len(self.subject.scores)
         rule, strata = Precise(self.config.risk, items), strata_of(selector, items)
-        forecast = self._forecast() if self.config.history_systems and selector.draws else None
-        if forecast is not None:
-            return MeanScore(strata, forecast), rule
         by_proxy = self.config.proxy == BY_CONFIDENCE and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
-
-    def _forecast(self) -> Forecast | None:
-        """Return the forecast from a random history of other systems.
-
-        A larger history contains the systems of a smaller history.
-        """
-        earlier = needed(self.subject.earlier)
-        return forecast_scores(earlier[self.rng(2).permutation(len(earlier))[: self.config.history_systems]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

@@ -19,7 +19,7 @@ from judgeloop.formats.tables import read_rows
 from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats
-from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
+from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
@@ -38,8 +38,6 @@ def check(config: ReplayEstimateConfig) -> None:
     Raises:
         InputError: a setting has no effect with the other settings.
     """
-    if (config.proxy == BY_HISTORY) != (config.history_systems > 0):
-        raise InputError("`proxy=history` and `history_systems=N`: neither has an effect without the other")
     if config.layer is not None and not config.represent.startswith(f"{HIDDEN}:"):
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
     if config.vectors is not None and config.represent != "lexical":
@@ -127,27 +125,7 @@ class _Sources:
             last = self._states(pool, given, "last") if hidden else vectors
         if Need.OUTPUT_VECTORS in needs:
             outputs = self._output_vectors(pool) if given is None else given
-        earlier = self._earlier(name, [item.id for item in pool.items])
-        return Subject(name, known, confidence, vectors, last, outputs, earlier)
-
-    def _earlier(self, name: str, ids: list[str]) -> Floats | None:
-        """Return the scores of all other systems on these items, shape (systems, items).
-
-        A missing score is NaN. The result is None if no history is drawn.
-
-        Raises:
-            InputError: there are fewer other systems than a history needs.
-        """
-        config, table = self.config, self.found.table
-        if not config.history_systems:
-            return None
-        others = sorted(table.systems - {name, *config.leave_out})
-        if len(others) < config.history_systems:
-            raise InputError(
-                f"`history_systems={config.history_systems}`: besides {name!r} there are {len(others)} "
-                "systems with verdicts"
-            )
-        return table.scores(others, ids)
+        return Subject(name, known, confidence, vectors, last, outputs)
 
     def _states(self, pool: Pool, given: NDArray[np.floating] | None, layer: str) -> Floats:
         """Return the vectors that a run of `estimate` would use, shape (items, dimensions).

@@ -167,22 +167,6 @@ def read_texts(place: Path, items: Path, systems: Sequence[str]) -> tuple[list[I
     return list(aligned.items), dict(zip(found, texts, strict=True))
 
 
-def output_lengths(folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-    """Return the lengths of outputs in characters, shape (systems, items); NaN without an output.
-
-    Raises:
-        DataError: as `read_texts`.
-    """
-    known, texts = read_texts(folder, items_file, systems)
-    lengths = {
-        (name, item.id): len(text)
-        for name, own in texts.items()
-        for item, text in zip(known, own, strict=True)
-        if text is not None
-    }
-    return np.array([[lengths.get((name, item), np.nan) for item in items] for name in systems])
-
-
 def read_vectors(path: Path, items: int) -> dict[str, NDArray[np.floating]]:
     """Read the vectors of each system's outputs, shape (items, dimensions), from an .npz file.
 

@@ -147,7 +147,7 @@ def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]
 
 
 def _journal(config: ReplaySettings) -> Journal:
-    return Journal(config.output / JOURNAL, config.decisive(), resume=config.resume)
+    return Journal(config.output / JOURNAL, config.settings_of_rows(), resume=config.resume)
 
 
 def _run_all(

@@ -1,7 +1,7 @@
 """Runs searches for the best of many systems on recorded verdicts; returns a row for each run.
 
 A realisation is a random pool of items, on which every selector is run. The selectors, sessions and
-rules are those of live runs. The scores, and the lengths and weak judges' opinions if a selector
+rules are those of live runs. The scores, and weak judges' opinions if a selector
 uses them, are read from files. The rows are summed up in `tables.py`.
 """
 
@@ -15,7 +15,6 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import ROUNDING
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
@@ -24,7 +23,7 @@ from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
 from judgeloop.methods.stats.racing import Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
-from judgeloop.replay.compare import Row
+from judgeloop.replay.compare import ROUNDING, Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import Recorded, needs_of, read_recorded
 

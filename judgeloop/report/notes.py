@@ -35,7 +35,6 @@ class NoteCode(enum.StrEnum):
     THIN_LEAD = "thin_lead"
     GROUPS_CUT = "groups_cut"
     CONTROLS_BEFORE = "controls_before"
-    HISTORY_UNUSED = "history_unused"
 
     RESUME = "resume"
     FIX_AND_RESUME = "fix_and_resume"
@@ -84,7 +83,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
-    NoteCode.HISTORY_UNUSED: "`selector={selector}` prefers no item by this history, and drew at random.",
     NoteCode.SEARCHED: "These items were searched for the best of {systems:,} systems before, a question about these "
     "items alone. If that chose the two, the stated risk does not hold: compare them on other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",

@@ -1,7 +1,7 @@
 """The text of a result, and its form for the terminal.
 
-A question's own `text.py` makes the `Page`. `html.py`, `markdown.py` and `notebook.py` render it in
-other forms.
+A question's own `text.py` makes the `Page`. `html.py`, `markdown.py`, `latex.py` and `junit.py`
+render it in other forms.
 """
 
 import re

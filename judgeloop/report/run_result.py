@@ -187,6 +187,11 @@ class RunResult(Part):
         judging = self.judging_usd - float(to_usd(self.spend.controls_p))
         return judging / known * self.queries_in_all
 
+    @property
+    def decided_and_tied(self) -> tuple[int, int]:
+        """How many verdicts on two systems preferred one, and how many were ties; (0, 0) for another question."""
+        return 0, 0
+
     def favoured(self, label: LabelRow) -> str:
         """Return the system from whose side a verdict is a win or a loss."""
         return label.system

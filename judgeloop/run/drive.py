@@ -221,15 +221,7 @@ async def look_up(prepared: Prepared[Any], sources: Sources, queries: Sequence[Q
             await sources.look_up(queries, ledger)
 
 
-def setup_of(
-    prepared: Prepared[Any],
-    rule: StoppingRule[Any],
-    selector: str,
-    *,
-    represent: str | None = None,
-    history: str | None = None,
-    instead: str | None = None,
-) -> Setup:
+def setup_of(prepared: Prepared[Any], rule: StoppingRule[Any], selector: str, *, represent: str | None = None) -> Setup:
     """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     prompt, systems = prepared.inputs.prompt, tuple(prepared.inputs.systems.values())
@@ -245,8 +237,6 @@ def setup_of(
         guarantee=rule.guarantee,
         selector=selector,
         represent=represent,
-        history=history,
-        instead=instead,
         prompt=prompt.id if prompt else "",
         rubric=(prompt.rubric or "") if prompt else "",
         order=terms.order.value if swayed and not config.rates else None,

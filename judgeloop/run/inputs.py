@@ -29,7 +29,6 @@ from judgeloop.formats.known_items import PROMPTS
 from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import read_items, read_outputs, stem
 from judgeloop.formats.verdicts import with_verdicts
-from judgeloop.history.past import About
 from judgeloop.judges.base import JudgeOptions
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, is_remote, judge_from_spec, recorded_files, server_names
 from judgeloop.judges.prompt import Template, template_for
@@ -270,19 +269,6 @@ def judge_options(
         tier=config.tier,
         allow_plugins=config.allow_plugins,
         offline=offline,
-    )
-
-
-def wanted_for(config: RunSettings, inputs: Inputs) -> About:
-    """Return what the history of a run is searched for."""
-    pool = inputs.joined.pool
-    return About(
-        items=pool.items,
-        systems=pool.systems,
-        outputs=pool.outputs,
-        judges=tuple(judge.identity for judge in inputs.judges),
-        tie_margin=config.tie_margin,
-        live=pool.live,
     )
 
 

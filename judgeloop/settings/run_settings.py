@@ -280,9 +280,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        history = Path(getattr(self, "history", ""))  # a setting of some questions
-        given = [*files_of(self.output_files), self.items, self.price_file, self.ledger]
-        given += [*recorded_files(self.specs), history if history.is_file() else None]
+        given = [*files_of(self.output_files), self.items, self.price_file, self.ledger, *recorded_files(self.specs)]
         return [path for path in given if isinstance(path, Path)]
 
 

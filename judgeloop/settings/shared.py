@@ -16,10 +16,9 @@ from judgeloop.systems.options import KEYS
 
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
-# Headings of the help of `replay` and `calibrate` only.
+# Headings of the help of `replay` only.
 DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
-PAST = "Past comparisons"
-PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
+PANELS = (DATA, ITEMS, JUDGE, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]

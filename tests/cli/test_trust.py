@@ -56,7 +56,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('rubric = "/proc/self/environ"', "outside"),
         ('prompt = "../prompt.md"', "outside"),
         ('items = "/etc/passwd"', "outside"),
-        ('history = "../past.csv"', "outside"),
         ('ledger = "../ledger.sqlite"', "outside"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.pools import differences, known_beforehand
+from support.pools import differences
 from support.selectors import PICKERS, answered, steps_of
 from support.walking import all_steps as all_steps_told
 
@@ -38,8 +38,7 @@ def to_compare(row, items, variant):
     vectors = differences(items) if row.looks_at_vectors else None
     if variant.combine != Variant().combine:
         vectors = combined(variant.combine, vectors, differences(items, seed=6))
-    known = known_beforehand(items) if Need.HISTORY in row.needs else None
-    return ForTwo(start=4, variant=variant, vectors=vectors, prospects=known)
+    return ForTwo(start=4, variant=variant, vectors=vectors)
 
 
 def to_select(row, items, _):
@@ -83,9 +82,7 @@ def titled(row):
     return f"{row.question}-{row.name}"
 
 
-DIFFUSE, DECISIVE, ACTRACER = (
-    selector_row(*name) for name in (("compare", "diffuse"), ("compare", "decisive"), ("estimate", "actracer"))
-)
+DIFFUSE, ACTRACER = selector_row("compare", "diffuse"), selector_row("estimate", "actracer")
 VARIANTS = [
     *(Variant(combine=combine) for combine in COMBINATIONS),
     *(Variant(clustering=clustering) for clustering in CLUSTERINGS),
@@ -94,7 +91,6 @@ VARIANTS = [
 FEW = (
     {titled(row): partial(made, row) for row in SELECTORS if row.question != "select"}
     | {str(variant): partial(made, DIFFUSE, variant=variant) for variant in VARIANTS}
-    | {"decisive without a history": partial(made, DECISIVE, prospects=None)}
     | {"actracer by the first token": partial(made, ACTRACER, distance="ks")}
 )
 AMONG_MANY = {row.name: partial(made, row) for row in SELECTORS if row.question == "select"}
@@ -238,7 +234,7 @@ def test_a_name_that_a_question_does_not_have_is_an_error(question, name):
         selector_row(question, name)
 
 
-LOOKING = [row for row in SELECTORS if row.needs - {Need.RISK, Need.EPSILONS, Need.LENGTHS}]
+LOOKING = [row for row in SELECTORS if row.needs - {Need.RISK, Need.EPSILONS}]
 
 
 @pytest.mark.parametrize("row", LOOKING, ids=titled)

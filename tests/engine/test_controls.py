@@ -184,7 +184,7 @@ def test_a_control_of_ratings_is_two_queries_the_own_answer_first():
     for first, second in zip(queries[::2], queries[1::2], strict=True):
         assert first.item == second.item
         assert first.outputs == (own[first.item],) != second.outputs
-        assert first.systems == second.systems == (NAME,), "no rating of a system, for a history"
+        assert first.systems == second.systems == (NAME,), "no rating of a system"
 
 
 @pytest.mark.parametrize(

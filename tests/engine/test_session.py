@@ -16,7 +16,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.majority import TieAware
 
-SELECTORS = ["random", "decisive", "diffuse"]
+SELECTORS = ["random", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under
 UP_TO_60 = Limits(max_judgments=60)
 CHECKS = [None, GivingUp(TieAware(0.1), 0.4, 60)]

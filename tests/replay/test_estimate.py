@@ -202,27 +202,3 @@ def test_a_proxy_that_knows_every_score_leaves_draws_no_error_and_picks_theirs()
             assert row["estimate"] == pytest.approx(row["truth"])
     for name in ("diffuse", "mmd-critic", "cross-entropy"):
         assert plain[name] == [row["estimate"] for row in helped if row["selector"] == name][-1]
-
-
-def test_a_history_helps_draws_where_systems_are_alike_and_leaves_picks_alone():
-    rng = np.random.default_rng(1)
-    hard = rng.random(ITEMS)
-    scores = np.clip(hard + rng.normal(0, 0.05, (7, ITEMS)), 0, 1)
-    one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    names, errors = ("random", "stratified", "cross-entropy"), {}
-    for history in (0, 4):
-        rows = every_row(one, 0, plan(*names, history_systems=history, seeds=20))
-        for name in names:
-            errors[name, history] = np.mean([(r["estimate"] - r["truth"]) ** 2 for r in rows if r["selector"] == name])  # fmt: skip
-    assert errors["random", 4] < 0.5 * errors["random", 0]
-    assert errors["stratified", 4] < errors["stratified", 0]
-    assert errors["cross-entropy", 4] == errors["cross-entropy", 0]
-
-
-def test_a_history_is_drawn_anew_in_every_repetition():
-    scores = np.random.default_rng(1).random((7, ITEMS))
-    one = replace(subject(), scores=scores[0], earlier=scores[1:])
-    some = [row["estimate"] for row in walk(one, 0, plan("random", shares=(25,), history_systems=1))]
-    flat = replace(one, earlier=np.tile(scores[1], (6, 1)))
-    same = [row["estimate"] for row in walk(flat, 0, plan("random", shares=(25,), history_systems=1))]
-    assert some != same, "that of the first earlier system alone"

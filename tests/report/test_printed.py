@@ -37,7 +37,6 @@ PAGES = {
         rubric="short and true",
         left_out="90 matched, 10 only in small",
         guessed="prompt from `question`",
-        history="120 verdicts of 3 systems",
         order="random",
         about=Population.ITEMS_LIKE_THESE,
     ),

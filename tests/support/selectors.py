@@ -3,11 +3,13 @@ answers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from judgeloop.core.records import Abstention, Answer, Label, Step, Verdict
+from judgeloop.core.choices import Draws
+from judgeloop.core.records import Abstention, Answer, Choice, Label, Step, Verdict
 from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row, selectors_of
 from judgeloop.methods.selectors.ingredients import ForMany, ForTwo, Variant
 
@@ -15,9 +17,32 @@ SELECTORS = names_of("compare")
 PICKERS = tuple(row.name for row in selectors_of("select") if Need.OPINIONS in row.needs)
 
 
-def make_selector(name, vectors, *, start, variant=None, known=None) -> Any:
+def make_selector(name, vectors, *, start, variant=None) -> Any:
     """A selector of `compare`."""
-    return selector_row("compare", name).make(ForTwo(start, variant or Variant(), vectors, known))
+    return selector_row("compare", name).make(ForTwo(start, variant or Variant(), vectors))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Draws each next item from the remaining ones with probability proportional to its weight.
+
+    By exponential waiting times whose rates are the weights (Efraimidis & Spirakis 2006).
+    """
+
+    weights: np.ndarray
+    name: str = "weighted"
+    draws: Draws = Draws.KNOWN
+
+    def init(self, items, rng):
+        order = np.argsort(rng.exponential(size=items) / self.weights)
+        drawn = self.weights[order]
+        return tuple(zip(order.tolist(), drawn / np.cumsum(drawn[::-1])[::-1], strict=True))
+
+    def ask(self, state, rng):
+        return (Step((Choice(state[0][0], float(state[0][1])),)), state[1:]) if state else (None, state)
+
+    def tell(self, state, labels):
+        return state
 
 
 def make_picker(name, opinions, baseline, epsilons) -> Any:

@@ -164,8 +164,8 @@ def chances_to_be_drawn(propensities: Floats) -> Floats:
 
     For even draws all chances are the same. Once all items are drawn the chances are 1. If the
     weights changed as the run learned, each item is treated as if the weight by which it was drawn
-    had applied from the start. The bias and the coverage that result are measured together with the
-    rest (`benchmarks/gap_coverage.py`).
+    had applied from the start. The bias and the coverage are measured in
+    `tests/statistical/test_gap_coverage.py`.
     """
     left = np.concatenate([[1.0], np.cumprod(1 - propensities)])
     if left[-1] <= 0:
@@ -201,7 +201,7 @@ def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: fl
     miss scores that only other items have. If some items have no score, the interval covers the
     interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
     at one look, and where the tie-aware rule ended the run (`methods/stopping/majority.py`,
-    `benchmarks/gap_coverage.py`).
+    `tests/statistical/test_gap_coverage.py`).
     """
     if len(scores) < FEWEST:
         return None

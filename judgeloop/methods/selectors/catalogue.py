@@ -1,7 +1,7 @@
 """The catalogue of selectors: for each question and name, what makes it and what it needs.
 
-A new selector takes its own file and one row here. Settings, live runs, replays and calibration
-read this table. It imports nothing heavy: a row names what makes the selector as text, and that
+A new selector takes its own file and one row here. Settings, live runs and replays read
+this table. It imports nothing heavy: a row names what makes the selector as text, and that
 module is imported when a selector is made.
 """
 
@@ -34,10 +34,8 @@ class Need(enum.Enum):
     CLUSTERS = "balanced clusters of the hidden states, or of vectors of prompt and output"
     SECTIONS = "sections of equal width by confidence"
     CONFIDENCE = "the system's own confidence"
-    LENGTHS = "lengths of the outputs"
     OPINIONS = "opinions of weak judges"
     EPSILONS = "how often the best system loses and ties"
-    HISTORY = "earlier comparisons"
     RISK = "a stated risk, for bounds of the systems' levels"
 
 
@@ -93,11 +91,6 @@ def _row(question: str, name: str, makes: str, draws: Draws, help_: str, **more:
 
 SELECTORS: tuple[SelectorRow, ...] = (
     _row("compare", "random", "random:Random", Draws.EVEN, "uniform random draws", of=["queries"]),
-    _row(
-        "compare", "decisive", "decisive:decisive", Draws.KNOWN,
-        "random draws that prefer items which had decisive verdicts before",
-        of=["prospects"], needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
-    ),
     _row(
         "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
         "one representative of each cluster of output differences",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS
-from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.information import Epsilons
 from judgeloop.methods.stats.strata import Floats, Strata
 
@@ -34,14 +33,12 @@ class ForTwo:
     """What a selector that compares two systems is made of.
 
     `start` is the number of clusters in the first step. `vectors` has the shape (items,
-    dimensions): the combined vectors of the outputs, or the vectors of the prompts. `prospects`
-    says how likely each item is to have a decisive verdict.
+    dimensions): the combined vectors of the outputs, or the vectors of the prompts.
     """
 
     start: int
     variant: Variant = field(default_factory=Variant)
     vectors: NDArray[np.floating] | None = None
-    prospects: Prospects | None = None
     queries: ClassVar = (TWO_SYSTEMS,)
 
 

@@ -1,7 +1,7 @@
 """The catalogue of stopping rules: for each question and name, what makes a rule, and its promise.
 
-A new rule takes its own file and one row here. Settings and their help texts, live runs, replays
-and calibration read this table. It imports nothing heavy: a row names what makes the rule as text,
+A new rule takes its own file and one row here. Settings and their help texts, live runs and replays
+read this table. It imports nothing heavy: a row names what makes the rule as text,
 and that module is imported when a rule is made.
 """
 
@@ -21,8 +21,7 @@ class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
     `near` is the near-tie margin, None without a margin. `gap` is that of a rule whose question is
-    about one (`RuleRow.asked_by`, or `separated`). `threshold` is what past comparisons chose, for the
-    rule that they calibrate.
+    about one (`RuleRow.asked_by`, or `separated`).
     """
 
     risk: float
@@ -30,7 +29,6 @@ class Ingredients:
     limit: int
     near: float | None = None
     gap: float = 0.0
-    threshold: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +38,9 @@ class RuleRow:
     `makes` is `module:name` in `judgeloop.methods.stopping`: a class or function, which is called with the
     fields `of` the `Ingredients`, or with all if there are none.
     `guaranteed` is True if the stated risk is proved, for draws in which every item not drawn yet is
-    equally likely to be next, and only for these. `by_past` is True if past comparisons choose the
-    threshold. `recorded` is True if it goes with recorded scores alone, which are all known at once:
-    such a rule is not replayed. `any_length` is True if its promise holds at any number of judgments,
-    and not only within a limit that is set beforehand. `for_both` is the highest stated risk at which a
+    equally likely to be next, and only for these. `recorded` is True if it goes with recorded scores alone,
+    which are all known at once: such a rule is not replayed. `any_length` is True if its promise holds at any number
+    of judgments, and not only within a limit that is set beforehand. `for_both` is the highest stated risk at which a
     name for items like these is one for these items too, at the same risk. `takes` names the settings
     that only this rule reads. `asked_by` names the setting that asks this rule's question; the rule is
     then not named by itself, and not
@@ -56,7 +53,6 @@ class RuleRow:
     help: str
     of: tuple[str, ...] = ()
     guaranteed: bool = False
-    by_past: bool = False
     recorded: bool = False
     any_length: bool = False
     for_both: float = 0.0
@@ -86,11 +82,6 @@ RULES: tuple[RuleRow, ...] = (
         "compare", "anytime", "anytime:Anytime",
         "guaranteed, without a limit, with bounds for the gap", of=("risk", "items", "near"),
         guaranteed=True, any_length=True, for_both=1 / math.e, takes=frozenset({"near_tie"}),
-    ),
-    RuleRow(
-        "compare", "calibrated", "calibrated:made_of",
-        "the threshold that kept the error rate of your past comparisons under the risk",
-        by_past=True, takes=frozenset({"history"}),
     ),
     RuleRow(
         "compare", "tie-aware", "majority:TieAware", "heuristic, on decisive verdicts only",
@@ -157,15 +148,12 @@ def rules_asked_by(question: str) -> dict[str, RuleRow]:
 def default_rule(question: str, draws: Draws) -> str:
     """Return the name of the default rule for a selector with these draws.
 
-    For even draws it is the question's first rule. For draws with other known propensities it is the
-    one that past comparisons calibrate, if there is one. Otherwise it is the first rule that proves
-    nothing, and needs no past comparisons.
+    For even draws it is the question's first rule, otherwise the first one that proves nothing.
 
     Raises:
         KeyError: the question has no rule for these draws.
     """
     for row in rules_of(question):
-        by_past = row.by_past and draws is Draws.KNOWN
-        if draws is Draws.EVEN or by_past or not (row.guaranteed or row.by_past):
+        if draws is Draws.EVEN or not row.guaranteed:
             return row.name
     raise KeyError(question)

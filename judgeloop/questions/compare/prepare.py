@@ -1,15 +1,12 @@
-"""Prepares a comparison: checks the settings, reads files and earlier comparisons. Spends nothing.
+"""Prepares a comparison: checks the settings and reads files. Spends nothing.
 
-The ledger is read only if the selector or the rule uses earlier comparisons. `run/inputs.py` reads
-what all questions need.
+The ledger is read only for the forecast, which takes the ties of earlier runs. `run/inputs.py` reads what all
+questions need.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.choices import Draws, Order, Population
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED
@@ -18,23 +15,21 @@ from judgeloop.formats.catalogue import table_of
 from judgeloop.formats.column_map import parse_map
 from judgeloop.formats.recorded import join_recorded, read_recorded, scorers_of
 from judgeloop.formats.row import Source
-from judgeloop.history.asked import has_result
-from judgeloop.history.comparisons import History, find_history, ties_with
-from judgeloop.history.past import no_past
 from judgeloop.judges.catalogue import EXAMPLES, NO_JUDGE, RECORDED, parse_spec
 from judgeloop.judges.recorded import RecordedJudge
-from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row
+from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stats.exact_tables import MOST_RISK
 from judgeloop.methods.stopping.by_group import ByGroup
-from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, default_rule, rule_row, rules_of
+from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.questions.compare.config import QUESTION, RULES, SELECTORS, CompareConfig
+from judgeloop.questions.compare.config import QUESTION, RULES, CompareConfig
 from judgeloop.questions.compare.plan import share_of_ties, with_an_equal_system
 from judgeloop.run.dry_run import unlikely_to_pass
-from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs, wanted_for
+from judgeloop.run.earlier import has_result, runs_before, ties_of
+from judgeloop.run.inputs import Inputs, check_winner, names_for, read_inputs
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of, named_by_content
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, ids_of
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -57,18 +52,12 @@ OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 class Comparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
-    `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
-    are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None. `check` may give a run up. `ties` are the items that were a tie,
-    of how many, in earlier comparisons with the baseline. `known` is true if the ledger has a result of
-    the run.
+    `check` may give a run up. `ties` are the items that were a tie, of how many, in earlier comparisons with the
+    baseline. `known` is true if the ledger has a result of the run.
     """
 
-    selector: SelectorRow
     rule: Rule
     check: GivingUp | None = None
-    history: History | None = None
-    instead: str | None = None
     ties: tuple[int, int] = (0, 0)
     known: bool = False
 
@@ -96,9 +85,7 @@ class Comparison(Prepared[CompareConfig]):
 
     @property
     def notice(self) -> str | None:
-        """Which rule and selector are used in place of those of the settings, or a low power."""
-        if self.instead is not None:
-            return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+        """That an equal system would seldom pass; None if it would, or the ledger has a result."""
         if self.known:
             return None
         items = len(self.pool)
@@ -117,7 +104,6 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         _check_without_effect(config)
     config = within_ceiling(config, environment)
     check_idle_settings(config, QUESTION, config.selector_row, config.rule_row)
-    _check_selector(config)
     _check_gap(config)
     proved = [row.name for row in rules_of(QUESTION) if row.guaranteed and not row.recorded]
     check_about(
@@ -130,41 +116,21 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     _check_orders(config, inputs)
     _check_live(config, inputs)
     _check_flips(config, inputs)
-    past = named_by_content(config.history) if config.looks_back else None
-    run, question = ids_of(QUESTION, config, inputs, history=past, **_groups(config, inputs))
-    history = None
-    if config.looks_back:
-        about = wanted_for(config, inputs)
-        history = find_history(config.history, about, config.ledger, run, begin=not offline)
-    selector, row, instead = config.selector_row, config.rule_row, None
-    found = _calibrated(config, inputs, history) if row.by_past else None
-    if isinstance(found, TooLittle):
-        assert history is not None, "a rule that the past calibrates looks back"
-        instead, history = _instead(found, config.rule, history), None
-        selector = selector_row(QUESTION, SELECTORS[0])
-        row, found = rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), None
-    rule = _rule(config, row, inputs, found)
-    forecast = config.not_worse is not None or (offline and config.by_group is not None)
-    return Comparison(
+    run, question = ids_of(QUESTION, config, inputs, **_groups(config, inputs))
+    rule = _rule(config, inputs)
+    ready = Comparison(
         config,
         inputs,
         run,
         question=question,
-        selector=selector,
         rule=rule,
         check=_giving_up(config, rule, inputs),
-        history=history,
-        instead=instead,
-        ties=_ties(config, inputs) if forecast else (0, 0),
         known=config.not_worse is not None and has_result(config.ledger, run),
     )
-
-
-def _ties(config: CompareConfig, inputs: Inputs) -> tuple[int, int]:
-    """Return how many items were a tie, of how many, in earlier comparisons with the baseline."""
-    systems = inputs.pool.systems
-    baseline = systems.index(config.trusted(systems))
-    return ties_with(baseline, wanted_for(config, inputs), config.ledger)
+    forecast = config.not_worse is not None or (offline and config.by_group is not None)
+    if not (forecast and ready.booked):
+        return ready
+    return replace(ready, ties=ties_of(runs_before(config.ledger, run, ready.asked)))
 
 
 def _recorded(config: CompareConfig) -> Inputs:
@@ -256,28 +222,14 @@ def _groups(config: CompareConfig, inputs: Inputs) -> dict[str, list[str | None]
     return {"groups": groups}
 
 
-def _instead(found: TooLittle, rule: str, history: History) -> str:
-    """Return why the requested rule is not used, and what would change that."""
-    text = f"too little history for {rule}: {found.sentence}"
-    if not history.by_same:
-        text += "; comparisons by other judges are not used for its threshold"
-    if history.began is not None:
-        text += (
-            f"; comparisons made after this run began ({history.began[:16]}) are not used for it: "
-            "another `seed` begins a new run"
-        )
-    return text
-
-
-def _rule(config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None) -> Rule:
-    rule: Rule = row.make(
+def _rule(config: CompareConfig, inputs: Inputs) -> Rule:
+    rule: Rule = config.rule_row.make(
         Ingredients(
             risk=config.risk,
             items=inputs.items,
             limit=_most(config, inputs),
             near=config.near_tie,
             gap=0.0 if config.gap_asked is None else config.gap_asked[1],
-            threshold=None if calibrated is None else calibrated.threshold,
         )
     )
     return rule
@@ -292,29 +244,6 @@ def _giving_up(config: CompareConfig, rule: Rule, inputs: Inputs) -> GivingUp | 
 
 def _most(config: CompareConfig, inputs: Inputs) -> int:
     return min(config.max_judgments, len(inputs.pool))
-
-
-def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) -> Calibration | TooLittle:
-    assert history is not None, "a rule that the past calibrates looks back"
-    pool = inputs.pool
-    first, second = pool.systems
-    return calibrate(
-        history.past if history.by_same else no_past(len(pool)),
-        (first, second),
-        risk=config.risk,
-        limits=inputs.limits,
-        weighted=Need.HISTORY in config.selector_row.needs,
-        rng=np.random.default_rng([config.seed, len(pool)]),
-    )
-
-
-def _check_selector(config: CompareConfig) -> None:
-    """Refuse a rule calibrated on random draws together with a selector that picks items."""
-    if config.rule_row.by_past and config.selector_row.draws is Draws.PICKED:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated with random draws, but "
-            f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
-        )
 
 
 def _check_flips(config: CompareConfig, inputs: Inputs) -> None:
@@ -334,13 +263,6 @@ def _check_live(config: CompareConfig, inputs: Inputs) -> None:
     live = inputs.pool.systems[inputs.pool.live[0]]
     if Need.OUTPUT_VECTORS in config.selector_row.needs:
         raise looks_at_all(f"selector={config.selector}", live)
-    baseline = config.trusted(inputs.pool.systems)
-    if config.rule_row.by_past and inputs.pool.systems.index(baseline) in inputs.pool.live:
-        raise InputError(
-            f"`rule={config.rule}` is calibrated on earlier comparisons with the same outputs of the "
-            f"baseline, and {baseline} answers live; use another rule, or write its outputs to a file "
-            "first: judgeloop generate"
-        )
 
 
 def _check_orders(config: CompareConfig, inputs: Inputs) -> None:

@@ -24,7 +24,6 @@ from judgeloop.report.sentences import ended
 from judgeloop.report.words import ends
 from judgeloop.run.plan import FEWEST_KNOWN
 
-# Of a gate whose required groups are open, by what cut off their tests; else it is undecided.
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -227,6 +226,11 @@ class Result(RunResult):
     def ruled_out_of_second(self) -> float | None:
         """As `ruled_out`, seen from the second system."""
         return self.ruled_out if self._second_leads or not self.ruled_out else -self.ruled_out
+
+    @property
+    def decided_and_tied(self) -> tuple[int, int]:
+        """How many verdicts preferred a system, and how many were ties."""
+        return sum(self.wins.values()), self.ties
 
     @property
     def baseline(self) -> str:

@@ -41,7 +41,6 @@ def stated_risk(result: Result) -> str:
 def _of_name(result: Result) -> str:
     """Return the stated risk of the name given, or of giving it now, and its kind."""
     kind = _guaranteed(result) if result.setup.guarantee else "heuristic"
-    kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     kind = _of_plan(result) if result.ended_early else kind
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None:
@@ -200,8 +199,6 @@ def _chance(result: Result, often: str) -> str:
     if result.options.gap_asked is not None and not result.better:
         answer, where = wrongly(result)
         return f"The chance of {answer} where {where} is at most {often}{_unless(result)}."
-    if rule_row("compare", setup.rule).by_past:
-        return f"In comparisons like your past ones, {often} names is wrong on average."
     if not setup.guarantee:
         return f"The aim is that at most {often} such names is wrong, but that is not proved."
     level = result.stop_reason is StopKind.NO_DIFFERENCE

@@ -16,12 +16,9 @@ from judgeloop.core.outcomes import Finished, StopKind, Tally
 from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.history.asked import runs_before, searched
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
-from judgeloop.methods.stats.decision_model import length_distances
-from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions import stored
 from judgeloop.questions.compare.config import CompareConfig
@@ -41,9 +38,9 @@ from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
 from judgeloop.represent.embed import embed
 from judgeloop.run import drive
+from judgeloop.run.earlier import runs_before, searched
 from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan, Range, priced
-from judgeloop.run.prepared import NONE
 
 
 async def run(
@@ -103,34 +100,19 @@ def _session(comparison: Comparison) -> Session[Tally]:
 
 
 def _selector(comparison: Comparison) -> Selector[Any]:
-    config, row, pool = comparison.config, comparison.selector, comparison.pool
+    config, row, pool = comparison.config, comparison.config.selector_row, comparison.pool
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
         both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
         vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
     elif Need.PROMPT_VECTORS in row.needs:
         vectors = _embedded(config, [item.prompt for item in pool.items])
-    known = _prospects(comparison) if Need.HISTORY in row.needs else None
-    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors, prospects=known))
+    made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors))
     return made
 
 
 def _embedded(config: CompareConfig, texts: list[str]) -> NDArray[np.floating]:
     return embed(texts, config.represent, seed=config.seed, cache_dir=config.cache_dir)
-
-
-def _prospects(comparison: Comparison) -> Prospects | None:
-    """Return what the history says of the items, with the distances of the output lengths.
-
-    The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
-    of those are not kept, so the rule could not be calibrated with distances. They are not known
-    before a live system has answered.
-    """
-    known = comparison.history.prospects if comparison.history else None
-    if known is None or comparison.config.rule_row.by_past or comparison.pool.live:
-        return known
-    first, second = (np.array([len(text) for text in outputs]) for outputs in comparison.pool.outputs)
-    return known._replace(distances=length_distances(first, second))
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
@@ -182,17 +164,9 @@ def _redrawn(comparison: Comparison, result: Result, before: Sequence[RecordedRu
 
 
 def _setup(comparison: Comparison) -> Setup:
-    config, row, history = comparison.config, comparison.selector, comparison.history
-    setup = drive.setup_of(
-        comparison,
-        comparison.rule,
-        row.name,
-        represent=config.represent if row.looks_at_vectors else None,
-        history=history.source if history else None,
-        instead=comparison.instead,
-    )
-    silent = history is not None and history.prospects is None and config.history != NONE
-    return replace(setup, history_unused=silent and Need.HISTORY in row.needs)
+    config, row = comparison.config, comparison.config.selector_row
+    represent = config.represent if row.looks_at_vectors else None
+    return drive.setup_of(comparison, comparison.rule, row.name, represent=represent)
 
 
 def _options(comparison: Comparison) -> CompareOptions:

@@ -205,7 +205,6 @@ def details(result: Result) -> tuple[tuple[str, str], ...]:
         *votes,
         ("judge", sentences.judge(result)),
         ("selector", _selector(result)),
-        ("history", result.setup.history or ""),
         ("cheaper", _other_way(result)),
         ("earlier", _earlier(result)),
         *sentences.shared(result),
@@ -371,13 +370,12 @@ def _signed(gap: float, margin: float | None = None) -> str:
 
 
 def _rule(result: Result) -> str:
-    instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
     give_up = result.options.give_up
     gives_up = f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
     threshold = result.setup.risk_threshold
     if result.recorded is not None:
         return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
-    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}{instead}"
+    return f"{result.setup.rule}, for a risk of {threshold:g}{gives_up}"
 
 
 def _selector(result: Result) -> str:

@@ -27,7 +27,7 @@ CLUSTERS: Form = {
 }
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
-BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
+BY_CONFIDENCE = "confidence"  # a proxy that is no judge
 Confidence = Annotated[
     str,
     MinLen(1),
@@ -50,17 +50,8 @@ class EstimateConfig(RunSettings):
         "One system: a file of outputs (JSONL, CSV or JSON), or one that answers live.", argument="OUTPUTS"
     ).field()
     proxy: str | Judge | None = shared.judge_setting(
-        "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
-        "(other systems' ratings).",
-        source=shared.OfJudge,
+        "Cheap guess at every item's score, to narrow the interval: a judge, or confidence.", source=shared.OfJudge
     ).field(None)
-    history: Annotated[str, MinLen(1)] = Setting(
-        "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
-        "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
-        shared.JUDGE,
-        Part.CONTENT,
-        shared.Inside,
-    ).field("auto")
     selector: Annotated[str, one_of(SELECTORS)] = shared.run_setting(
         f"{described(selectors_of(QUESTION))}.", shared.SELECTION
     ).field(SELECTORS[0])
@@ -123,7 +114,7 @@ class EstimateConfig(RunSettings):
     @property
     def proxy_judge(self) -> str | Judge | None:
         """The judge that rates every item; None if the proxy is not a judge."""
-        return None if self.proxy in {BY_CONFIDENCE, BY_HISTORY} else self.proxy
+        return None if self.proxy == BY_CONFIDENCE else self.proxy
 
     @property
     def asked(self) -> tuple[str | Judge, ...]:

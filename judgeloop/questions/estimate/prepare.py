@@ -1,7 +1,6 @@
 """Prepares an estimate: checks the settings, reads files and makes the selector. Spends nothing.
 
-Vectors and clusters are computed here. The ledger is read only if the proxy uses earlier ratings.
-`run/inputs.py` reads what all questions need.
+Vectors and clusters are computed here. `run/inputs.py` reads what all questions need.
 """
 
 from collections.abc import Mapping
@@ -13,17 +12,15 @@ from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.formats.confidence import read_confidence
-from judgeloop.history.comparisons import AUTO
-from judgeloop.history.ratings import RatingsForecast, find_ratings
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
-from judgeloop.questions.estimate.config import BY_HISTORY, CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
+from judgeloop.questions.estimate.config import CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
-from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
+from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.run.live import looks_at_all
-from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, named_by_content, run_id
+from judgeloop.run.prepared import Prepared, check_about, check_idle_settings, run_id
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
@@ -36,15 +33,13 @@ class Estimation(Prepared[EstimateConfig]):
     """An estimate ready to run.
 
     `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
-    selector nor proxy uses it. `ratings_forecast` is the forecast from earlier ratings; None if
-    they are not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
+    selector nor proxy uses it. `proxy` is the judge that rates every item; None if the proxy is not a judge.
     """
 
     rule: Precise
     selector: Selector[Any]
     confidence: Floats | None
     proxy: Judge | None
-    ratings_forecast: RatingsForecast | None
 
     @property
     def graded(self) -> bool:
@@ -80,24 +75,12 @@ def prepare(config: EstimateConfig, environment: Mapping[str, str], *, offline: 
         inputs,
         proxy=config.proxy if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
         confidence=None if confidence is None else confidence.tolist(),
-        history=named_by_content(config.history) if config.proxy == BY_HISTORY else None,
     )
     # Clusters are computed here, before the run, so that the user can interrupt it.
     material = live_material(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
-    ratings_forecast = None
-    if config.proxy == BY_HISTORY:
-        about = wanted_for(config, inputs)
-        ratings_forecast = find_ratings(config.history, about, config.ledger, run, begin=not offline)
     return Estimation(
-        config,
-        inputs,
-        run,
-        rule=_rule(config, len(pool)),
-        selector=selector,
-        confidence=confidence,
-        proxy=proxy,
-        ratings_forecast=ratings_forecast,
+        config, inputs, run, rule=_rule(config, len(pool)), selector=selector, confidence=confidence, proxy=proxy
     )
 
 
@@ -130,10 +113,6 @@ def _check_settings(config: EstimateConfig) -> None:
         )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
     check_idle_settings(config, QUESTION, replace(row, takes=row.takes | settled | {"layer"}))
-    if config.history != AUTO and config.proxy != BY_HISTORY:
-        raise InputError(
-            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that too"
-        )
     if row.draws is Draws.PICKED:
         _refuse_intervals(config)
     check_about(

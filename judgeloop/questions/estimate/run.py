@@ -18,7 +18,6 @@ from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.controls import NO_CONTROLS
-from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
@@ -89,7 +88,7 @@ async def _run(
     first = await _ask_proxy(estimation, terms, interruption=interruption)
     proxy = _proxy_scores(estimation, first)
     estimator = _estimator(estimation, proxy)
-    session = session_of(estimation, estimation.selector, estimator, estimation.rule, _draws(estimation))
+    session = session_of(estimation, estimation.selector, estimator, estimation.rule)
     if first is not None and first.outcome.stop.kind not in WHOLE:
         session.ask()
         stop = first.outcome.stop
@@ -108,26 +107,7 @@ async def _run(
 
 def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
     strata = strata_of(estimation.selector, len(estimation.pool))
-    forecast = _forecast(estimation)
-    if forecast is not None:
-        return MeanScore(strata, forecast)
     return MeanScore(strata, proxy, sampled=estimation.sampled)
-
-
-def _forecast(estimation: Estimation) -> Forecast | None:
-    return None if estimation.ratings_forecast is None else estimation.ratings_forecast.forecast
-
-
-def _draws(estimation: Estimation) -> np.random.Generator:
-    """Return the generator of the draws; with a history, it also depends on the run's id.
-
-    Runs with the same seed draw the same items. If the rated items of the history were the items
-    drawn here, the history would explain their scores and say nothing about the other items. The
-    interval would then be too narrow.
-    """
-    seed = estimation.config.seed
-    own = _forecast(estimation) is not None
-    return np.random.default_rng([seed, int(estimation.run_id, 16)] if own else seed)
 
 
 async def _ask_proxy(
@@ -155,8 +135,6 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
 
     An item on which the proxy abstained gets the proxy's mean, which is neutral.
     """
-    if forecast := _forecast(estimation):
-        return forecast.scores
     if estimation.config.proxy == BY_CONFIDENCE:
         return estimation.confidence
     if first is None or first.outcome.stop.kind not in WHOLE:
@@ -168,7 +146,7 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
 
 
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
-    config, finished, forecast = estimation.config, ran.finished, estimation.ratings_forecast
+    config, finished = estimation.config, ran.finished
     tally, proxy = finished.outcome.estimate.tally, estimation.proxy
     result = estimated_of(
         finished,
@@ -177,7 +155,6 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
             estimation.rule,
             config.selector,
             represent=config.represent if config.selector_row.looks_at_vectors else None,
-            history=None if forecast is None else forecast.source,
         ),
         EstimateOptions(
             layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,

@@ -192,12 +192,10 @@ def _interval_means(result: Estimated) -> str:
 
 def _proxy(result: Estimated) -> str:
     """Return the proxy and its mean; empty without one."""
-    name, source = result.options.proxy, result.setup.history
-    if name is None:
+    if (name := result.options.proxy) is None:
         return ""
-    said = name if source is None else f"{name}: {source}"
     mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
-    return f"{said}{mean}; the score is the judge's"
+    return f"{name}{mean}; the score is the judge's"
 
 
 def _selector(result: Estimated) -> str:

@@ -199,7 +199,7 @@ def test_a_forecast_says_what_the_groups_add_and_which_gap_they_can_show(asked):
     ("shares", "more", "says"),
     [
         ({"code": (10, 0, 0)}, (), "expected items of two or more groups, found 1"),
-        (CLEAR, ("--selector", "decisive"), "needs uniform random draws"),
+        (CLEAR, ("--selector", "diffuse"), "needs uniform random draws"),
         (CLEAR, ("--by-group", "yes"), "expected report or require"),
     ],
 )

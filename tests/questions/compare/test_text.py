@@ -109,7 +109,6 @@ def test_what_failures_of_a_system_would_change_is_said(ends, said):
     [
         (make_result(), "Stated risk: 0.042 (heuristic)."),
         (make_result(guarantee="a bound"), "Stated risk: 0.042 (guaranteed)."),
-        (make_result(rule="calibrated"), "Stated risk: 0.042 (on average)."),
         (make_result(winner=None, stop=LEVEL, guarantee="a bound"), "Stated risk: 0.1 (guaranteed)."),
         (make_result(tally=Tally(items=10, wins=(1, 8), ties=1)), "Stated risk: 0 (all items"),
         (undecided(), "Stated risk of naming small now: 0.042 (heuristic)."),

@@ -51,6 +51,13 @@ def searched(runs: Iterable[RunNote], both: Sequence[Sequence[str]]) -> int:
     return max(among, default=0)
 
 
+def ties_of(runs: Iterable[RecordedRun]) -> tuple[int, int]:
+    """Return how many items were a tie, of how many, in those of `runs` that compared two systems."""
+    notes = [one.note for one in runs]
+    tied = sum(note.tied for note in notes)
+    return tied, tied + sum(note.decided for note in notes)
+
+
 def _texts(item: Item) -> tuple[str, str]:
     """Return what an item asks, whatever its id is; the id of one that asks nothing."""
     return item.prompt or item.id, item.reference or ""
