@@ -134,7 +134,7 @@ class Asking(Generic[C, P, R]):
             watched = not quiet and (logs_json() or not json)
             result = self.whole(ready, self._run(ready, watched=watched), read)
             text = render_json(result, read.files) if json else _text(result, output, short=quiet)
-            self._show(ready, result, "" if result.failed and not json else text, output)
+            self._show(ready, result, "" if result.answer.broke_off and not json else text, output)
             code = tell(render_json(result, read.files), result.exit_code)
             raise click.exceptions.Exit(code)
 
@@ -195,7 +195,7 @@ class Asking(Generic[C, P, R]):
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.stored import keep
 
-        if result.failed:
+        if result.answer.broke_off:
             _say_failure(result)
         try:
             if text:
