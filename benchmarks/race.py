@@ -29,7 +29,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from judgeloop.core.records import TIE, Label, Verdict
+from judgeloop.core.records import TIE, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -129,7 +129,7 @@ def choosing(scores: Floats, baseline: int | None, risk: float, gap: float, seed
     systems, items = scores.shape
 
     def score(item: int, system: int, other: int) -> float:
-        return float(TIE + np.sign(scores[system, item] - scores[other, item]) / 2)
+        return as_score(preference(float(scores[system, item] - scores[other, item])))
 
     totals = np.zeros(systems)  # which system is the best depends on the baseline
     return search(score, Racing(systems, baseline, risk, gap), totals, items, seed)
@@ -141,7 +141,7 @@ def field(data: Path, name: str) -> tuple[list[str], Floats]:
     left_out = GAMED | {FIELDS[name]}
     systems = sorted(system for system in table.systems if system not in left_out)
     scores = np.nan_to_num(table.scores(systems, table.items), nan=TIE)
-    return systems, np.where(scores == TIE, TIE, (scores > TIE).astype(float))
+    return systems, TIE + preference(scores - TIE) / 2
 
 
 def without_far_ahead(systems: list[str], scores: Floats) -> Floats:

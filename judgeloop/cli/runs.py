@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from fnmatch import fnmatchcase
 from json import dumps
 from pathlib import Path
@@ -81,10 +80,10 @@ def _list(*, json: bool, **given: Any) -> None:
     another ledger.
     """
     from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
+    from judgeloop.settings.written import today
 
     config = RunsConfig.of(**given)
-    today = datetime.now().astimezone().date()
-    since = "" if config.since is None else local_day(config.since, today)
+    since = "" if config.since is None else local_day(config.since, today())
     found = past_runs(config.ledger, since, config.night or "")
     if json:
         print(dumps([run.to_json() for run in found], indent=2))

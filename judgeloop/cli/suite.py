@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +66,7 @@ def _suite(
     from judgeloop.cli.files import check_outputs, json_text, unfinished
     from judgeloop.cli.on_end import telling
     from judgeloop.cli.questions import check_dry_run
+    from judgeloop.formats.own_files import check_folder
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -78,6 +78,9 @@ def _suite(
     with unfinished(output, "suite"), telling(on_end, "suite") as tell:
         pairs, config = _asked(given, read)
         check_outputs(output, [config.file, config.ledger])
+        for path in output:
+            if path.suffix == ".html":
+                check_folder(path.with_suffix(""))  # of its reports
         name = _slug(str(config.file.with_suffix("")))
         night = f"{config.night}-{name}"
         results: dict[str, RunResult] = {}
@@ -118,6 +121,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     from judgeloop.run.inputs import check_ledger
     from judgeloop.settings.run_settings import within_ceiling
     from judgeloop.settings.setting import declared
+    from judgeloop.settings.written import today
     from judgeloop.suite.config import SuiteConfig
     from judgeloop.suite.pairs import in_order, pairs_of, read_suite
 
@@ -125,7 +129,7 @@ def _asked(given: Mapping[str, Any], read: Read) -> tuple[list[Pair], SuiteConfi
     file = Path(given["file"])
     named = read.named is not None and file.resolve() == read.named.resolve()
     suite = read_suite(file, FIELDS, trusted=named)
-    values: dict[str, Any] = {"file": file, "night": str(datetime.now().astimezone().date())}
+    values: dict[str, Any] = {"file": file, "night": str(today())}
     for layer in in_order((base, suite.common, flags)):
         values |= {name: layer.values[name] for name in layer.values.keys() & declared(SuiteConfig)}
     config = SuiteConfig.of(**values)
@@ -315,13 +319,11 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
     Reports of an earlier night are removed from there: they must not pass for those of this one.
     """
     from judgeloop.cli.files import FORMS, JUNIT, remove_other, write_output, write_text
+    from judgeloop.formats.own_files import make_folder
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+        make_folder(folder)
         for number, line in enumerate(found.lines, 1):
             if (result := results.get(line.name)) is not None:
                 links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"

@@ -37,6 +37,7 @@ class JudgeRow:
     - `runs_code`: True if it loads code that is not judgeloop's.
     - `flex`: True if it may be asked for at the cheaper tier `flex`.
     - `alone`: True if the rest of the name may be left out after the mark.
+    - `reads`: the settings that it judges by, of the prompt and the reply.
     - `models`: how the names of its well-known models begin, for a model named alone.
     """
 
@@ -50,6 +51,7 @@ class JudgeRow:
     runs_code: bool = False
     flex: bool = False
     alone: bool = False
+    reads: frozenset[str] = frozenset()
     models: tuple[str, ...] = ()
 
     @property
@@ -58,18 +60,19 @@ class JudgeRow:
         return f"{self.kind}{self.mark}{self.rest}"
 
 
+_READ_BY_MODELS = frozenset({"prompt", "rubric", "verdict", "lenient_replies", "judge_effort", "judge_max_tokens"})
 JUDGES: tuple[JudgeRow, ...] = (
     *(
         JudgeRow(
             one.name, "/", one.rest, "chat_model:chat_judge", one.forms, remote=True,
-            flex=one.flex, models=one.models,
+            flex=one.flex, models=one.models, reads=_READ_BY_MODELS,
         )
         for one in PROVIDERS
     ),
     JudgeRow("metric", ":", "NAME", "metric:make_judge"),
     JudgeRow("recorded", ":", "NAME", "recorded:make_judge", alone=True),
     JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
-    JudgeRow("human", "", "", "human:make_judge"),
+    JudgeRow("human", "", "", "human:make_judge", reads=frozenset({"rubric"})),
     JudgeRow("python", ":", "MODULE:FUNCTION", "function:make_judge", runs_code=True),
 )  # fmt: skip
 RECORDED = "recorded"
@@ -96,7 +99,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     row, rest = parse_spec(spec)
     if options.price is not None:
         from judgeloop.core.money import is_price_file
-        from judgeloop.providers.prices import price_from_text
+        from judgeloop.providers.pricing import price_from_text
 
         if not is_price_file(options.price):
             price_from_text(options.price)  # a wrong price is an error even if the judge is free

@@ -1,7 +1,7 @@
 """The judge `recorded:NAME`: compares two finished runs by the scores in their files.
 
 The system with the higher score wins an item; scores that differ by at most the tie margin are a
-tie. `formats/recorded.py` reads and joins the scores. Asks nobody and costs nothing.
+tie. `formats/recorded.py` reads the scores, and `formats/join.py` joins them. Asks nobody and costs nothing.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict
+from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict, as_score, preference
 from judgeloop.core.verdict_key import digest
-from judgeloop.formats.recorded import Scores
+from judgeloop.formats.join import Scores
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.judges.metric import preference
 
 
 @final
@@ -38,7 +37,7 @@ class RecordedJudge(BaseJudge):
     async def judge(self, call: Call) -> Reply:
         """Return which system has the higher recorded score on the item."""
         first, second = (self.scores[call.item.id, system] for system in call.systems)
-        score = preference(first, second, self.tie_margin)
+        score = as_score(preference(first - second, self.tie_margin))
         return Reply(Verdict(score, reason=f"scores {first:g} and {second:g}"), cost_p=0)
 
 

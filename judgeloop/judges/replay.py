@@ -2,7 +2,7 @@
 
 A table of scores per system answers comparisons and ratings; a table of pairs answers comparisons
 only. If all systems are compared with one system that a table of scores does not contain, the
-scores are verdicts against that system already: 1 for a win, 0.5 for a tie, 0 for a loss. Recorded
+scores are verdicts against that system already: 1 for a win, 0.5 for a tie, 0 for a loss. RecordedScore
 costs count against the budget, so that a run can be rehearsed, but they are not money spent.
 `formats/verdicts.py` reads the file.
 """
@@ -15,9 +15,8 @@ from typing import final
 from judgeloop.core import records
 from judgeloop.core.errors import InputError, some
 from judgeloop.core.protocols import Questions
-from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
+from judgeloop.formats.verdicts import RecordedScore, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge, JudgeOptions
-from judgeloop.judges.metric import preference
 
 
 @final
@@ -124,13 +123,12 @@ class ReplayJudge(BaseJudge):
             return records.Verdict(scores[0])
         if self._table.paired:
             straight = (call.item.id, *call.systems) in self._table.rows
-            score = scores[0] if straight else 1.0 - scores[0]
-            return records.Verdict(preference(score, 1.0 - score, self._tie_margin))
-        if self._against in call.systems:
+            scores = [scores[0], 1.0 - scores[0]] if straight else [1.0 - scores[0], scores[0]]
+        elif self._against in call.systems:
             scores.insert(call.systems.index(self._against), records.TIE)
-        return records.Verdict(preference(scores[0], scores[1], self._tie_margin))
+        return records.Verdict(records.as_score(records.preference(scores[0] - scores[1], self._tie_margin)))
 
-    def _records(self, call: records.Call) -> list[Recorded | None]:
+    def _records(self, call: records.Call) -> list[RecordedScore | None]:
         rows, item = self._table.rows, call.item.id
         if not self._table.paired:
             return [rows.get((item, one)) for one in call.systems if one != self._against]

@@ -16,21 +16,20 @@ from numpy.typing import NDArray
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForTwo, Variant
-from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.papers.diffuse.tree import COMBINED
+from judgeloop.papers.vectors import embed
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import needs_of, read_recorded
-from judgeloop.represent.embed import embed
 
 QUESTION = "compare"
-ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 Row = dict[str, Any]
 
 
@@ -53,7 +52,7 @@ class Contest:
 
     def verdict(self, choice: Choice) -> Verdict:
         """Return the verdict on an item: a score of 1 for the winner on the pool."""
-        return Verdict(float(TIE + self.preferences[choice.position] / 2))
+        return Verdict(as_score(int(self.preferences[choice.position])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,8 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        preferred = signs(self.scores[pair[0], kept], self.scores[pair[1], kept], self.tie_margin)
+        apart = self.scores[pair[0], kept] - self.scores[pair[1], kept]
+        preferred = preference(apart, self.tie_margin).astype(np.int8)
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -127,18 +127,12 @@ def selector_for(name: str, recordings: Recordings, contest: Contest, config: Re
     start = config.min_judgments if config.iterative else config.sizes[0]
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
-        vectors = combined(variant.combine, *recordings.output_vectors(contest))
+        vectors = COMBINED[variant.combine](*recordings.output_vectors(contest))
     elif Need.PROMPT_VECTORS in row.needs:
         assert recordings.inputs is not None, "read for every selector that uses prompts"
         vectors = recordings.inputs[contest.positions]
     selector: Selector[Any] = row.make(ForTwo(start, variant, vectors))
     return selector
-
-
-def signs(first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float) -> NDArray[np.int8]:
-    """Return which score is higher: 1 for the first, -1 for the second, 0 within the margin."""
-    apart = first - second
-    return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
 
 
 def variant_of(config: ReplayConfig) -> Variant:

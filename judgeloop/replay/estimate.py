@@ -17,7 +17,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.mean_intervals import Interval
+from judgeloop.methods.stats.intervals import Interval
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
@@ -77,7 +77,7 @@ def material_of(subject: Subject, seed: Sequence[int] = (), found: int | None = 
 
 def searched(subject: Subject, size: int, rng: np.random.Generator) -> int:
     """Return the number of clusters that CluSearch finds for `size` judgments."""
-    from judgeloop.methods.stats.cluster_search import strata_by_clusters
+    from judgeloop.papers.actracer.clusters import strata_by_clusters
 
     vectors = needed(subject.vectors)
     return len(np.unique(strata_by_clusters(vectors, most_clusters(size, len(vectors)), rng)[0]))

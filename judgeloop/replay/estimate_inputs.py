@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
-from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.rows import Outputs
 from judgeloop.formats.tables import read_rows
 from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.papers.actracer.inputs import read_confidence
+from judgeloop.papers.vectors import embed, reduced
 from judgeloop.questions.estimate.config import BY_CONFIDENCE
 from judgeloop.questions.estimate.selector import HIDDEN, states_of
 from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Subject
 from judgeloop.replay.recorded_files import Recorded, needs_of, outputs_of, read_recorded
-from judgeloop.represent.embed import embed, reduced
 
 QUESTION = "estimate"
 STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place

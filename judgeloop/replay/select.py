@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
+from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.config import QUESTION
-from judgeloop.replay.compare import ROUNDING, Row
+from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import Recorded, needs_of, read_recorded
 
@@ -183,7 +182,7 @@ def field_for(config: ReplaySelectConfig) -> Field:
     found = read_recorded(config, also=(config.baseline,), outputs=looked_at)
     baseline = found.systems.index(config.baseline)
     if looked_at:
-        from judgeloop.represent.weak_judges import weak_opinions
+        from judgeloop.papers.llm_selector.opinions import weak_opinions
 
         found = found.answered()
         texts = [[text or "" for text in own] for own in found.outputs]
@@ -218,7 +217,6 @@ def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
     """
     own = found.systems.index(config.baseline)
     apart = found.scores - (found.scores[own] if config.baseline in found.table.systems else TIE)
-    ties = np.abs(apart) <= config.tie_margin + ROUNDING
-    scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
+    scores = np.where(np.isnan(apart), np.nan, TIE + preference(apart, config.tie_margin) / 2)
     scores[own] = TIE
     return scores

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from judgeloop.core.outcomes import Control, Outcome, StopKind
-from judgeloop.methods.stats.proportions import chance_of_so_many, wilson_interval
+from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import Condition, RunResult

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from judgeloop.core.choices import Order, Population, Shown
+from judgeloop.core.choices import Population, Shown
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import budget_over, to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind, StopReason, outcome_of
 from judgeloop.core.part import Part, Say, Sentence, plain
 from judgeloop.core.records import IDENTICAL
 from judgeloop.core.spend import Spend
-from judgeloop.methods.stats.agreement import FEWEST_BOTH
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -247,8 +246,6 @@ class RunResult(Part):
             return most * judgments
         each = judgments / len(known)
         asked, both = sum(row.reason != IDENTICAL for row in known), each * self.counts.both_in_all
-        if self.setup.order == Order.AUDITED:
-            both = min(both, FEWEST_BOTH)
         return judges * asked * each + (most - judges) * both
 
     @property

@@ -1,7 +1,7 @@
 """A system that is a command: `command:…`, split as a shell would, run without one.
 
 It gets the prompt on standard input, or the turns of a conversation as JSON. Its output is what it
-writes to standard output, without a line feed at the end. It has an environment of its own, without
+writes to standard output until it ends, without a line feed at the end. It has an environment of its own, without
 the caller's keys, and inherits no open file. When it has ended, or at its time limit, the processes
 that it left in its process group are ended. This guards against accidents: a command runs as the same
 user, and can read what that user can.
@@ -14,7 +14,7 @@ import os
 import shlex
 import shutil
 import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Mapping
 from typing import final
 
@@ -25,10 +25,9 @@ from judgeloop.systems.code import MOST_BYTES, CodeSystem, FailedError
 from judgeloop.systems.options import SystemOptions
 
 PASSED = ("PATH", "HOME", "LANG", "TMPDIR")  # the environment variables of every command
-PIECE = 1 << 16  # bytes read at once
 LAST_BYTES = 2_000  # of standard error, for messages
 LONGEST_SAID = 300  # characters of it in a message
-LINGER_S = 1.0  # for the rest of standard error, when the command has ended
+LINGER_S = 1.0  # for what is left in its pipes, when the command has ended
 
 
 @final
@@ -61,32 +60,74 @@ class CommandSystem(CodeSystem):
         Raises:
             FailedError: it could not be run, took too long, gave too much, or had an exit code.
         """
-        said = b""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._environment, start_new_session=True
+            transport, heard = await asyncio.get_running_loop().subprocess_exec(
+                _Heard,
+                *self._arguments,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env=self._environment,
+                start_new_session=True,
             )
         except OSError as error:
             raise FailedError(f"it could not be run: {error.strerror}") from None
-        feeding = asyncio.create_task(_feed(process, str(self.sent(item)).encode("utf-8", "replace")))
-        hearing = asyncio.create_task(_last_of(process.stderr))
+        stdin = transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport), "it is a pipe"
+        stdin.write(str(self.sent(item)).encode("utf-8", "replace"))
+        stdin.close()  # when all is written; the command need not read it
         try:
             async with time_limit(self.limit_s):
-                output = await _all_of(process)
-                code = await process.wait()
+                await heard.end
         except TimeoutError:
             raise FailedError(f"it gave no output within {self.limit_s:g} s, and was ended") from None
         finally:
-            _end(process)
-            rest = asyncio.create_task(_last_of(process.stdout))  # so that the pipe is closed
-            ended = asyncio.create_task(process.wait())
-            _, late = await asyncio.wait([feeding, hearing, rest, ended], timeout=LINGER_S)
-            for task in late:
-                task.cancel()
-            said = hearing.result() if hearing.done() and not hearing.cancelled() else b""
-        if code:
-            raise FailedError(f"{_ended(code)}{_quoted(said)}")
-        return output.removesuffix(b"\n").removesuffix(b"\r"), None, ""
+            _end(transport.get_pid())
+            await asyncio.wait([heard.all], timeout=LINGER_S)
+            transport.close()  # a process that left the group may hold the pipes
+            await asyncio.wait([heard.closed], timeout=LINGER_S)
+        if len(heard.output) > MOST_BYTES:
+            raise FailedError(f"it wrote more than {MOST_BYTES >> 20} MiB, and was ended")
+        if code := transport.get_returncode():
+            raise FailedError(f"{_ended(code)}{_quoted(heard.said)}")
+        return bytes(heard.output).removesuffix(b"\n").removesuffix(b"\r"), None, ""
+
+
+@final
+class _Heard(asyncio.SubprocessProtocol):
+    """What a command writes: standard output, up to too much of it, and the last of standard error.
+
+    `end`: the command has ended, or has written too much. `all`: its pipes are closed.
+    `closed`: nothing of it is left in the loop.
+    """
+
+    def __init__(self) -> None:
+        create = asyncio.get_running_loop().create_future
+        self.end, self.all, self.closed = create(), create(), create()
+        self.output, self.said = bytearray(), b""
+        self._open = {1, 2}
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd != 1:
+            self.said = (self.said + data)[-LAST_BYTES:]
+        elif len(self.output) <= MOST_BYTES:
+            self.output += data
+            if len(self.output) > MOST_BYTES and not self.end.done():
+                self.end.set_result(None)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        del exc
+        self._open.discard(fd)
+        if not self._open and not self.all.done():
+            self.all.set_result(None)
+
+    def process_exited(self) -> None:
+        if not self.end.done():
+            self.end.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self.closed.set_result(None)
 
 
 def _arguments_of(command: str, options: SystemOptions, environment: Mapping[str, str]) -> list[str]:
@@ -125,43 +166,10 @@ def _environment_for(options: SystemOptions) -> dict[str, str]:
     return {name: given[name] for name in (*PASSED, *options.pass_env) if name in given}
 
 
-async def _feed(process: Process, text: bytes) -> None:
-    """Write all that the command is told; it need not read it."""
-    assert process.stdin is not None, "it is a pipe"
-    with contextlib.suppress(OSError):
-        process.stdin.write(text)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _all_of(process: Process) -> bytes:
-    """Return what the command writes to standard output, to its end.
-
-    Raises:
-        FailedError: it is too much.
-    """
-    assert process.stdout is not None, "it is a pipe"
-    found = bytearray()
-    while piece := await process.stdout.read(PIECE):
-        found += piece
-        if len(found) > MOST_BYTES:
-            raise FailedError(f"it wrote more than {MOST_BYTES >> 20} MiB, and was ended")
-    return bytes(found)
-
-
-async def _last_of(pipe: asyncio.StreamReader | None) -> bytes:
-    """Read a pipe to its end, and return the last of it."""
-    assert pipe is not None, "it is a pipe"
-    found = b""
-    while piece := await pipe.read(PIECE):
-        found = (found + piece)[-LAST_BYTES:]
-    return found
-
-
-def _end(process: Process) -> None:
+def _end(group: int) -> None:
     """End the processes of the command's group, whether it has ended itself or not."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
 
 
 def _ended(code: int) -> str:

@@ -26,8 +26,8 @@ from judgeloop.methods.selectors.catalogue import (
     selectors_of,
 )
 from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo, Variant
-from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.methods.stats.strata import Strata
+from judgeloop.papers.diffuse.tree import COMBINED
 
 SIZES = [1, 2, 5, 30, 53]
 SYSTEMS, BASELINE = 5, 2
@@ -37,7 +37,7 @@ OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]
 def to_compare(row, items, variant):
     vectors = differences(items) if row.looks_at_vectors else None
     if variant.combine != Variant().combine:
-        vectors = combined(variant.combine, vectors, differences(items, seed=6))
+        vectors = COMBINED[variant.combine](vectors, differences(items, seed=6))
     return ForTwo(start=4, variant=variant, vectors=vectors)
 
 

@@ -147,10 +147,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("pairwise", "rating"):
         prompt = (PROMPTS / f"{name}.v1.md").read_text()
         (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
-    pairs = ["item_id,model_a,model_b,score", *(f"{item},c,d,1" for item in ids)]
-    (tmp_path / "past.csv").write_text("\n".join(pairs))
-    ratings = ["item_id,model,score", *(f"{item},d,0.{number}" for number, item in enumerate(ids))]
-    (tmp_path / "rated.csv").write_text("\n".join(ratings))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

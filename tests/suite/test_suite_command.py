@@ -7,7 +7,7 @@ import io
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -144,9 +144,8 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
     assert [(one["headline"], one["wins"]) for one in both[1][:1]] == unchanged
 
 
-def test_a_night_to_come_is_refused():
-    tomorrow = (datetime.now().astimezone() + timedelta(days=1)).date()
-    done = suite("--night", str(tomorrow))
+def test_a_night_to_come_is_refused(today):
+    done = suite("--night", str(today + timedelta(days=1)))
     assert done.exit_code == 2
     assert "date of today, or an earlier one" in done.stderr
 
@@ -299,9 +298,9 @@ def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
     assert [one["risk"] for one in pairs] == [0.1] * 3
 
 
-def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone():
+def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(today):
     done = suite("--quiet")
-    assert done.stdout.startswith(f"Night {datetime.now(UTC).astimezone().date()}-night: 3 pairs")
+    assert done.stdout.startswith(f"Night {today}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
 
 
@@ -323,7 +322,7 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     rows = [f"{n},old,better,{float(n % 9 == 0)},0.01" for n in range(ITEMS)]
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
-    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-11-26")
+    given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")
     (better,) = found(*given)["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)
@@ -533,6 +532,24 @@ def test_the_folder_of_a_night_has_its_pages_and_none_of_an_earlier_one():
     assert found("-o", "night.html", "--night", "2026-01-03")["pairs"][1]["exit_code"] == 2
     assert sorted(path.name for path in Path("night").iterdir()) == ["01-all-even.html", "04-mine.html"]
     assert "worse.jsonl" in Path("night.html").read_text(), "why there is no page"
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "found"])
+@pytest.mark.parametrize("place", ["link", "dangling", "file"])
+def test_reports_are_written_into_no_folder_elsewhere(tmp_path, named, place):
+    elsewhere = tmp_path / "elsewhere"
+    if place == "link":
+        elsewhere.mkdir()
+        (elsewhere / "01-all-better.html").write_text("precious")
+    Path("night").write_text("mine") if place == "file" else Path("night").symlink_to(elsewhere)
+    if not named:
+        Path("judgeloop.toml").write_text("[suite]\noutput = 'night.html'\n")
+    done = suite("--night", "2026-01-02", *(["-o", "night.html"] if named else []))
+    assert done.exit_code == 2
+    assert f"night is a {'file' if place == 'file' else f'link, to {elsewhere}'}" in unwrapped(done.stderr)
+    assert elsewhere.exists() is (place == "link")
+    assert not elsewhere.exists() or (elsewhere / "01-all-better.html").read_text() == "precious"
+    assert not Path(".judgeloop/ledger.sqlite").exists(), "nothing is asked"
 
 
 def test_a_dry_run_says_where_a_budget_of_the_ledger_ends_the_night():

@@ -10,7 +10,7 @@ from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.chat import ChatSpec
 from judgeloop.providers.endpoint import Endpoint
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 PRICE = price_from_text("1.00,10.00")
 TEMPLATE = shipped_template("pairwise.v1")

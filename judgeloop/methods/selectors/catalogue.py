@@ -13,7 +13,7 @@ from typing import Any
 
 from judgeloop.core.choices import Draws
 
-# Names of variants: of DiffUse (`stats/diffuse_variants.py`, `stats/dendrogram.py`), the paper's
+# Names of variants: of DiffUse (`papers/diffuse/tree.py`), the paper's
 # first, which replays measure; and of stratified draws (`stratified.py`).
 COMBINATIONS = ("difference", "concatenation", "addition")
 CLUSTERINGS = ("ward", "cosine", "kmeans", "quarter-ward")
@@ -46,7 +46,7 @@ VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES,
 class SelectorRow:
     """One selector of one question.
 
-    `makes` is `module:name` in `judgeloop.methods.selectors`: a class or function, which is called with
+    `makes` is `module:name` in `judgeloop`: a class or function, which is called with
     the fields `of` the question's record from `ingredients.py`, or with the record if there are none.
     `draws` says whether the selector draws at random or picks. `takes` names the settings that this
     selector reads, beside those that every selector reads. `help` completes "NAME: ".
@@ -79,7 +79,7 @@ class SelectorRow:
     def make(self, ingredients: Any) -> Any:
         """Make the selector from the question's ingredients."""
         module, _, name = self.makes.partition(":")
-        maker = getattr(import_module(f"judgeloop.methods.selectors.{module}"), name)
+        maker = getattr(import_module(f"judgeloop.{module}"), name)
         given = [getattr(ingredients, field) for field in self.of] or [ingredients]
         return replace(maker(*given), name=self.name)
 
@@ -90,44 +90,44 @@ def _row(question: str, name: str, makes: str, draws: Draws, help_: str, **more:
 
 
 SELECTORS: tuple[SelectorRow, ...] = (
-    _row("compare", "random", "random:Random", Draws.EVEN, "uniform random draws", of=["queries"]),
+    _row("compare", "random", "methods.selectors.random:Random", Draws.EVEN, "uniform random draws", of=["queries"]),
     _row(
-        "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
+        "compare", "diffuse", "papers.diffuse.selector:for_two", Draws.PICKED,
         "one representative of each cluster of output differences",
         needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
-        "compare", "max-norm", "max_norm:MaxNorm", Draws.PICKED, "largest output difference first",
+        "compare", "max-norm", "papers.diffuse.selector:MaxNorm", Draws.PICKED, "largest output difference first",
         of=["vectors"], needs=[Need.OUTPUT_VECTORS], takes=["represent"],
     ),
     _row(
-        "compare", "input-cluster", "diffuse:for_two", Draws.PICKED,
+        "compare", "input-cluster", "papers.diffuse.selector:for_two", Draws.PICKED,
         "one representative of each cluster of prompts",
         needs=[Need.PROMPT_VECTORS], takes=["represent"],
     ),
     _row(
-        "select", "race", "race:for_many", Draws.EVEN,
+        "select", "race", "methods.selectors.race:for_many", Draws.EVEN,
         "random draws, for the systems that may still be the best",
         needs=[Need.RISK],
     ),
     _row(
-        "select", "random", "random:Random", Draws.EVEN, "random draws for all systems",
+        "select", "random", "methods.selectors.random:Random", Draws.EVEN, "random draws for all systems",
         of=["queries"],
     ),
     _row(
-        "select", "llm-selector", "llm_selector:LLMSelector", Draws.PICKED,
+        "select", "llm-selector", "papers.llm_selector.selector:LLMSelector", Draws.PICKED,
         "the query with the largest expected information about which system is best",
         of=["opinions", "baseline", "epsilons"],
         needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],
     ),
     _row(
-        "select", "bradley-terry", "bradley_terry:BradleyTerry", Draws.PICKED,
+        "select", "bradley-terry", "papers.llm_selector.selector:BradleyTerry", Draws.PICKED,
         "llm-selector by Bradley-Terry coefficients",
         of=["opinions", "baseline"], needs=[Need.OPINIONS], takes=["weak_judges"],
     ),
     *(
         _row(
-            "select", name, "fixed_order_baselines:OutcomeOrder", Draws.PICKED, help_,
+            "select", name, "papers.llm_selector.selector:OutcomeOrder", Draws.PICKED, help_,
             of=["opinions", "baseline"], needs=[Need.OPINIONS], takes=["weak_judges"],
         )
         for name, help_ in (
@@ -137,16 +137,16 @@ SELECTORS: tuple[SelectorRow, ...] = (
         )
     ),
     _row(
-        "estimate", "random", "random:Random", Draws.EVEN, "uniform random draws",
+        "estimate", "random", "methods.selectors.random:Random", Draws.EVEN, "uniform random draws",
         of=["queries"], walks=True,
     ),
     _row(
-        "estimate", "stratified", "stratified:Stratified", Draws.KNOWN,
+        "estimate", "stratified", "methods.selectors.stratified:Stratified", Draws.KNOWN,
         "random draws within balanced clusters", of=_STRATIFIED,
         needs=[Need.CLUSTERS], takes=[*_STATES, "clusters", "allocation"], clusters="paying",
     ),
     _row(
-        "estimate", "actracer", "stratified:Stratified", Draws.PICKED,
+        "estimate", "actracer", "methods.selectors.stratified:Stratified", Draws.PICKED,
         "AcTracer: clusters; in each, a sample with the cluster's distribution of confidence",
         of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE],
@@ -154,45 +154,45 @@ SELECTORS: tuple[SelectorRow, ...] = (
         clusters="searched",
     ),
     _row(
-        "estimate", "stratified-confidence", "stratified:Stratified", Draws.KNOWN,
+        "estimate", "stratified-confidence", "methods.selectors.stratified:Stratified", Draws.KNOWN,
         "random draws within sections by confidence", of=_STRATIFIED, allocation="proportional",
         needs=[Need.SECTIONS, Need.CONFIDENCE], takes=["clusters", "confidence", "confidence_by"],
         walks=True,
     ),
     _row(
-        "estimate", "confidence-systematic", "confidence_systematic:ConfidenceSystematic", Draws.PICKED,
+        "estimate", "confidence-systematic", "papers.actracer.rivals:ConfidenceSystematic", Draws.PICKED,
         "a sample spread evenly over the confidence", of=["confidence"],
         needs=[Need.CONFIDENCE], takes=["confidence", "confidence_by"], walks=True,
     ),
     _row(
-        "estimate", "cross-entropy", "cross_entropy:CrossEntropy", Draws.PICKED,
+        "estimate", "cross-entropy", "papers.actracer.rivals:CrossEntropy", Draws.PICKED,
         "a sample with the pool's distribution of neuron activations",
         of=["vectors"], needs=[Need.LAST_STATES], takes=["represent"], walks=True,
     ),
     _row(
-        "estimate", "mmd-critic", "mmd_critic:MMDCritic", Draws.PICKED,
+        "estimate", "mmd-critic", "papers.actracer.rivals:MMDCritic", Draws.PICKED,
         "PACE: prototypes of clusters, and outliers",
         of=["vectors"], needs=[Need.LAST_STATES], takes=["represent"], walks=True,
     ),
     _row(
-        "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
+        "estimate", "diffuse", "papers.diffuse.selector:for_one", Draws.PICKED,
         "one representative of each cluster of outputs",
         needs=[Need.OUTPUT_VECTORS], takes=["represent"], walks=True,
     ),
     # AcTracer without one of its parts (Huang et al. 2024, table 2).
     _row(
-        "estimate", "actracer-8", "stratified:Stratified", Draws.PICKED,
+        "estimate", "actracer-8", "methods.selectors.stratified:Stratified", Draws.PICKED,
         "AcTracer without CluSearch: 8 clusters", of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters=8, ablation=True,
     ),
     _row(
-        "estimate", "actracer-proportional", "stratified:Stratified", Draws.PICKED,
+        "estimate", "actracer-proportional", "methods.selectors.stratified:Stratified", Draws.PICKED,
         "AcTracer without MC-UCB", of=_RESEMBLING,
         needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters="searched", allocation="proportional",
         ablation=True,
     ),
     _row(
-        "estimate", "actracer-random", "stratified:Stratified", Draws.KNOWN,
+        "estimate", "actracer-random", "methods.selectors.stratified:Stratified", Draws.KNOWN,
         "AcTracer without the picks by confidence", of=_STRATIFIED,
         needs=[Need.CLUSTERS], clusters="searched", ablation=True,
     ),

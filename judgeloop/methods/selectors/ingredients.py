@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS
-from judgeloop.methods.stats.information import Epsilons
 from judgeloop.methods.stats.strata import Floats, Strata
 
 
@@ -19,7 +18,7 @@ from judgeloop.methods.stats.strata import Floats, Strata
 class Variant:
     """Options of a selector that clusters; the defaults are those of the DiffUse papers.
 
-    `combine` says which vectors are clustered (`methods/stats/diffuse_variants.py`), `clustering` which algorithm
+    `combine` says which vectors are clustered (`papers/diffuse/tree.py`), `clustering` which algorithm
     clusters them, and `representative` which item of a cluster is judged.
     """
 
@@ -58,7 +57,7 @@ class ForMany:
     baseline: int
     risk: float | None
     opinions: NDArray[np.int8] | None = None
-    epsilons: Epsilons | None = None
+    epsilons: tuple[float, float] | None = None
     sampled: bool = False
     gap: float = 0.0
     choosing: bool = False

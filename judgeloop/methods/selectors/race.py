@@ -16,8 +16,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, Choice, Label, Step
 from judgeloop.methods.estimators.win_rates import SCOUTED, rows_of, scouted_items
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.levels import Levels, start
-from judgeloop.methods.stats.racing import Floats
+from judgeloop.methods.stats.levels import Floats, Levels, start
 
 
 @dataclass(frozen=True, slots=True)

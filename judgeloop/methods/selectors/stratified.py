@@ -2,8 +2,8 @@
 
 Within a stratum, the next item is drawn at random, or picked so that the sample's confidences
 resemble the stratum's. The second is AcTracer: Huang et al. (2024), "Active Testing of Large
-Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in `stats/`
-(`balanced_kmeans.py`, `cluster_search.py`, `strata.py`); the mean is estimated in
+Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in
+`papers/actracer/clusters.py` and `methods/stats/strata.py`; the mean is estimated in
 `methods/estimators/mean_score.py`.
 """
 

@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import at_most, none_better
+from judgeloop.methods.stopping.rule import at_most, none_better
 
 
 class BestRule(StoppingRule[Standings], Protocol):

@@ -35,7 +35,7 @@ class Ingredients:
 class RuleRow:
     """One stopping rule of one question.
 
-    `makes` is `module:name` in `judgeloop.methods.stopping`: a class or function, which is called with the
+    `makes` is `module:name` in `judgeloop`: a class or function, which is called with the
     fields `of` the `Ingredients`, or with all if there are none.
     `guaranteed` is True if the stated risk is proved, for draws in which every item not drawn yet is
     equally likely to be next, and only for these. `recorded` is True if it goes with recorded scores alone,
@@ -67,52 +67,52 @@ class RuleRow:
     def make(self, ingredients: Ingredients) -> Any:
         """Make the rule from `ingredients`."""
         module, _, name = self.makes.partition(":")
-        maker = getattr(import_module(f"judgeloop.methods.stopping.{module}"), name)
+        maker = getattr(import_module(f"judgeloop.{module}"), name)
         return maker(*([getattr(ingredients, field) for field in self.of] or [ingredients]))
 
 
 _BY_TABLE = ("risk", "items", "limit", "gap")
 RULES: tuple[RuleRow, ...] = (
     RuleRow(
-        "compare", "sequential", "sequential:Sequential", "guaranteed, within the limit of judgments",
+        "compare", "sequential", "methods.stopping.sequential:Sequential", "guaranteed, within the limit of judgments",
         of=("risk", "items", "limit"),
         guaranteed=True, for_both=1.0,
     ),
     RuleRow(
-        "compare", "anytime", "anytime:Anytime",
+        "compare", "anytime", "methods.stopping.anytime:Anytime",
         "guaranteed, without a limit, with bounds for the gap", of=("risk", "items", "near"),
         guaranteed=True, any_length=True, for_both=1 / math.e, takes=frozenset({"near_tie"}),
     ),
     RuleRow(
-        "compare", "tie-aware", "majority:TieAware", "heuristic, on decisive verdicts only",
+        "compare", "tie-aware", "papers.diffuse.rules:TieAware", "heuristic, on decisive verdicts only",
         of=("risk",),
     ),
     RuleRow(
-        "compare", "hypergeometric", "majority:Hypergeometric", "heuristic, as in the DiffUse paper",
+        "compare", "hypergeometric", "papers.diffuse.rules:Hypergeometric", "heuristic, as in the DiffUse paper",
         of=("risk",),
     ),
     RuleRow(
-        "compare", "once", "once:Once",
+        "compare", "once", "methods.stopping.once:Once",
         "guaranteed, one exact sign test after all items; for recorded scores alone", of=("risk",),
         guaranteed=True, recorded=True,
     ),
     RuleRow(
-        "compare", "within-gap", "by_table:WithinGap",
+        "compare", "within-gap", "methods.stopping.by_table:WithinGap",
         "guaranteed, within the limit of judgments, up to a gap that does not matter",
         of=_BY_TABLE,
         guaranteed=True, asked_by="min_gap",
     ),
     RuleRow(
-        "compare", "not-worse", "by_table:NotWorse",
+        "compare", "not-worse", "methods.stopping.by_table:NotWorse",
         "guaranteed, within the limit of judgments", of=_BY_TABLE,
         guaranteed=True, asked_by="not_worse",
     ),
     RuleRow(
-        "select", "separated", "best_of_many:Separated", "guaranteed, once no other system can be better",
+        "select", "separated", "methods.stopping.best_of_many:Separated", "guaranteed, once no other system can be better",
         of=("risk", "gap"), guaranteed=True, takes=frozenset({"min_gap"}),
     ),
     RuleRow(
-        "select", "fixed-budget", "best_of_many:fixed_budget",
+        "select", "fixed-budget", "methods.stopping.best_of_many:fixed_budget",
         "the highest win rate once the judgments are used up, without a stated risk",
     ),
 )  # fmt: skip

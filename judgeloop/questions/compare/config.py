@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from judgeloop.core.choices import Draws, Groups, Population
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_asked_by, rules_of

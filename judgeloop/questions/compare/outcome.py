@@ -11,8 +11,8 @@ from judgeloop.core.outcomes import ANSWERS, Finished, StopKind, Tally
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Item
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
+from judgeloop.methods.stats.intervals import share_interval
 from judgeloop.methods.stats.predictive import ItemsToDecide
-from judgeloop.methods.stats.proportions import share_interval
 from judgeloop.methods.stopping.anytime import gap_bounds, with_seen
 from judgeloop.methods.stopping.by_group import Finding
 from judgeloop.questions.compare.result import CompareOptions, Result, ScoreFigures

@@ -278,9 +278,9 @@ class Result(RunResult):
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
         counts, order = self.counts, self.setup.order
-        if counts.both_orders < FEWEST_BOTH or order not in {"both", "audited"}:
+        if counts.both_orders < FEWEST_BOTH or order != "both":
             return None
-        decisive = sum(self.wins.values()) + (counts.flips if order == "both" else 0)
+        decisive = sum(self.wins.values()) + (counts.flips)
         return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
 
     @property

@@ -6,7 +6,7 @@ that was asked for, which is what is promised. Computes no figures and prints no
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import at_most, points, show_risk
+from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible
 from judgeloop.report.sentences import DRAWN_WHOLE, HEADING_RISK, NOT_NAMED, about_the_judge, plainly, promise

@@ -19,7 +19,8 @@ from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import COMBINATIONS, Need
 from judgeloop.methods.selectors.ingredients import ForTwo
-from judgeloop.methods.stats.diffuse_variants import combined
+from judgeloop.papers.diffuse.tree import COMBINED
+from judgeloop.papers.vectors import embed
 from judgeloop.questions import stored
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.outcome import result_of
@@ -36,7 +37,6 @@ from judgeloop.questions.compare.result import CompareOptions, Result
 from judgeloop.questions.compare.text import page
 from judgeloop.report.labels import Texts
 from judgeloop.report.records import Setup
-from judgeloop.represent.embed import embed
 from judgeloop.run import drive
 from judgeloop.run.earlier import runs_before, searched
 from judgeloop.run.foresee import planned
@@ -104,7 +104,7 @@ def _selector(comparison: Comparison) -> Selector[Any]:
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
         both = _embedded(config, [text for outputs in pool.outputs for text in outputs])
-        vectors = combined(COMBINATIONS[0], both[: len(pool)], both[len(pool) :])
+        vectors = COMBINED[COMBINATIONS[0]](both[: len(pool)], both[len(pool) :])
     elif Need.PROMPT_VECTORS in row.needs:
         vectors = _embedded(config, [item.prompt for item in pool.items])
     made: Selector[Any] = row.make(ForTwo(config.min_judgments, vectors=vectors))

@@ -7,7 +7,7 @@ from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.reasons import at_most, points
+from judgeloop.methods.stopping.rule import at_most, points
 from judgeloop.questions.compare.pictures import board
 from judgeloop.questions.compare.result import Result, ScoreFigures
 from judgeloop.questions.compare.risk import stated_risk, what_it_means
@@ -234,8 +234,6 @@ def _other_way(result: Result) -> str:
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         said = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
         return f"{said}, and decide about items like these with a chance of about {per_cent(chance)}"
-    if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
-        return f"both orders (`order=both`) would take about {per_cent(1 / multiple)} of the calls"
     return ""
 
 

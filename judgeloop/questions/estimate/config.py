@@ -9,7 +9,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.row import Source
+from judgeloop.formats.tables import Source
 from judgeloop.methods.selectors.catalogue import ALLOCATIONS, Need, SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.settings import shared

@@ -11,11 +11,11 @@ from judgeloop.core.choices import Draws, Population
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.money import is_price_file
 from judgeloop.core.protocols import Judge, Selector
-from judgeloop.formats.confidence import read_confidence
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.papers.actracer.inputs import read_confidence
 from judgeloop.questions.estimate.config import CONFIDENCE_FIELD, QUESTION, EstimateConfig, default_layer
 from judgeloop.questions.estimate.selector import HIDDEN, live_material, make_selector, wanted_by
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs

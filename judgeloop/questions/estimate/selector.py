@@ -19,8 +19,8 @@ from judgeloop.methods.selectors.catalogue import Need, SelectorRow
 from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.stratified import Stratified
 from judgeloop.methods.stats import strata
+from judgeloop.papers.vectors import embed
 from judgeloop.questions.estimate.config import EstimateConfig
-from judgeloop.represent.embed import embed
 
 JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
 SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
@@ -50,7 +50,7 @@ class Material:
 
     def clusters(self, count: int) -> strata.Strata:
         """Return `count` balanced clusters of the states, made once for all selectors."""
-        from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
+        from judgeloop.papers.actracer.clusters import balanced_kmeans
 
         if count not in self._known:
             rng = np.random.default_rng(self.seed)
@@ -59,7 +59,7 @@ class Material:
 
     def searched(self, most: int) -> strata.Strata:
         """Return the clusters at the elbow of the inertia, at most `most`."""
-        from judgeloop.methods.stats.cluster_search import strata_by_clusters
+        from judgeloop.papers.actracer.clusters import strata_by_clusters
 
         if self.found is not None:
             return self.clusters(self.found)
@@ -200,11 +200,11 @@ def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: A
     With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
     they are vectors of prompt and output together, in place of the hidden states.
     """
-    from judgeloop.represent.embed import reduced
+    from judgeloop.papers.vectors import reduced
 
     kind, _, model = represent.partition(":")
     if kind == HIDDEN:
-        from judgeloop.represent.hidden import hidden_vectors
+        from judgeloop.papers.actracer.hidden import hidden_vectors
 
         number = int(layer) if layer.isdigit() else layer
         prompts = [item.prompt for item in pool.items]

@@ -10,8 +10,8 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError, did_you_mean, some
-from judgeloop.formats.row import Source
 from judgeloop.formats.rows import stem
+from judgeloop.formats.tables import Source
 from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 from judgeloop.settings import shared

@@ -15,9 +15,8 @@ from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import SCOUTED, Standings
-from judgeloop.methods.stats.levels import FEW, LEVELS_FROM
-from judgeloop.methods.stats.racing import Floats
-from judgeloop.methods.stopping.reasons import points
+from judgeloop.methods.stats.levels import FEW, LEVELS_FROM, Floats
+from judgeloop.methods.stopping.rule import points
 from judgeloop.run.plan import FEWEST_KNOWN, Range
 
 # Assumed by the expected case before any answer; each answer of a system takes it from there (`likely_shares`).
@@ -194,7 +193,7 @@ def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Ch
     counts = np.zeros((3, len(draws)))  # won, tied, and all
     for label in labels:
         if isinstance(label.answer, Verdict):
-            counts[:, label.choice.systems[0]] += (label.answer.score == 1.0, label.answer.score == TIE, 1.0)
+            counts[:, label.choice.systems[0]] += (label.answer.preference > 0, label.answer.preference == 0, 1.0)
     won, tied, all_ = counts
     wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
 

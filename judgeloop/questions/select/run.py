@@ -18,7 +18,7 @@ from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.information import Epsilons, choose_epsilons
+from judgeloop.papers.llm_selector.information import Epsilons, choose_epsilons
 from judgeloop.questions import stored
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
@@ -86,7 +86,7 @@ def _given(selection: Selection) -> ForMany:
     config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
     opinions = None
     if Need.OPINIONS in needs:
-        from judgeloop.represent.weak_judges import weak_opinions
+        from judgeloop.papers.llm_selector.opinions import weak_opinions
 
         folder = config.cache_dir / "weak-judges"
         opinions = weak_opinions(pool.outputs, selection.baseline or 0, config.weak_judges, folder)

@@ -11,7 +11,7 @@ from support import commandline
 from support.chat_server import Response, candidates, completion, respond_with, used, verdict
 from support.text import unwrapped
 
-SIZE = 60
+SIZE, HOUR_S = 60, 3600
 # How often the second system wins, ties and loses, of each 60 items of a group.
 CLEAR = {"code": (60, 0, 0), "maths": (0, 0, 60), "chat": (25, 10, 25)}
 BETTER = {"code": (60, 0, 0), "chat": (50, 10, 0)}
@@ -331,13 +331,21 @@ def test_a_budget_of_the_ledger_that_cuts_the_tests_of_groups_off_is_named(gate,
     assert "judgeloop budget set" in unwrapped(done.stdout).partition("Why it stopped")[2]
 
 
-def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(gate, chat_server):
+def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(gate, chat_server, clock):
     whole = commandline.result_of(*gate, "--ledger", "w")
     chat_server.requests.clear()
     chat_server.most = whole["judged"] + 2
-    done = commandline.judgeloop(*gate, "--deadline", "1.5s")
+    alive = chat_server.respond
+
+    def respond(request, n):
+        if len(chat_server.requests) == chat_server.most + 2:  # the call that has failed is made again
+            clock.skip(2 * HOUR_S)
+        return alive(request, n)
+
+    chat_server.respond = respond
+    done = commandline.judgeloop(*gate, "--deadline", HOUR_S)
     assert done.exit_code == 3
-    assert "tests were cut off: the deadline of 1.5 s is reached; the last call failed: HTTP 503" in unwrapped(
+    assert "tests were cut off: the deadline of 3600 s is reached; the last call failed: HTTP 503" in unwrapped(
         done.stdout
     )
     assert "Rerun the command to resume" in unwrapped(done.stdout)
