@@ -130,7 +130,7 @@ class Asking(Generic[C, P, R]):
             watched = not quiet and (logs_json() or not json)
             result = self.whole(ready, self._run(ready, watched=watched), read)
             text = render_json(result, read.files) if json else _text(result, output, short=quiet)
-            self._show(ready, result, "" if result.failed and not json else text, output)
+            self._show(ready, result, "" if result.answer.broke_off and not json else text, output)
             raise click.exceptions.Exit(result.exit_code)
 
     def _run(self, ready: P, *, watched: bool) -> R:
@@ -190,7 +190,7 @@ class Asking(Generic[C, P, R]):
         from judgeloop.cli.files import write_outputs
         from judgeloop.questions.stored import keep
 
-        if result.failed:
+        if result.answer.broke_off:
             _say_failure(result)
         try:
             if text:

@@ -490,9 +490,8 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played):
     assert Ended(again, result).words == "running"
     line = Line(name="", question="compare", exit_code=0, headline="", systems=("old", "better"))
     assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == "decided"
-    note = replace(run.recorded.note, exit_code=5)
-    failed = replace(run, recorded=replace(run.recorded, note=note))
-    assert Ended(failed, result).words == "failed, better"
+    result = replace(result, setup=replace(result.setup, required_winner="old"))
+    assert Ended(run, result).words == "failed, better"
 
 
 def test_a_night_has_the_states_of_the_one_before():
