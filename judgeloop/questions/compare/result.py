@@ -16,7 +16,7 @@ from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.reasons import points
+from judgeloop.methods.stopping.rule import points
 from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted
 from judgeloop.report.labels import LabelRow

@@ -131,7 +131,7 @@ def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answe
 
 
 def form_of(template: Template, by: str) -> Form:
-    """Return the form of a reply to `template`."""
+    """The form of a reply to `template`."""
     return Form(by, template.schema, tuple(template.labels))
 
 
