@@ -102,7 +102,17 @@ def _function(name: str, options: JudgeOptions) -> Judge:
 _READ_BY_MODELS = frozenset({"prompt", "rubric", "verdict", "lenient_replies", "judge_effort", "judge_max_tokens"})
 JUDGES: tuple[JudgeRow, ...] = (
     *(
-        JudgeRow(one.name, "/", one.rest, _chat(one), one.forms, remote=True, flex=one.flex, models=one.models, reads=_READ_BY_MODELS)
+        JudgeRow(
+            one.name,
+            "/",
+            one.rest,
+            _chat(one),
+            one.forms,
+            remote=True,
+            flex=one.flex,
+            models=one.models,
+            reads=_READ_BY_MODELS,
+        )
         for one in PROVIDERS
     ),
     JudgeRow("metric", ":", "NAME", _metric),
