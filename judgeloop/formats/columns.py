@@ -27,10 +27,7 @@ from typing import Any, TypeGuard, TypeVar
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.tables import Row, Table, shown
 
-ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
-    "id", "prompt", "reference", "group", "model", "output",
-)  # fmt: skip
-FIELDS = (ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT)
+FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -92,9 +89,8 @@ class MissingFieldError(DataError):
 class Column:
     """A column that may hold a field; several `names` where `map` puts columns together.
 
-    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may
-    belong to the same text: Stanford Alpaca's rows put the text to work on into `input`, beside the
-    `instruction`.
+    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may belong to the same
+    text: Stanford Alpaca's rows put the text to work on into `input`, beside the `instruction`.
     """
 
     names: tuple[str, ...]
@@ -304,30 +300,26 @@ class RowReader:
         try:
             return function(messages)
         except ValueError as error:
-            raise self._error(f"the messages cannot be shown to a judge: {error}") from None
+            raise self.table.wrong(f"the messages cannot be shown to a judge: {error}", self.row.line) from None
 
     def missing(self, field: str) -> DataError:
         """Return the error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
-            return self._error(BARE_REPLY)
+            return self.table.wrong(BARE_REPLY, self.row.line)
         mends = remedy(field, self.row.fields, self.candidates)
         return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends)
 
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
         if not isinstance(value, Mapping | list):
-            return self._error(problem)
+            return self.table.wrong(problem, self.row.line)
         field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
         part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
         remedy = f"say what in it, as in `map={field}={name}.{part}`"
         return MissingFieldError(self.table, self.row, problem, remedy)
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
-        return self._error(
-            f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
-        )
-
-    def _error(self, problem: str) -> DataError:
+        problem = f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
         return self.table.wrong(problem, self.row.line)
 
 

@@ -14,7 +14,6 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
-from judgeloop.providers.redaction import redact, redact_parts, redacted
 
 STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
 TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
@@ -152,6 +151,8 @@ class Endpoint:
 
     def masked(self, text: str) -> str:
         """Return a server's text as UTF-8, with the key masked."""
+        from judgeloop.providers.redaction import redact  # every command imports this module; few meet a key
+
         return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
 
     def clean(self, text: str) -> str:
@@ -164,11 +165,16 @@ class Endpoint:
         `in_part`: words that may be a part of the key are masked, too.
         """
         line = " ".join(self.masked(text).split())
-        line = redact_parts(line, self.api_key) if in_part else line
+        if in_part:
+            from judgeloop.providers.redaction import redact_parts
+
+            line = redact_parts(line, self.api_key)
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
         """Return a JSON value from a server with the key removed from every text in it."""
+        from judgeloop.providers.redaction import redacted
+
         return redacted(value, self.api_key)
 
     @property

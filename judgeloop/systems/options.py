@@ -158,7 +158,14 @@ def options_of(
         )
         for name, values in found.items()
     }
-    _check_keys(options.values())
+    places: dict[str, SystemOptions] = {}
+    for one in options.values():
+        other = one if one.key_variable is None else places.setdefault(one.key_variable, one)
+        if other.base_url != one.base_url:
+            raise InputError(
+                f"`system={one.name}.key-variable={one.key_variable}`: the key of {other.name} would "
+                "go to a second address; give each address a key of its own"
+            )
     return options
 
 
@@ -194,17 +201,3 @@ def _read(name: str, key: str, value: str) -> Any:
         return KEYS[key][1](value)
     except ValueError as error:
         raise InputError(f"`system={name}.{key}={value}`: expected {error}") from None
-
-
-def _check_keys(options: Any) -> None:
-    """Refuse a key that would go to two addresses."""
-    places: dict[str, SystemOptions] = {}
-    for one in options:
-        if one.key_variable is None:
-            continue
-        other = places.setdefault(one.key_variable, one)
-        if other.base_url != one.base_url:
-            raise InputError(
-                f"`system={one.name}.key-variable={one.key_variable}`: the key of {other.name} would "
-                "go to a second address; give each address a key of its own"
-            )
