@@ -343,7 +343,7 @@ def mended(text: str) -> str:
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a value says nothing, as an empty cell of a CSV file."""
+    """Whether a value says nothing, as an empty cell of a CSV file."""
     return value is None or (isinstance(value, str) and not value)
 
 
@@ -492,7 +492,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "", *, lists: bool) -> Itera
 
 
 def is_messages(value: object) -> TypeGuard[Messages]:
-    """Return whether a value is a list of messages."""
+    """Whether a value is a list of messages."""
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str | bytes)

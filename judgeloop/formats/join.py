@@ -195,7 +195,7 @@ def id_of(prompt: str) -> str:
 
 
 def _twice(first: ItemRow, second: ItemRow) -> str:
-    """Return whether two rows about one item are the same, and what mends it."""
+    """Whether two rows about one item are the same, and what mends it."""
     names = [field.name for field in fields(first) if getattr(first, field.name) != getattr(second, field.name)]
     if not names:
         return "both rows are the same: take one of them out"

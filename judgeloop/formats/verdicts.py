@@ -95,15 +95,8 @@ def _finite_or_absent(value: object) -> float | None:
     return number
 
 
-def _amount(value: object) -> int:
-    return 0 if value is None or value == "" else to_pico(str(value))
-
-
-def _empty_is_absent(value: object) -> object:
-    return None if value == "" else value
-
-
-Name = Annotated[str | None, BeforeValidator(_empty_is_absent)]
+Name = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
+Amount = Annotated[int, BeforeValidator(lambda value: 0 if value is None or value == "" else to_pico(str(value)))]
 
 
 class VerdictRow(BaseModel):
@@ -116,7 +109,7 @@ class VerdictRow(BaseModel):
     model_a: Name = None
     model_b: Name = None
     score: Annotated[float | None, BeforeValidator(_finite_or_absent)]
-    cost_usd: Annotated[int, BeforeValidator(_amount)] = 0
+    cost_usd: Amount = 0
 
     @model_validator(mode="after")
     def _names_one_or_two(self) -> VerdictRow:

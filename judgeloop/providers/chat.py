@@ -297,7 +297,7 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def _is_truncated(self, message: WireT) -> bool:
-        """Return whether the reply was cut at the limit of output tokens."""
+        """Whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
     def _said(self, message: WireT) -> Said:

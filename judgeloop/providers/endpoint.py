@@ -281,7 +281,7 @@ def _variable(environment: Mapping[str, str], name: str) -> str:
 
 
 def _is_excepted(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY names a host: by its name, a domain above it, or its network.
+    """Whether NO_PROXY names a host: by its name, a domain above it, or its network.
 
     >>> [_is_excepted(host, "a.org, 10.0.0.0/8") for host in ("b.a.org", "ba.org", "10.1.2.3")]
     [True, False, True]

@@ -278,7 +278,7 @@ class ReplyStream(httpcore2.AsyncNetworkStream):
         return (info == "is_readable" and self._spoilt) or self._stream.get_extra_info(info)
 
     def left_over(self, method: bytes) -> bool:
-        """Return whether bytes stand behind the reply to a `method` request.
+        """Whether bytes stand behind the reply to a `method` request.
 
         With bytes behind it the connection is spoilt. An empty line, with which some servers end,
         does not make the reply doubtful.

@@ -287,15 +287,11 @@ class OpenAIChat(Chat[ChatCompletion]):
     def _said(self, message: ChatCompletion) -> Said:
         choice = message.choices[0]
         refusal = choice.message.refusal
-        ended = REFUSED if refusal else FILTERED if _is_filtered(choice) else ""
+        finish = (choice.finish_reason or "").lower()
+        filtered = finish.startswith("content_filter") or finish in FILTERS
+        ended = REFUSED if refusal else FILTERED if filtered else ""
         if len(message.choices) > 1:
             ended = "more than one choice in the reply"
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
         return Said(choice.message.content or refusal or "", likely, ended)
-
-
-def _is_filtered(choice: GeneratedChoice) -> bool:
-    """Return whether a filter ended a reply."""
-    ended = (choice.finish_reason or "").lower()
-    return ended.startswith("content_filter") or ended in FILTERS

@@ -315,7 +315,7 @@ def table_date() -> date | None:
 
 
 def _reaches(pattern: str, base_url: str) -> bool:
-    """Return whether `pattern` matches the whole host of `base_url`.
+    """Whether `pattern` matches the whole host of `base_url`.
 
     The published patterns also match the beginning of a longer host name.
     """
@@ -495,7 +495,12 @@ def _bill_of_tokens(claim: Claim, sent: Sent) -> Bill:
     most = max(usage.input_tokens, usage.output_tokens) if usage else 0
     if most > MOST_TOKENS:
         return Bill(None, f"it reports {most:,} tokens, which no call can use")
-    believed = usage is not None and _is_possible(usage, claim, sent)
+    # There is a token for every word that was sent and that came back.
+    believed = (
+        usage is not None
+        and usage.input_tokens >= least_tokens(sent.texts)
+        and usage.output_tokens >= least_tokens([claim.text])
+    )
     dearer = _dearer_model(claim.model, usage if usage and believed else sent.most, sent)
     breaches = _breaches(claim, usage, dearer, sent)
     if not believed and not breaches:
@@ -532,13 +537,8 @@ def _breaches(claim: Claim, usage: Usage | None, dearer: Price | None, sent: Sen
     return sentences
 
 
-def _is_possible(usage: Usage, claim: Claim, sent: Sent) -> bool:
-    """Return whether `usage` has a token for every word that was sent and that came back."""
-    return usage.input_tokens >= least_tokens(sent.texts) and usage.output_tokens >= least_tokens([claim.text])
-
-
 def _is_dearer(tier: str | None) -> bool:
-    """Return whether `tier` may cost more than the standard one; an unknown tier may."""
+    """Whether `tier` may cost more than the standard one; an unknown tier may."""
     return bool(tier) and tier not in PLAIN_TIERS
 
 

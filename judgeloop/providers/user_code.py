@@ -167,7 +167,7 @@ def why_unknown(function: Plugin) -> str | None:
 
 
 def _is_in(source: str, function: Any) -> bool:
-    """Return whether `source` still is what the function was loaded from.
+    """Whether `source` still is what the function was loaded from.
 
     A notebook runs for days, and its modules may be edited meanwhile. The verdicts of the old code
     must not be kept under the new source.
