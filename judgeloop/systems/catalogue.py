@@ -72,7 +72,7 @@ def _described(path: str, options: SystemOptions) -> System:
 
 
 def _command(command: str, options: SystemOptions) -> System:
-    from judgeloop.systems.command import CommandSystem
+    from judgeloop.systems.code import CommandSystem
 
     return CommandSystem(command, options)
 

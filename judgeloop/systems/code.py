@@ -1,12 +1,19 @@
-"""Systems that run the caller's code: a function, and what all of them have in common.
+"""Systems that run the caller's code: a command or a function, and what both have in common.
 
 Code is never retried. It is asked one item at a time unless the caller says otherwise. What it gives is checked: text
 that can be kept and judged, and not too much of it. Where it fails by itself, it has lost the item.
 """
 
 import asyncio
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
 import time
 from abc import ABC, abstractmethod
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -21,6 +28,11 @@ MOST_BYTES = 4 << 20  # of an output, as of a server's reply
 LIKELY_BYTES, LONGEST_BYTES = 1_600, 16_384  # of an output, before any is known
 OUTPUT, COST, MODEL = "output", "cost", "model"  # what a function's dictionary may hold
 WITHHELD = ("reference", "group")  # no system is told them
+PASSED = ("PATH", "HOME", "LANG", "TMPDIR")  # the environment variables of every command
+PIECE = 1 << 16  # bytes read at once
+LAST_BYTES = 2_000  # of standard error, for messages
+LONGEST_SAID = 300  # characters of it in a message
+LINGER_S = 1.0  # for the rest of standard error, when the command has ended
 
 
 class FailedError(Exception):
@@ -240,3 +252,157 @@ def _parts_of(returned: Mapping[Any, Any]) -> tuple[object, int | None, str]:
         return returned[OUTPUT], to_pico(str(cost)), model or ""
     except ValueError:
         raise FailedError(f"expected its cost in dollars, found {cost!r:.60}") from None
+
+
+@final
+class CommandSystem(CodeSystem):
+    """A command (`command:…`), split as a shell would, run without one; each call of `answer` runs it once.
+
+    It gets the prompt on standard input, or the turns of a conversation as JSON. Its output is what it writes to
+    standard output, without a line feed at the end. It has an environment of its own, without the caller's keys, and
+    inherits no open file. When it has ended, or at its time limit, the processes that it left in its process group are
+    ended. This guards against accidents: a command runs as the same user, and can read what that user can.
+    """
+
+    def __init__(self, command: str, options: SystemOptions) -> None:
+        """`command` is as typed.
+
+        Raises:
+            InputError: it cannot be split, is not found, or cannot be run.
+        """
+        super().__init__("command", command, "", options)
+        self._environment = _environment_for(options)
+        self._arguments = _arguments_of(command, options, self._environment)
+
+    def _settings(self, options: SystemOptions) -> Mapping[str, str]:
+        return {"pass-env": ",".join(sorted(options.pass_env))} if options.pass_env else {}
+
+    def sent(self, item: Item) -> object:
+        """Return what is written to its standard input."""
+        if not item.messages:
+            return item.prompt
+        turns = [{"role": role, "content": text} for role, text in item.messages]
+        return json.dumps(turns, ensure_ascii=False)
+
+    async def run(self, item: Item) -> tuple[object, int | None, str]:
+        """Run the command on an item.
+
+        Raises:
+            FailedError: it could not be run, took too long, gave too much, or had an exit code.
+        """
+        said = b""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._environment, start_new_session=True
+            )
+        except OSError as error:
+            raise FailedError(f"it could not be run: {error.strerror}") from None
+        feeding = asyncio.create_task(_feed(process, str(self.sent(item)).encode("utf-8", "replace")))
+        hearing = asyncio.create_task(_last_of(process.stderr))
+        try:
+            async with time_limit(self.limit_s):
+                output = await _all_of(process)
+                code = await process.wait()
+        except TimeoutError:
+            raise FailedError(f"it gave no output within {self.limit_s:g} s, and was ended") from None
+        finally:
+            _end(process)
+            rest = asyncio.create_task(_last_of(process.stdout))  # so that the pipe is closed
+            ended = asyncio.create_task(process.wait())
+            _, late = await asyncio.wait([feeding, hearing, rest, ended], timeout=LINGER_S)
+            for task in late:
+                task.cancel()
+            said = hearing.result() if hearing.done() and not hearing.cancelled() else b""
+        if code:
+            raise FailedError(f"{_ended(code)}{_quoted(said)}")
+        return output.removesuffix(b"\n").removesuffix(b"\r"), None, ""
+
+
+def _arguments_of(command: str, options: SystemOptions, environment: Mapping[str, str]) -> list[str]:
+    """Return the words of a command.
+
+    Raises:
+        InputError: a quote is open, the command is not found, or may not be run.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"`system {options.name}`: this is no command: {error}") from None
+    if not words:
+        raise InputError(f"`system {options.name}`: expected a command after command:")
+    if shutil.which(words[0], path=environment.get("PATH", os.defpath)) is None:
+        there = os.path.isfile(words[0])  # noqa: PTH113 - a name as a shell reads it
+        problem = (
+            f"{words[0]} is not executable; allow it with chmod +x, or name its interpreter first"
+            if there
+            else f"there is no command {words[0]!r}; give a command that is in PATH, or a path such as ./run.sh"
+        )
+        raise InputError(f"`system {options.name}`: {problem}")
+    return words
+
+
+def _environment_for(options: SystemOptions) -> dict[str, str]:
+    """Return the environment of the command.
+
+    Raises:
+        InputError: a variable to pass is not set.
+    """
+    given = options.environment
+    for name in options.pass_env:
+        if name not in given and not options.offline:
+            raise InputError(f"`system={options.name}.pass-env={','.join(options.pass_env)}`: {name} is not set")
+    return {name: given[name] for name in (*PASSED, *options.pass_env) if name in given}
+
+
+async def _feed(process: Process, text: bytes) -> None:
+    """Write all that the command is told; it need not read it."""
+    assert process.stdin is not None, "it is a pipe"
+    with contextlib.suppress(OSError):
+        process.stdin.write(text)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _all_of(process: Process) -> bytes:
+    """Return what the command writes to standard output, to its end.
+
+    Raises:
+        FailedError: it is too much.
+    """
+    assert process.stdout is not None, "it is a pipe"
+    found = bytearray()
+    while piece := await process.stdout.read(PIECE):
+        found += piece
+        if len(found) > MOST_BYTES:
+            raise FailedError(f"it wrote more than {MOST_BYTES >> 20} MiB, and was ended")
+    return bytes(found)
+
+
+async def _last_of(pipe: asyncio.StreamReader | None) -> bytes:
+    """Read a pipe to its end, and return the last of it."""
+    assert pipe is not None, "it is a pipe"
+    found = b""
+    while piece := await pipe.read(PIECE):
+        found = (found + piece)[-LAST_BYTES:]
+    return found
+
+
+def _end(process: Process) -> None:
+    """End the processes of the command's group, whether it has ended itself or not."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _ended(code: int) -> str:
+    if code > 0:
+        return f"it ended with exit code {code}"
+    with contextlib.suppress(ValueError):
+        return f"it was ended by {signal.Signals(-code).name}"
+    return f"it was ended by the signal {-code}"
+
+
+def _quoted(said: bytes) -> str:
+    """Return the last line of standard error that is not empty, as the end of a sentence."""
+    lines = said.decode("utf-8", "replace").split("\n")
+    last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
+    return f": {last[:LONGEST_SAID]}" if last else ""
