@@ -135,7 +135,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 
 
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
-    """Return the columns of items that a system which answers may be told beside the prompt.
+    """The columns of items that a system which answers may be told beside the prompt.
 
     None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
     """
@@ -235,7 +235,7 @@ class RowReader:
         return (self._value(column) or None) if column is not None else None
 
     def _pick(self, field: str, is_empty: Callable[[object], bool] | None = None) -> Column | None:
-        """Return the first column that holds something; refuse a second guess that differs."""
+        """The first column that holds something; refuse a second guess that differs."""
         fields, says_nothing = self.row.fields, is_empty or _is_empty
         held = [
             column for column in self.candidates[field] if not all(says_nothing(fields[name]) for name in column.names)
@@ -258,7 +258,7 @@ class RowReader:
         return (self._value(column) or None) if column is not None else None
 
     def turns(self) -> list[tuple[str, str]]:
-        """Return the roles and texts of a prompt that is a conversation; empty for another."""
+        """The roles and texts of a prompt that is a conversation; empty for another."""
         column = self._pick(PROMPT)
         value = None if column is None else self.row.fields[column.name]
         if not is_messages(value) or (len(value) == 1 and role_of(value[0]) == USER):
@@ -266,7 +266,7 @@ class RowReader:
         return [(role_of(part), mended(self._said(lambda one: said(one[0]), [part]))) for part in value]
 
     def _last_answer(self) -> str:
-        """Return the answer at the end of a `messages` list, and keep what stands before it."""
+        """The answer at the end of a `messages` list, and keep what stands before it."""
         for column in self.candidates[PROMPT]:
             messages = self.row.fields[column.name]
             if is_messages(messages):
@@ -277,12 +277,12 @@ class RowReader:
         raise self.missing(OUTPUT)
 
     def _value(self, column: Column) -> str | None:
-        """Return the text of a column, or of all columns that `map` joins."""
+        """The text of a column, or of all columns that `map` joins."""
         texts = [self._text(name, self.row.fields[name]) for name in column.names]
         return texts[0] if len(texts) == 1 else "\n\n".join(text for text in texts if text)
 
     def _text(self, name: str, value: object) -> str | None:
-        """Return a value as text that can be stored; numbers are written out."""
+        """A value as text that can be stored; numbers are written out."""
         if value is None:
             return None
         if isinstance(value, str):
@@ -303,7 +303,7 @@ class RowReader:
             raise self.table.wrong(f"the messages cannot be shown to a judge: {error}", self.row.line) from None
 
     def missing(self, field: str) -> DataError:
-        """Return the error for a field that no column holds."""
+        """The error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
             return self.table.wrong(BARE_REPLY, self.row.line)
         mends = remedy(field, self.row.fields, self.candidates)
@@ -324,7 +324,7 @@ class RowReader:
 
 
 def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:
-    """Return which columns were found, and the map that makes one `field`: for example the longest text."""
+    """Which columns were found, and the map that makes one `field`: for example the longest text."""
     taken = {name for columns in candidates.values() for one in columns for name in one.names}
     free = {
         name: len(value)
@@ -416,7 +416,7 @@ def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
 
 
 def _along(fields: Mapping[str, Any], path: str) -> Any:
-    """Return the value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
+    """The value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
     value: Any = fields
     for part in path.split("."):
         value = opened(value)
@@ -578,7 +578,7 @@ def _part(part: object) -> str:
 
 
 def said(message: Mapping[str, Any]) -> str:
-    """Return what a message says: its text, and the tools that it calls.
+    """What a message says: its text, and the tools that it calls.
 
     Raises:
         ValueError: it has content that is no text.

@@ -175,7 +175,7 @@ def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _annotation(fields: Fields) -> Fields:
-    """Return the verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
+    """The verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
     score = fields.get("preference")
     if isinstance(score, int | float):
         # Earlier versions write a tie as 0.
@@ -207,7 +207,7 @@ def _judgments(rows: list[Row]) -> Iterator[Row]:
 
 
 def _score(fields: Fields) -> float | None:
-    """Return the score of a turn in [0, 1]; None if the judge gave none."""
+    """The score of a turn in [0, 1]; None if the judge gave none."""
     if "g1_winner" in fields:
         first, second = (WINS.get(str(fields.get(name))) for name in ("g1_winner", "g2_winner"))
         if first is None or second is None:

@@ -266,7 +266,7 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
 
 
 def _proxy(environment: Mapping[str, str], url: str) -> str | None:
-    """Return the address of the proxy for `url`; None for none, as for a server on this machine."""
+    """The address of the proxy for `url`; None for none, as for a server on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     address = _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy")
@@ -276,7 +276,7 @@ def _proxy(environment: Mapping[str, str], url: str) -> str | None:
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:
-    """Return a variable in lower case, else in upper case; empty if there is none."""
+    """A variable in lower case, else in upper case; empty if there is none."""
     return environment.get(name, environment.get(name.upper(), ""))
 
 

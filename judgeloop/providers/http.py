@@ -103,7 +103,7 @@ def _transport(context: ssl.SSLContext, proxy: str | None) -> httpx2.AsyncBaseTr
 
 @cache
 def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
-    """Return the TLS context that all pools share; making a context takes longer than a call.
+    """The TLS context that all pools share; making a context takes longer than a call.
 
     `ca_file` and `ca_dir` hold the certificates to trust; None for the system's.
 

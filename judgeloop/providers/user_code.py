@@ -111,7 +111,7 @@ def runs_in_the_loop(function: Plugin) -> bool:
 
 
 def _place(error: BaseException, function: Plugin) -> str:
-    """Return the last line of the function's own file that an exception came through."""
+    """The last line of the function's own file that an exception came through."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     lines = [
         frame.lineno

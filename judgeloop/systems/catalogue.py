@@ -102,7 +102,7 @@ _ELSEWHERE = (
 
 
 def system_row(name: str) -> SystemRow | None:
-    """Return the row of a system that answers live; None for a file of outputs."""
+    """The row of a system that answers live; None for a file of outputs."""
     return next((row for row in SYSTEMS if row.names(name)), None)
 
 
@@ -141,7 +141,7 @@ def files_of(sources: Iterable[object]) -> list[Path]:
 
 
 def _meant(value: str) -> str:
-    """Return the name that was probably meant; empty if nothing tells."""
+    """The name that was probably meant; empty if nothing tells."""
     for pattern, name in _ELSEWHERE:
         if found := re.fullmatch(pattern, value):
             parts = {"path": "", **found.groupdict()}

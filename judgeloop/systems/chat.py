@@ -152,7 +152,7 @@ class Description(BaseModel):
         return [*first, *item.messages]
 
     def _rendered(self, item: Item) -> str:
-        """Return the template with all fields put in as they are, in one pass."""
+        """The template with all fields put in as they are, in one pass."""
         known = {**item.columns, "prompt": item.prompt}
         names = self._parts[1::2]
         if lacking := next((name for name in names if name not in known), None):
@@ -375,7 +375,7 @@ def _system_of(description: Description, options: SystemOptions) -> ChatSystem:
 
 
 def _environment(kind: type[Chat[Any]], options: SystemOptions) -> dict[str, str]:
-    """Return the caller's variables with no key but the one that this system may send.
+    """The caller's variables with no key but the one that this system may send.
 
     That is the provider's own, which goes to its own host alone, or the one that the caller names
     for an address. A file that describes the system chooses the model, and so the host: a key without

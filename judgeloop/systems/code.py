@@ -72,7 +72,7 @@ class CodeSystem(ABC):
         self._price = f"`system={options.name}.max-cost`"
 
     def _settings(self, options: SystemOptions) -> Mapping[str, str]:
-        """Return what else can change its outputs."""
+        """What else can change its outputs."""
         del options
         return {}
 
@@ -215,7 +215,7 @@ class FunctionSystem(CodeSystem):
 
 
 def _parameters(function: user_code.Plugin, shown: str) -> tuple[frozenset[str], frozenset[str], bool]:
-    """Return the names that a function takes, those that it needs, and whether it takes any name.
+    """The names that a function takes, those that it needs, and whether it takes any name.
 
     Raises:
         InputError: it needs an argument without a name.
@@ -235,7 +235,7 @@ def _parameters(function: user_code.Plugin, shown: str) -> tuple[frozenset[str],
 
 
 def _parts_of(returned: Mapping[Any, Any]) -> tuple[object, int | None, str]:
-    """Return the output, the cost in picodollars and the model of a function's dictionary.
+    """The output, the cost in picodollars and the model of a function's dictionary.
 
     Raises:
         FailedError: the dictionary has something else, or no output.
@@ -278,7 +278,7 @@ class CommandSystem(CodeSystem):
         return {"pass-env": ",".join(sorted(options.pass_env))} if options.pass_env else {}
 
     def sent(self, item: Item) -> object:
-        """Return what is written to its standard input."""
+        """What is written to its standard input."""
         if not item.messages:
             return item.prompt
         turns = [{"role": role, "content": text} for role, text in item.messages]
@@ -319,7 +319,7 @@ class CommandSystem(CodeSystem):
 
 
 def _arguments_of(command: str, options: SystemOptions, environment: Mapping[str, str]) -> list[str]:
-    """Return the words of a command.
+    """The words of a command.
 
     Raises:
         InputError: a quote is open, the command is not found, or may not be run.
@@ -342,7 +342,7 @@ def _arguments_of(command: str, options: SystemOptions, environment: Mapping[str
 
 
 def _environment_for(options: SystemOptions) -> dict[str, str]:
-    """Return the environment of the command.
+    """The environment of the command.
 
     Raises:
         InputError: a variable to pass is not set.
@@ -364,7 +364,7 @@ async def _feed(process: Process, text: bytes) -> None:
 
 
 async def _all_of(process: Process) -> bytes:
-    """Return what the command writes to standard output, to its end.
+    """What the command writes to standard output, to its end.
 
     Raises:
         FailedError: it is too much.
@@ -402,7 +402,7 @@ def _ended(code: int) -> str:
 
 
 def _quoted(said: bytes) -> str:
-    """Return the last line of standard error that is not empty, as the end of a sentence."""
+    """The last line of standard error that is not empty, as the end of a sentence."""
     lines = said.decode("utf-8", "replace").split("\n")
     last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
     return f": {last[:LONGEST_SAID]}" if last else ""

@@ -60,7 +60,7 @@ def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
 
 
 def duration(text: str) -> float:
-    """Return the seconds of a duration such as 90s, 30m or 2h."""
+    """The seconds of a duration such as 90s, 30m or 2h."""
     found = _DURATION.fullmatch(text.strip())
     seconds = float(found["number"]) * UNITS[found["unit"]] if found else 0.0
     if not seconds > 0:
@@ -91,7 +91,7 @@ def _variables(text: str) -> tuple[str, ...]:
 
 
 def _day(text: str) -> str:
-    """Return a day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
+    """A day (UTC) in ISO 8601; `today` is the day on which the run is prepared."""
     try:
         return str(datetime.now(UTC).date() if text == "today" else date.fromisoformat(text))
     except ValueError:
@@ -170,7 +170,7 @@ def options_of(
 
 
 def _parts(entry: str, names: Sequence[str]) -> tuple[str, str, str]:
-    """Return the system, the key and the value of an entry.
+    """The system, the key and the value of an entry.
 
     A name may hold dots and signs of equality: the longest name of the run counts.
     """
