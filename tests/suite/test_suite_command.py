@@ -96,6 +96,12 @@ def found(*arguments, **variables):
     return json.loads(done.stdout)
 
 
+def shown_and_found(*arguments, **variables):
+    """What a night shows, and its values."""
+    done = suite(*arguments, "-o", "values.json", **variables)
+    return done.stdout, json.loads(Path("values.json").read_text())
+
+
 def charged(night):
     return {one["name"]: one["charged_usd"] for one in night["pairs"]}
 
@@ -131,17 +137,17 @@ def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on(played
 
 def test_a_changed_file_has_no_second_sum_in_the_same_night(played):
     first = played()
-    other = found("--risk", "0.05")
+    shown, other = shown_and_found("--risk", "0.05")
     assert other["charged_usd"] <= 0.30
     assert sum(charged(other).values()) <= 0.30 - first["charged_usd"] + 1e-9
-    assert "of it with other settings or outputs" in suite("--risk", "0.05").stdout
+    assert "of it with other settings or outputs" in shown
 
 
 def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
     first = played()
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
-    other = found("--night", "2026-01-02")
+    shown_other, other = shown_and_found("--night", "2026-01-02")
     runs = [{one["run"] for one in night["pairs"]} for night in (first, other)]
     assert not runs[0] & runs[1]
     assert other["charged_usd"] == 0.30 or other["charged_usd"] > 0.2
@@ -160,7 +166,7 @@ def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
     since = [[(one["same_as"], one["further"]) for one in night["pairs"]] for night in (first, other)]
     before = first["night"][:10]
     assert since == [[("", False)] * 3, [(before, False), (before, True), ("", False)]]
-    page = unwrapped(suite("--night", "2026-01-02").stdout)
+    page = unwrapped(shown_other)
     same = "the same question about the same outputs was"
     assert "The same as before" in page
     assert f"all better nothing was asked: {same} last asked in the night {before}" in page
@@ -329,10 +335,9 @@ def test_a_night_that_is_asked_again_about_other_outputs_says_so(played):
 
 
 def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
-    shown = suite("--not-worse", "0.3", "--budget", "$2").stdout
+    shown, night = shown_and_found("--not-worse", "0.3", "--budget", "$2")
     assert "  risk         of 3 answers, expect at most 0.3 wrong\n" in shown
-    pairs = found("--not-worse", "0.3", "--budget", "$2")["pairs"]
-    assert [one["risk"] for one in pairs] == [0.1] * 3
+    assert [one["risk"] for one in night["pairs"]] == [0.1] * 3
 
 
 def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(played, today):
@@ -361,10 +366,10 @@ def test_a_system_that_is_better_than_was_asked_for_is_named_in_the_table():
     Path("verdicts.csv").write_text("\n".join(["item_id,model_a,model_b,score,cost_usd", *rows]))
     Path("night.toml").write_text(SUITE.replace("new/*", "new/better"))
     given = ("--not-worse", "0.02", "--seed", "7", "--budget", "2", "--night", "2026-01-26")
-    (better,) = found(*given)["pairs"]
+    shown, night = shown_and_found(*given)
+    (better,) = night["pairs"]
     assert "better is better than old" in better["headline"]
     assert (better["winner"], better["exit_code"]) == ("better", 0)
-    shown = suite(*given).stdout
     assert "Conditions, what they rest on, and who set it" in shown
     assert "seed = 7 (the caller)" in shown
 
