@@ -89,7 +89,7 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        first, second = self.scores[np.ix_(pair, kept)]
+        first, second = (self.scores[one, kept] for one in pair)
         preferred = preference(first - second, self.tie_margin).astype(np.int8)
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 

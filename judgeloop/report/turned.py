@@ -54,11 +54,7 @@ class Since(NamedTuple):
 
     def page(self, run: str) -> Page:
         """The items as a table; `run` is the earlier one."""
-        otherwise = {None: "not known", (): "none: the judge said otherwise"}
-        rows = tuple(
-            (*map(_short, one[:3]), otherwise.get(one.changed) or ", ".join(map(_short, one.changed or ())))
-            for one in self.turned
-        )
+        rows = tuple((*map(_short, one[:3]), _whose(one.changed)) for one in self.turned)
         turned = f"{count(len(rows), 'item')} turned since run {run}, of {self.both:,} judged in both"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(head, (), tables=(Table("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ())
@@ -131,6 +127,12 @@ def _by_item(texts: Texts, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the prompt and the outputs of these systems, by item."""
     outputs = [texts.pool.outputs[texts.pool.systems.index(name)] for name in names]
     return {item.id: (item.prompt, *(one[n] for one in outputs)) for n, item in enumerate(texts.pool.items)}
+
+
+def _whose(changed: tuple[str, ...] | None) -> str:
+    if changed is None:
+        return "not known"
+    return ", ".join(map(_short, changed)) or "none: the judge said otherwise"
 
 
 def _short(text: str) -> str:
