@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import ANSWERS, StopKind
@@ -14,7 +15,6 @@ from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
-from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.report.conditions import of_the_run
 from judgeloop.report.groups import GroupRow, counted
 from judgeloop.report.labels import LabelRow
