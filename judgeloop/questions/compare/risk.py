@@ -4,8 +4,8 @@ Takes a `Result` and returns sentences. The plain ones, for readers who know no 
 that was asked for, which is what is promised. Computes no figures and prints nothing.
 """
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.outcomes import StopKind
-from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import at_most, points, show_risk
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.escaping import visible

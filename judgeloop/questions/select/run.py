@@ -6,18 +6,14 @@ knows no exit codes.
 
 import itertools
 from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.protocols import Selector
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
-from judgeloop.methods.selectors.catalogue import Need
-from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.papers.llm_selector.information import Epsilons, choose_epsilons
 from judgeloop.questions import stored
 from judgeloop.questions.select.pictures import course_of
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
@@ -33,11 +29,11 @@ async def run(
     selection: Selection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
-    given = _given(selection)
+    selector = selection.config.selector_row.make(selection.draft)
     finished = await drive_session(
-        _session(selection, given), selection, terms_of(selection), interruption=interruption, observe=observe
+        _session(selection, selector), selection, terms_of(selection), interruption=interruption, observe=observe
     )
-    return _result(selection, given, finished)
+    return _result(selection, selector, finished)
 
 
 async def forecast(selection: Selection) -> tuple[Plan, Selected]:
@@ -45,8 +41,8 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
 
     Asks no judge and spends nothing.
     """
-    given, terms = _given(selection), terms_of(selection, offline=True)
-    finished = await drive_session(_session(selection, given), selection, terms)
+    selector, terms = selection.config.selector_row.make(selection.draft), terms_of(selection, offline=True)
+    finished = await drive_session(_session(selection, selector), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
     every = len(selection.pairs) * len(pool)
@@ -75,51 +71,19 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     elif foreseen.needed and not stays_open:
         stays_open = limit_too_low(selection.limits.max_judgments, foreseen.needed)
     plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
-    return plan, _result(selection, given, finished)
+    return plan, _result(selection, selector, finished)
 
 
-def _given(selection: Selection) -> ForMany:
-    """Return the data that the selector uses: weak judges' opinions."""
-    config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
-    opinions = None
-    if Need.OPINIONS in needs:
-        from judgeloop.papers.llm_selector.opinions import weak_opinions
-
-        folder = config.cache_dir / "weak-judges"
-        opinions = weak_opinions(pool.outputs, selection.baseline or 0, config.weak_judges, folder)
-    return ForMany(
-        len(pool.systems),
-        selection.baseline or 0,
-        selection.rule.level,
-        opinions,
-        _epsilons(selection, opinions) if Need.EPSILONS in needs else None,
-        selection.sampled,
-        config.min_gap or 0.0,
-        choosing=selection.baseline is None,
-    )
+def _session(selection: Selection, selector: Selector[Any]) -> Session[Standings]:
+    return session_of(selection, selector, _estimator(selection), selection.rule)
 
 
-def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilons:
-    """Return the epsilons of the settings, or else choose them by the `opinions`."""
-    config, pool = selection.config, selection.pool
-    if config.epsilon is not None:
-        return config.epsilon
-    assert opinions is not None, "epsilons are chosen by opinions"
-    queries = max(1, min(len(pool), config.max_judgments // (len(pool.systems) - 1)))
-    return choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
+def _estimator(selection: Selection) -> WinRates:
+    draft, level = selection.draft, selection.rule.level
+    return WinRates(draft.systems, draft.baseline, level, draft.sampled, draft.gap)
 
 
-def _session(selection: Selection, given: ForMany) -> Session[Standings]:
-    selector = selection.config.selector_row.make(given)
-    return session_of(selection, selector, _estimator(selection, given), selection.rule)
-
-
-def _estimator(selection: Selection, given: ForMany) -> WinRates:
-    systems, level = len(selection.pool.systems), selection.rule.level
-    return WinRates(systems, selection.baseline, level, selection.sampled, given.gap)
-
-
-def _result(selection: Selection, given: ForMany, finished: Finished[Standings]) -> Selected:
+def _result(selection: Selection, selector: Selector[Any], finished: Finished[Standings]) -> Selected:
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
@@ -138,14 +102,14 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
                 if tally.queries  # else the choice was cut short
             ),
             min_gap=config.min_gap,
-            epsilon=given.epsilons,
+            epsilon=getattr(selector, "epsilons", None),  # of a selector that has some
         ),
         data_notes(selection),
         items=selection.pool.items,
         more_judgments=more,
     )
     deciding = [label for label in outcome.labels if label.choice.key in outcome.deciding]
-    estimator = _estimator(selection, given)
+    estimator = _estimator(selection)
     course = course_of(deciding, estimator, tally, selection.pool.systems, len(selection.pool))
     result = replace(result, course=course)
     result = _with_earlier(selection, result)
