@@ -348,7 +348,7 @@ def _doubtful(spend: Spend) -> list[str]:
     return [
         (
             f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts that failed and may have been "
-            "billed, at their maximum (see `judgeloop ledger reconcile`)"
+            "billed, at their maximum (see `judgeloop ledger show --unknown`)"
         )
     ]
 

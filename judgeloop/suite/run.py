@@ -15,8 +15,8 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopE
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
 from judgeloop.engine.state import Interruption, Observe
+from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
-from judgeloop.ledger.stored import Ledger
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.live import WITHOUT_LIMIT
