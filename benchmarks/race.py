@@ -5,7 +5,7 @@ r"""How many calls a search for the best takes to its end, and how often it errs
     python benchmarks/race.py --only assumed
     python benchmarks/race.py DATA --picture FILE
 
-DATA is the folder `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
+DATA holds `alpacaeval`, with `verdicts-gpt4.csv.gz` and `verdicts-gpt4turbo.csv.gz`. In each run
 the pool, its order and the systems are drawn anew. An abstention is taken for a tie, so that there is no
 doubt which system is the best; the baseline of the verdicts is not a candidate but where `few` and
 `baseline` say so. `least` needs no data: it draws the pools in which a guarantee is hardest to keep, with
@@ -29,7 +29,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from judgeloop.core.records import TIE, Label, Verdict
+from judgeloop.core.records import TIE, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
@@ -129,7 +129,7 @@ def choosing(scores: Floats, baseline: int | None, risk: float, gap: float, seed
     systems, items = scores.shape
 
     def score(item: int, system: int, other: int) -> float:
-        return float(TIE + np.sign(scores[system, item] - scores[other, item]) / 2)
+        return as_score(preference(float(scores[system, item] - scores[other, item])))
 
     totals = np.zeros(systems)  # which system is the best depends on the baseline
     return search(score, Racing(systems, baseline, risk, gap), totals, items, seed)
@@ -141,7 +141,7 @@ def field(data: Path, name: str) -> tuple[list[str], Floats]:
     left_out = GAMED | {FIELDS[name]}
     systems = sorted(system for system in table.systems if system not in left_out)
     scores = np.nan_to_num(table.scores(systems, table.items), nan=TIE)
-    return systems, np.where(scores == TIE, TIE, (scores > TIE).astype(float))
+    return systems, TIE + preference(scores - TIE) / 2
 
 
 def without_far_ahead(systems: list[str], scores: Floats) -> Floats:
@@ -402,7 +402,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    names, data, runs, jobs = given.verdicts.split(","), given.data, given.runs, given.jobs
+    names, runs, jobs = given.verdicts.split(","), given.runs, given.jobs
+    data = given.data and given.data / "alpacaeval"
     if given.systems:
         many = tuple(map(int, given.systems.split(",")))
         MANY.update(dict.fromkeys(MANY, many))

@@ -94,27 +94,32 @@ class ParrotChat(OpenAIChat):
     provider = Provider("parrot", "https://parrot.example/v1", "PARROT_API_KEY")
     path = "/say"
 '''
+PROVIDER_MAKER = """
+def _parrot() -> type[Chat[Any]]:
+    from judgeloop.providers.parrot import ParrotChat
+
+    return ParrotChat
+
+
+"""
 PROVIDER_ROW = """
-    ProviderRow("parrot", "ParrotChat", "MODEL", ("schema",)),
+    ProviderRow("parrot", "MODEL", _parrot, ("schema",)),
 """
 
-FORMAT = '''
-"""One `said: PROMPT -> OUTPUT` a line."""
-
-from judgeloop.formats.row import Row
-
-
-def recognises(source):
-    return not source.is_zip and source.text.startswith("said:")
+FORMAT = """
+def is_said(file):
+    return file.is_text and file.text.startswith("said:")
 
 
-def read(source):
-    for line, text in enumerate(source.text.splitlines(), start=1):
+def said_rows(file):
+    for line, text in enumerate(file.text.splitlines(), start=1):
         prompt, _, output = text.removeprefix("said:").partition("->")
         yield Row(line, {"prompt": prompt.strip(), "output": output.strip()})
-'''
+
+
+"""
 FORMAT_ROW = """
-    Format("said", "Sayings", "said", "`.said`"),
+    Format("said", "Sayings", harnesses.is_said, harnesses.said_rows, "`.said`"),
 """
 
 SYSTEM = '''
@@ -278,6 +283,7 @@ def test_a_rule_is_its_file_and_one_row(copy: Copy, pair: list[object], recorded
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
     copy.add("providers/parrot.py", PROVIDER)
+    copy.insert("providers/catalogue.py", "PROVIDERS: tuple", PROVIDER_MAKER)
     copy.row("providers/catalogue.py", "PROVIDERS: tuple[ProviderRow, ...] = (", PROVIDER_ROW)
 
     parrot = ["--judge", "parrot/polly", "--judge-price", "1,2", "--dry-run"]
@@ -287,9 +293,9 @@ def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> N
         copy.run(*pair, "--judge", "parrot/polly", "--judge-price", "1,2")
 
 
-def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
-    copy.add("formats/said.py", FORMAT)
-    copy.insert("formats/catalogue.py", '    Format("rows"', FORMAT_ROW)
+def test_a_format_is_its_functions_and_one_row(copy: Copy, tmp_path: Path) -> None:
+    copy.insert("formats/harnesses.py", "def plain_rows(", FORMAT)
+    copy.insert("formats/catalogue.py", "    PLAIN,\n)", FORMAT_ROW)
     for name, answer in (("a", "four"), ("b", "five")):
         (tmp_path / f"{name}.txt").write_text(f"said: 2+2? -> {answer}\n")
 

@@ -21,10 +21,9 @@ from judgeloop.core.ledger import RecordedAttempt, Settlement
 from judgeloop.core.money import Price, cost, to_pico
 from judgeloop.core.records import Usage
 from judgeloop.diagnostics.config import ReconcileConfig
-from judgeloop.formats.row import Row
-from judgeloop.formats.tables import parse_row, read_rows, read_text
+from judgeloop.formats.tables import Row, parse_row, read_rows, read_text
 from judgeloop.ledger.opening import open_ledger, open_reader
-from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.pricing import price_from_text
 
 CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
 LATEST = datetime.max.replace(tzinfo=UTC)

@@ -15,13 +15,21 @@ from pydantic import Field
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Reply, Usage
-from judgeloop.providers.catalogue import FLEX, FLEX_OR_STANDARD, STANDARD
-from judgeloop.providers.chat import REFUSED, Chat, ChatSpec, Messages, Read, Said
-from judgeloop.providers.ending import FILTERED
-from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.failures import Failure
-from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
-from judgeloop.providers.streams import EndedEarlyError
+from judgeloop.providers.chat import (
+    REFUSED,
+    Chat,
+    ChatSpec,
+    Count,
+    EndedEarlyError,
+    Messages,
+    OrNone,
+    Read,
+    Said,
+    Wire,
+    WireReply,
+)
+from judgeloop.providers.endpoint import FLEX, FLEX_OR_STANDARD, STANDARD, Provider
+from judgeloop.providers.errors import FILTERED, Failure
 
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
@@ -41,7 +49,7 @@ _ONLY_NEWER = re.compile(
 )
 
 
-class Message(Wire):
+class ChoiceMessage(Wire):
     """The text of the reply, or the refusal."""
 
     content: str | None = None
@@ -67,10 +75,10 @@ class Logprobs(Wire):
     content: list[TokenPlace] | None = None
 
 
-class Choice(Wire):
+class GeneratedChoice(Wire):
     """A generated message, and why generation ended."""
 
-    message: Message = Message()  # Google leaves it out of a reply that its filter blocks
+    message: ChoiceMessage = ChoiceMessage()  # Google leaves it out of a reply that its filter blocks
     finish_reason: str | None = None
     logprobs: Logprobs | None = None
 
@@ -88,7 +96,7 @@ class CompletionDetails(Wire):
     reasoning_tokens: Count | None = None
 
 
-class WireUsage(Wire):
+class CompletionUsage(Wire):
     """Token counts: prompt tokens include cached tokens, completion tokens include reasoning.
 
     Google leaves counts of zero out.
@@ -125,8 +133,8 @@ class Costs(Wire):
 class ChatCompletion(WireReply):
     """A whole reply, with at least one choice."""
 
-    choices: Annotated[list[Choice], Field(min_length=1)]
-    usage: Annotated[WireUsage | None, OrNone] = None
+    choices: Annotated[list[GeneratedChoice], Field(min_length=1)]
+    usage: Annotated[CompletionUsage | None, OrNone] = None
     costs: Annotated[Costs | None, OrNone] = Field(None, validation_alias="usage")
     service_tier: Any = None
 
@@ -287,7 +295,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return Said(choice.message.content or refusal or "", likely, ended)
 
 
-def _is_filtered(choice: Choice) -> bool:
+def _is_filtered(choice: GeneratedChoice) -> bool:
     """Return whether a filter ended a reply."""
     ended = (choice.finish_reason or "").lower()
     return ended.startswith("content_filter") or ended in FILTERS

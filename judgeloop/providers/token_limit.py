@@ -17,7 +17,7 @@ from typing import final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention
-from judgeloop.providers.catalogue import ChatOptions
+from judgeloop.providers.endpoint import ChatOptions
 
 # Thinking tokens by effort. OpenAI advises to keep 25,000 free at first; a verdict on two answers
 # takes fewer.

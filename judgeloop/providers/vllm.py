@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Reply
 from judgeloop.providers.chat import ChatSpec, Messages, Read
-from judgeloop.providers.ending import unreachable
 from judgeloop.providers.endpoint import Provider
+from judgeloop.providers.errors import unreachable
 from judgeloop.providers.openai import OLDER_LIMIT, SAMPLING, ChatCompletion, Dialect, OpenAIChat
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class VllmChat(OpenAIChat):
         """
         import httpx2
 
-        from judgeloop.providers.http_client import http_client
+        from judgeloop.providers.http import http_client
 
         async with http_client(self.spec.endpoint) as client:
             client.headers["Authorization"] = f"Bearer {self.spec.endpoint.api_key}"

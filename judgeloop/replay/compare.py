@@ -18,7 +18,7 @@ from judgeloop.catalogue import rule_row, selector_row
 from judgeloop.core.choices import Draws
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import TIE, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict, as_score, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
@@ -29,7 +29,6 @@ from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import read_recorded, vectors_of
 
 QUESTION = "compare"
-ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 Row = dict[str, Any]
 
 
@@ -52,7 +51,7 @@ class Contest:
 
     def verdict(self, choice: Choice) -> Verdict:
         """Return the verdict on an item: a score of 1 for the winner on the pool."""
-        return Verdict(float(TIE + self.preferences[choice.position] / 2))
+        return Verdict(as_score(int(self.preferences[choice.position])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,8 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        preferred = signs(self.scores[pair[0], kept], self.scores[pair[1], kept], self.tie_margin)
+        apart = self.scores[pair[0], kept] - self.scores[pair[1], kept]
+        preferred = preference(apart, self.tie_margin).astype(np.int8)
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -136,12 +136,6 @@ def selector_for(name: str, recordings: Recordings, contest: Contest, config: Re
 
 def _draft(contest: Contest, config: ReplayConfig, risk: float = math.nan) -> Draft:
     return Draft(len(contest.preferences), config.max_judgments, risk, settings=config)
-
-
-def signs(first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float) -> NDArray[np.int8]:
-    """Return which score is higher: 1 for the first, -1 for the second, 0 within the margin."""
-    apart = first - second
-    return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
 
 
 def _at_sizes(selector: Selector[Any], contest: Contest, config: ReplayConfig, seed: Sequence[int]) -> Iterator[Row]:

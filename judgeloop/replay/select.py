@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.catalogue import rules_of, selector_row
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import Ending
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import TIE, Abstention, Answer, Choice, Verdict
+from judgeloop.core.records import ROUNDING, TIE, Abstention, Answer, Choice, Verdict, preference
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, score_of
@@ -21,7 +21,7 @@ from judgeloop.methods.rows import Draft
 from judgeloop.methods.stats.levels import PRIOR_NUMBER, PRIOR_SUM, Floats
 from judgeloop.papers.llm_selector.information import choose_epsilons
 from judgeloop.questions.select.config import QUESTION
-from judgeloop.replay.compare import ROUNDING, Row
+from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import Recorded, read_recorded, takes
 
@@ -114,7 +114,7 @@ def _gaps(scores: Floats) -> Floats:
     return gaps
 
 
-def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[float]]:
+def _steps(outcome: Ending[Standings], gaps: Floats, items: int) -> list[list[float]]:
     """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
 
     The leaders are the systems that share the highest win rate so far, of those asked about on every
@@ -140,7 +140,7 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, items: int) -> list[list[f
     return [[int(calls[at]), int(queries[at]), float(identified[at]), float(gap[at])] for at in changes]
 
 
-def _along(outcome: Outcome[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
+def _along(outcome: Ending[Standings], systems: int, *, silent: bool = False) -> tuple[Floats, Floats]:
     """Return the numbers of calls and the sums of scores by system along a run.
 
     Both have the shape (looks, systems). A look is after the last call on an item, as asked. With
@@ -215,7 +215,6 @@ def _scores(config: ReplaySelectConfig, found: Recorded) -> Floats:
     """
     own = found.systems.index(config.baseline)
     apart = found.scores - (found.scores[own] if config.baseline in found.table.systems else TIE)
-    ties = np.abs(apart) <= config.tie_margin + ROUNDING
-    scores = np.where(np.isnan(apart), np.nan, np.where(ties, TIE, apart > 0))
+    scores = np.where(np.isnan(apart), np.nan, TIE + preference(apart, config.tie_margin) / 2)
     scores[own] = TIE
     return scores

@@ -39,18 +39,18 @@ class Ended(NamedTuple):
     @property
     def words(self) -> str:
         """How it ended, and who won; of one that runs again, only that."""
-        word = _word(self, required=self.result is None or self.result.answer_required)
+        word = _word(self)
         ended = self.run.recorded.note.exit_code is not None
         winner = self.result.named if ended and self.result else None
         return f"{word}, {visible(winner)}" if winner else word
 
 
-def _word(ended: Ended, *, required: bool) -> str:
-    """Return how a run ended, by what is `required`; of one that did not, what became of it."""
+def _word(ended: Ended) -> str:
+    """Return how a run ended; of one that did not, what became of it."""
     code, result = ended.run.recorded.note.exit_code, ended.result
-    if code is None:
+    if code is None or result is None:
         return ended.run.state.value
-    return state_of(code, required=required, doubtful=result is not None and is_doubtful(result))
+    return state_of(result.outcome, code, doubtful=is_doubtful(result))
 
 
 def changes(ledger: Address, x: str, y: str) -> Page:
@@ -116,7 +116,7 @@ def _then(line: Line, before: Mapping[Systems, PastRun], unread: Sequence[str]) 
 
 def _beside(line: Line, runs: Mapping[str, PastRun], then: Ended) -> Line:
     """Return a line with how its systems ended before, by what is required now, and whether outputs are new."""
-    old, word = then.run.recorded.note, _word(then, required=bool(line.gate))
+    old, word = then.run.recorded.note, _word(then)
     new = runs[line.run].recorded.note if line.run in runs else None
     if new is None or not (_known(old) and _known(new)):
         return replace(line, before=word)

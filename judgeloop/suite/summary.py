@@ -9,16 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from judgeloop.core.errors import (
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_JUDGE,
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-    EXIT_USAGE,
-    some,
-)
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.outcomes import Outcome
 from judgeloop.report.escaping import visible
 from judgeloop.report.html import render_index
 from judgeloop.report.junit import render_ends
@@ -29,26 +22,16 @@ from judgeloop.report.run_result import RunResult
 from judgeloop.report.words import count, per_cent
 from judgeloop.suite.in_common import EACH, FIRST, Said, grouped
 
-# The exit codes of pairs in words, the worst first: it is that of the suite.
-STATES = {
-    EXIT_INTERRUPTED: "interrupted",
-    EXIT_USAGE: "wrong input",
-    EXIT_ERROR: "error",
-    EXIT_JUDGE: "judge failed",
-    EXIT_OTHER_WON: "failed",
-    EXIT_UNDECIDED: "undecided",
-    0: "passed",
-}
-# How a page in a browser colours them: as a win, a tie or a loss.
-DECIDED = "decided"  # of a pair of which nothing was required, so that any winner will do
-# Of a pair that passed, or for which any winner will do, with a warning that this may say little.
-DOUBTFUL = {STATES[0]: "doubtful pass", DECIDED: "doubtful decision"}
-KINDS = (*STATES.values(), DECIDED, *DOUBTFUL.values())
-TONES = (
-    dict.fromkeys(STATES.values(), "lost")
-    | dict.fromkeys(("undecided", DECIDED, *DOUBTFUL.values()), "tie")
-    | {"passed": "won"}
-)
+# How pairs without a result ended, in words, and what a warning makes of an outcome that may say little. A page in a
+# browser colours a state as a win, a tie or a loss.
+ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
+DOUBTFUL = {Outcome.PASSED: "doubtful pass", Outcome.DECIDED: "doubtful decision"}
+# The worst first: the exit code of the first is that of the suite.
+EXITS = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_ERROR, *(one.exit_code for one in Outcome))
+STATES = ("interrupted", *ERRORS.values(), *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
+KINDS = (*STATES, *DOUBTFUL.values())
+TIES = {one.said for one in (Outcome.NOT_SHOWN, Outcome.UNDECIDED, Outcome.DECIDED)} | {*DOUBTFUL.values()}
+TONES = {state: "won" if state == Outcome.PASSED else "tie" if state in TIES else "lost" for state in KINDS}
 DOUBTED = {
     NoteCode.ALL_IDENTICAL,
     NoteCode.ALL_TIES,
@@ -74,6 +57,7 @@ class Line:
 
     - `name`, `question`, `systems`: what was asked; no systems if they could not be read
     - `exit_code`, `headline`: those of the question's own command; the error of a pair without a result
+    - `outcome`: how it stands to what was asked; None without a result
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
     - `judged`: number of verdicts. `charged_p`: what its run was charged, in picodollars;
@@ -100,6 +84,7 @@ class Line:
     question: str
     exit_code: int
     headline: str
+    outcome: Outcome | None = None
     systems: tuple[str, ...] = ()
     winner: str | None = None
     gap: str = ""
@@ -125,7 +110,7 @@ class Line:
     @property
     def state(self) -> str:
         """How it ended, in a word."""
-        return state_of(self.exit_code, required=bool(self.gate), doubtful=self.doubtful)
+        return state_of(self.outcome, self.exit_code, doubtful=self.doubtful)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -313,12 +298,11 @@ class Summary:
         return render_index(self.page, shown, TONES)
 
 
-def state_of(exit_code: int, *, required: bool, doubtful: bool) -> str:
-    """Return how a pair ended, in a word; where nothing was `required`, any winner will do."""
-    if exit_code:
-        return STATES.get(exit_code, f"exit {exit_code}")
-    word = STATES[0] if required else DECIDED
-    return DOUBTFUL[word] if doubtful else word
+def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
+    """Return how a pair ended, in a word; without an `outcome`, by which error."""
+    if outcome is None:
+        return ERRORS.get(exit_code, f"exit {exit_code}")
+    return DOUBTFUL.get(outcome, outcome.said) if doubtful else outcome.said
 
 
 def is_doubtful(result: RunResult) -> bool:
@@ -332,4 +316,4 @@ def worst(codes: Iterable[int]) -> int:
     >>> worst([0, 3, 5, 0]), worst([4, 1, 2]), worst([1, 4])
     (5, 2, 1)
     """
-    return min(codes, key=list(STATES).index)
+    return min(codes, key=EXITS.index)

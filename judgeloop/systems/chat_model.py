@@ -15,10 +15,10 @@ from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.records import Call, Item, JudgeIdentity, Output, Quote, Reply
-from judgeloop.providers.catalogue import PROVIDERS, STANDARD, chat_class
+from judgeloop.providers.catalogue import PROVIDERS, chat_class
 from judgeloop.providers.chat import Chat, ChatSpec
-from judgeloop.providers.endpoint import JUDGE_KEY, Names, endpoint_for
-from judgeloop.providers.prices import model_price, published_at
+from judgeloop.providers.endpoint import JUDGE_KEY, STANDARD, Names, endpoint_for
+from judgeloop.providers.pricing import model_price, published_at
 from judgeloop.providers.token_limit import thinking_tokens_for
 from judgeloop.systems.description import Description, read_description
 from judgeloop.systems.options import SystemOptions

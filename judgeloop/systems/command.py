@@ -97,7 +97,7 @@ class CommandSystem(CodeSystem):
 class _Heard(asyncio.SubprocessProtocol):
     """What a command writes: standard output, up to too much of it, and the last of standard error.
 
-    `end`: the command has ended, or has written too much. `all`: nobody holds its pipes any more.
+    `end`: the command has ended, or has written too much. `all`: its pipes are closed.
     `closed`: nothing of it is left in the loop.
     """
 

@@ -15,7 +15,7 @@ from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
 from judgeloop.core.records import Item
 from judgeloop.engine.retrying import time_limit
-from judgeloop.providers import plugin
+from judgeloop.providers import user_code
 from judgeloop.systems.code import CodeSystem, FailedError
 from judgeloop.systems.options import SystemOptions
 
@@ -27,15 +27,15 @@ WITHHELD = ("reference", "group")
 class FunctionSystem(CodeSystem):
     """A function; each call of `answer` calls it once, a sync one in a thread of its own."""
 
-    def __init__(self, name: str, function: plugin.Plugin, options: SystemOptions) -> None:
+    def __init__(self, name: str, function: user_code.Plugin, options: SystemOptions) -> None:
         """`name` is MODULE:FUNCTION as typed.
 
         Raises:
             InputError: the caller does not say what a call may cost, or it takes what no system is
                 told.
         """
-        super().__init__("python", name, plugin.source_digest(function), options)
-        self._function, self._in_loop = function, plugin.runs_in_the_loop(function)
+        super().__init__("python", name, user_code.source_digest(function), options)
+        self._function, self._in_loop = function, user_code.runs_in_the_loop(function)
         self._shown = f"system {options.name}"
         self._left = 0  # threads that went on after the time limit
         self._takes, self._needs, self._all = _parameters(function, self._shown)
@@ -75,8 +75,8 @@ class FunctionSystem(CodeSystem):
         began = time.monotonic()
         try:
             async with time_limit(self.limit_s):
-                returned = await plugin.called(self._function, self.sent(item))
-        except plugin.PluginError as error:
+                returned = await user_code.called(self._function, self.sent(item))
+        except user_code.PluginError as error:
             raise FailedError(f"it {error}") from error
         except TimeoutError:
             raise FailedError(self._late()) from None
@@ -94,7 +94,7 @@ class FunctionSystem(CodeSystem):
         return f"{said}; its threads left behind: {self._left:,}"
 
 
-def _parameters(function: plugin.Plugin, shown: str) -> tuple[frozenset[str], frozenset[str], bool]:
+def _parameters(function: user_code.Plugin, shown: str) -> tuple[frozenset[str], frozenset[str], bool]:
     """Return the names that a function takes, those that it needs, and whether it takes any name.
 
     Raises:
@@ -141,5 +141,5 @@ def make_system(spec: str, options: SystemOptions) -> FunctionSystem:
         InputError: there is no such function, or the caller does not allow it.
     """
     name = f"system {options.name}"
-    function = plugin.load_function(spec, name, allowed=options.allow_plugins)
+    function = user_code.load_function(spec, name, allowed=options.allow_plugins)
     return FunctionSystem(spec, function, options)

@@ -13,7 +13,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.core.money import to_pico
-from judgeloop.providers.catalogue import ChatOptions
+from judgeloop.providers.endpoint import ChatOptions
 
 _PRICE = re.compile(r"[0-9.]+ ?, ?[0-9.]+|.+\.toml")
 _DURATION = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?) ?(?P<unit>[smh]?)")

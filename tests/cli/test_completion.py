@@ -54,7 +54,7 @@ def test_subcommands_are_offered():
 
 def test_flags_and_the_names_that_a_flag_takes_are_offered():
     assert "plain,--order" in offered("judgeloop compare --o")
-    assert offered("judgeloop compare --order ") == ["plain,both", "plain,random", "plain,audited", "plain,fixed"]
+    assert offered("judgeloop compare --order ") == ["plain,both", "plain,random", "plain,fixed"]
     assert "plain,diffuse" in offered("judgeloop compare --selector d")
     assert "plain,race" not in offered("judgeloop compare --selector r")
     assert "plain,hypergeometric" in offered("judgeloop replay --rules h")

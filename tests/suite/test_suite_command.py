@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import re
+import shutil
+from contextlib import chdir
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -36,6 +39,39 @@ BY_NAME = {"better": 1.0, "even": 0.5, "worse": 0.0}
 
 @pytest.fixture(autouse=True)
 def files():
+    write_files()
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    """The night as its file has it, played once for each date: its folder and what it printed."""
+    made = {}
+
+    def night_of(date):
+        if date not in made:
+            folder = tmp_path_factory.mktemp("night")
+            with chdir(folder):
+                write_files()
+                night = found("--night", date, "-o", "night.xml")
+            made[date] = folder, night
+        return made[date]
+
+    return night_of
+
+
+@pytest.fixture
+def played(nights, today):
+    """Begin where the night has been played: the ledger and night.xml are here, as if this test had asked."""
+
+    def play(date=str(today)):
+        folder, night = nights(date)
+        shutil.copytree(folder, ".", dirs_exist_ok=True)
+        return deepcopy(night)
+
+    return play
+
+
+def write_files():
     """Three candidates: one always wins, one always loses, one half of the time. A verdict costs a cent."""
     Path("new").mkdir()
     verdicts = ["item_id,model_a,model_b,score,cost_usd"]
@@ -64,8 +100,8 @@ def charged(night):
     return {one["name"]: one["charged_usd"] for one in night["pairs"]}
 
 
-def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
-    night = found()
+def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(played):
+    night = played()
     costs = charged(night)
     assert night["exit_code"] == 3
     assert [one["winner"] for one in night["pairs"]] == ["better", None, "old"]
@@ -84,24 +120,25 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more():
     assert not re.search(r"--budget [0-9]", shown)
 
 
-def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on():
-    (first, tests), (again, same) = ((found("-o", "night.xml"), Path("night.xml").read_text()) for _ in range(2))
+def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on(played):
+    first, tests = played(), Path("night.xml").read_text()
+    again, same = found("-o", "night.xml"), Path("night.xml").read_text()
     more = found("--budget", "0.40")
     assert charged(again) == charged(first)
     assert tests == same
     assert 0.39 < more["charged_usd"] <= 0.40
 
 
-def test_a_changed_file_has_no_second_sum_in_the_same_night():
-    first = found()
+def test_a_changed_file_has_no_second_sum_in_the_same_night(played):
+    first = played()
     other = found("--risk", "0.05")
     assert other["charged_usd"] <= 0.30
     assert sum(charged(other).values()) <= 0.30 - first["charged_usd"] + 1e-9
     assert "of it with other settings or outputs" in suite("--risk", "0.05").stdout
 
 
-def test_another_night_has_its_own_sum_and_draws_what_changed_anew():
-    first = found()
+def test_another_night_has_its_own_sum_and_draws_what_changed_anew(played):
+    first = played()
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
     other = found("--night", "2026-01-02")
@@ -277,8 +314,8 @@ def test_every_form_has_a_line_a_pair_and_the_page_leads_to_reports():
     assert gates == [{"not-worse = 0.3": "the caller"}] * 3
 
 
-def test_a_night_that_is_asked_again_about_other_outputs_says_so():
-    first = found("--night", "2026-01-02")
+def test_a_night_that_is_asked_again_about_other_outputs_says_so(played):
+    first = played("2026-01-02")
     assert not any("other outputs" in said for one in first["pairs"] for said in one["warnings"])
     changed = Path("new/worse.jsonl")
     changed.write_text(changed.read_text().replace("worse 0", "worse than worse"))
@@ -298,7 +335,8 @@ def test_a_night_says_how_many_of_its_answers_to_expect_wrong():
     assert [one["risk"] for one in pairs] == [0.1] * 3
 
 
-def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(today):
+def test_quiet_shows_the_night_of_the_local_date_and_its_cost_alone(played, today):
+    played()
     done = suite("--quiet")
     assert done.stdout.startswith(f"Night {today}-night: 3 pairs")
     assert len(done.stdout.splitlines()) == 2
@@ -355,7 +393,7 @@ def test_a_budget_of_the_ledger_that_is_used_up_is_named_with_when_it_starts_aga
 
 def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobody():
     Path("night.toml").write_text(SUITE + '[pairs.torn]\nsystems = ["old.jsonl", "torn.jsonl"]\n')
-    shown = suite("--dry-run", "--on-end", "touch told", JUDGELOOP_OUTPUT="night.xml")
+    shown = suite("--dry-run", JUDGELOOP_OUTPUT="night.xml")
     assert shown.exit_code == 2, "a pair cannot be asked"
     values = json.loads(suite("--dry-run", "--json").stdout)
     assert not list(Path().rglob("*.sqlite"))
@@ -371,7 +409,6 @@ def test_a_dry_run_forecasts_each_pair_and_what_all_cost_at_worst_and_asks_nobod
     assert re.search(r"^Cannot be asked\n  torn  torn.jsonl", shown.stdout, re.MULTILINE)
     assert len(shown.stdout.splitlines()) <= 20
     assert not Path("night.xml").exists()
-    assert not Path("told").exists()
     assert suite("--dry-run", "-o", "night.xml").exit_code == 2
 
 
@@ -404,8 +441,8 @@ def test_a_forecast_says_three_warnings_that_differ_and_how_many_more_there_are(
     assert codes == ["output_repeated"] * 5
 
 
-def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
-    first = found("--night", "2026-01-02")
+def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed(played):
+    first = played("2026-01-02")
     again = judgeloop("runs", "diff", "2026-01-02", "2026-01-02")
     assert again.stdout == "0 pairs of 3 changed between 2026-01-02 and 2026-01-02.\n"
     table = Path("verdicts.csv").read_text()
@@ -426,8 +463,8 @@ def test_two_nights_are_compared_by_pair_and_only_what_changed_is_listed():
         assert judgeloop("runs", "diff", *wrong).exit_code == 2
 
 
-def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
-    night = found("-o", "night.json")
+def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked(played):
+    night = played()
     shown = {one["name"]: json.loads(judgeloop("runs", "show", one["run"], "--json").stdout) for one in night["pairs"]}
     assert charged(night)["all even"] > 0.1, "it went on after its share"
     for one in shown.values():
@@ -442,8 +479,8 @@ def test_a_pair_that_got_more_of_the_budget_counts_what_all_rounds_asked():
     assert more["attempts"] + more["remembered"] == more["asked"] + more["ahead"], "each once"
 
 
-def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
-    night = found("--night", "2026-01-02")
+def test_a_pair_that_runs_again_is_running_whatever_it_decided_before(played):
+    night = played("2026-01-02")
     ledger = Path(".judgeloop/ledger.sqlite")
     [run] = [one for one in past_runs(ledger) if one.id == night["pairs"][0]["run"]]
     result = result_of(stored(ledger, run.id))
@@ -453,9 +490,8 @@ def test_a_pair_that_runs_again_is_running_whatever_it_decided_before():
     assert Ended(again, result).words == "running"
     line = Line(name="", question="compare", exit_code=0, headline="", systems=("old", "better"))
     assert compared(ledger, "2026-01-03-night", [line], [])[1][0].before == "decided"
-    note = replace(run.recorded.note, exit_code=5)
-    failed = replace(run, recorded=replace(run.recorded, note=note))
-    assert Ended(failed, result).words == "failed, better"
+    result = replace(result, setup=replace(result.setup, required_winner="old"))
+    assert Ended(run, result).words == "failed, better"
 
 
 def test_a_night_has_the_states_of_the_one_before():
@@ -483,9 +519,9 @@ def test_a_night_has_the_states_of_the_one_before():
     assert '<td class="word" data-name="2026-01-02"><span class="chip lost">failed' in Path("n.html").read_text()
 
 
-def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere():
-    for night in ("2026-01-02", "2026-01-03"):
-        assert found("--night", night)["absent"] == []
+def test_systems_of_the_last_night_that_are_in_no_pair_now_are_named_everywhere(played):
+    assert played("2026-01-02")["absent"] == []
+    assert found("--night", "2026-01-03")["absent"] == []
     Path("new/better.jsonl").unlink()
     Path("new/worse.jsonl").write_text("no JSON")
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
@@ -515,8 +551,8 @@ def test_a_folder_for_each_night_is_named_by_its_date():
     assert "the pattern '2026-01-03/*.jsonl' matches no file" in unwrapped(missing.stdout)
 
 
-def test_names_that_are_others_every_night_are_not_missed():
-    found("--night", "2026-01-02")
+def test_names_that_are_others_every_night_are_not_missed(played):
+    played("2026-01-02")
     for path in list(Path("new").iterdir()):
         path.rename(path.with_name(f"{path.stem}-3.jsonl"))
     table = Path("verdicts.csv").read_text()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import Ending
 from judgeloop.core.records import TIE, Answer, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -48,7 +48,7 @@ class Foreseen(NamedTuple):
 
 
 def judgments_to_name(
-    outcome: Outcome[Standings], limits: Limits, new: NewSession, *, every: int, states_risk: bool, over: bool
+    outcome: Ending[Standings], limits: Limits, new: NewSession, *, every: int, states_risk: bool, over: bool
 ) -> Foreseen:
     """Return what is foreseen for a run at `outcome`.
 
@@ -107,7 +107,7 @@ def limit_too_low(limit: int, needed: int) -> str:
     return f"`max_judgments={limit}` will probably end the search before a system is named: that takes about {needed:,}"
 
 
-def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
+def more_to_name(outcome: Ending[Standings], new: NewSession) -> int | None:
     """Return how many further judgments would name a system if the answers so far repeat.
 
     None if not even all of them would, or more than `MOST_FORESEEN`, or if so little is known that no
@@ -120,13 +120,13 @@ def more_to_name(outcome: Outcome[Standings], new: NewSession) -> int | None:
     return None if end.winner is None else end.asked - outcome.asked
 
 
-def _to_the_end(outcome: Outcome[Standings], new: NewSession) -> Outcome[Standings]:
+def _to_the_end(outcome: Ending[Standings], new: NewSession) -> Ending[Standings]:
     """Return how the search would end without its limit."""
     far = Limits(1, outcome.asked + MOST_FORESEEN, 1.0)
     return _usual(outcome, new, far)
 
 
-def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
+def _clearest(outcome: Ending[Standings]) -> Callable[[Choice], Answer]:
     """Return the known answers, and else wins of the leader and losses of all others."""
     known = {label.choice.key: label.answer for label in outcome.labels}
     leader = outcome.estimate.tally.leader
@@ -139,12 +139,12 @@ def _clearest(outcome: Outcome[Standings]) -> Callable[[Choice], Answer]:
     return answer
 
 
-def _usual(outcome: Outcome[Standings], new: NewSession, limits: Limits) -> Outcome[Standings]:
+def _usual(outcome: Ending[Standings], new: NewSession, limits: Limits) -> Ending[Standings]:
     """Return the end of median length of some imagined runs, which share their answers for every risk and gap."""
     tally = outcome.estimate.tally
     # Items that choose a baseline are none of the tally's.
     shape = len(tally.wins), tally.items + SCOUTED
-    ends: list[Outcome[Standings]] = []
+    ends: list[Ending[Standings]] = []
     while len(ends) < RUNS and sum(one.asked - outcome.asked for one in ends) < MOST_FORESEEN:
         seed = len(ends)
         draws = np.random.default_rng(seed).random(shape)
@@ -193,7 +193,7 @@ def _imagined(labels: Sequence[Label], draws: Floats, seed: int) -> Callable[[Ch
     counts = np.zeros((3, len(draws)))  # won, tied, and all
     for label in labels:
         if isinstance(label.answer, Verdict):
-            counts[:, label.choice.systems[0]] += (label.answer.score == 1.0, label.answer.score == TIE, 1.0)
+            counts[:, label.choice.systems[0]] += (label.answer.preference > 0, label.answer.preference == 0, 1.0)
     won, tied, all_ = counts
     wins, ties = likely_shares(won, tied, all_, np.random.default_rng(seed))
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.choices import Population
-from judgeloop.core.outcomes import Finished, Outcome, StopKind
+from judgeloop.core.outcomes import Ending, Finished, StopKind
 from judgeloop.core.part import Part, plain
 from judgeloop.core.records import TWO_SYSTEMS, Item
 from judgeloop.methods.estimators.win_rates import Standings
@@ -245,7 +245,7 @@ def bounds_of(tally: Standings, risk: float) -> list[tuple[float | None, float |
     ]
 
 
-def _standings(outcome: Outcome[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
+def _standings(outcome: Ending[Standings], systems: Sequence[str], risk: float) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, then systems that may be the best, then the others.
 
     Within these groups the order is by win rate. `risk` is that of each bound.

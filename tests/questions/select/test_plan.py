@@ -106,6 +106,17 @@ def test_a_stricter_risk_is_not_foreseen_to_take_fewer_judgments():
     assert expected == sorted(expected)
 
 
+@pytest.mark.parametrize("win", [0.75, 0.51])
+def test_a_forecast_knows_a_win_as_the_tally_does(win):
+    """A panel's mean, or probabilities, prefer a system with a score below 1."""
+    foreseen = []
+    for score in (win, 1.0):
+        new = sessions(3, "random")
+        (cut, _), _ = run(new, [[0.5], [score], [0.5]], 5)
+        foreseen.append(judgments_to_name(cut, NO_LIMIT, new, every=2 * ITEMS, states_risk=True, over=False))
+    assert foreseen[0] == foreseen[1]
+
+
 def test_likely_shares_go_from_the_assumed_ones_to_those_of_the_answers():
     rng = np.random.default_rng(1)
     none = np.zeros(7)

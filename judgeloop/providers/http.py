@@ -1,25 +1,34 @@
-"""HTTP clients for judges: bounded replies, no redirects, and network settings from a snapshot.
+"""HTTP clients for judges and systems: bounded replies, no redirects, network settings from a snapshot.
 
-All HTTP judges use these clients, the SDKs' own requests included. Imported with the SDK, on the
-first call. Does not read the content of replies.
+All chat models are asked by these clients, the SDKs' own requests included. Imported with the SDK, on the first call.
+
+Their connections notice bytes behind a reply, so that no reply is read as that of the next request. A gateway that
+sends a reply twice, or states a Content-Length that is too short, leaves bytes on the connection. The HTTP library
+keeps them, and reads them as the reply to the next request on that connection: a verdict would go to another item.
+Here the bytes of a reply are kept until it has ended. `ReplyStream.left_over` parses them once more; `BoundedStream`
+then refuses the reply and the connection. What arrives later, while the connection is idle, the library notices itself.
 """
+
+from __future__ import annotations
 
 import socket
 import ssl
 import sys
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import cache, partial
 from typing import Any, final
 
+import h11
+import httpcore2
 import httpx2
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.providers import streams
-from judgeloop.providers.connections import ReplyBackend, ReplyStream
 from judgeloop.providers.endpoint import Endpoint
 
 MOST_BYTES = 4 * 1024 * 1024  # of a reply's body, before and after decompression
+MOST_STREAMED_BYTES = 64 * 1024 * 1024  # of a streamed body: an event of some hundred bytes for each token
+EVENTS = "text/event-stream"  # the type of a streamed body
 POOL = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)  # as the SDKs set it
 
 # As Anthropic's SDK sets them: probes keep a connection open through a gateway that closes idle
@@ -40,6 +49,7 @@ PLAIN_HEADERS = {
 }  # fmt: skip
 CODING, CODINGS = "gzip", {"gzip", "x-gzip"}  # asked for, and two names for it
 CONNECT_S = 5.0  # to connect to a server; as the SDKs and httpx have it
+Options = Iterable[httpcore2.SOCKET_OPTION] | None
 
 
 def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
@@ -166,14 +176,14 @@ async def bound_body(response: httpx2.Response) -> None:
     if len(codings) > 1 or not CODINGS.issuperset(codings):
         raise UnknownEncodingError("the reply's content encoding was not asked for")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    streamed = response.request.headers.get("accept") == streams.EVENTS
+    streamed = response.request.headers.get("accept") == EVENTS
     connection = response.extensions.get("network_stream")
     response.stream = BoundedStream(
         response.stream,
         partial(connection.left_over, response.request.method.encode())
         if isinstance(connection, ReplyStream)
         else _nothing_left,
-        streams.MOST_BYTES if streamed else MOST_BYTES,
+        MOST_STREAMED_BYTES if streamed else MOST_BYTES,
         packed=bool(codings),
     )
     if codings:
@@ -231,3 +241,86 @@ class BoundedStream(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         """Close the stream, which returns its connection to the pool."""
         await self._stream.aclose()
+
+
+@final
+class ReplyStream(httpcore2.AsyncNetworkStream):
+    """A connection's stream that keeps the bytes read since the last request."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._read: list[bytes] = []
+        self._spoilt = False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read, and keep what was read."""
+        found = await self._stream.read(max_bytes, timeout)
+        self._read.append(found)
+        return found
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write a part of a request; what was read before belongs to an earlier reply."""
+        self._read.clear()
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> ReplyStream:
+        """Return the encrypted stream, which keeps what it reads, too."""
+        return ReplyStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        """Return a property; a spoilt connection is readable, at which the library drops it."""
+        return (info == "is_readable" and self._spoilt) or self._stream.get_extra_info(info)
+
+    def left_over(self, method: bytes) -> bool:
+        """Return whether bytes stand behind the reply to a `method` request.
+
+        With bytes behind it the connection is spoilt. An empty line, with which some servers end,
+        does not make the reply doubtful.
+        """
+        read = b"".join(self._read)
+        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=len(read) + 1)
+        parser.send(h11.Request(method=method, target=b"/", headers=[(b"host", b"")]))
+        parser.send(h11.EndOfMessage())
+        parser.receive_data(read)
+        while not isinstance(event := parser.next_event(), h11.EndOfMessage):
+            if event is h11.NEED_DATA:  # a body that ends with its connection
+                self._spoilt = False
+                return False
+        behind = parser.trailing_data[0]
+        self._spoilt = bool(behind)
+        return bool(behind.strip(b"\r\n"))
+
+
+@final
+class ReplyBackend(httpcore2.AsyncNetworkBackend):
+    """Opens connections whose streams are `ReplyStream`s."""
+
+    def __init__(self) -> None:
+        self._backend = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Options = None,
+    ) -> ReplyStream:
+        """Connect to a host."""
+        return ReplyStream(await self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Options = None
+    ) -> ReplyStream:
+        """Connect to a socket file."""
+        return ReplyStream(await self._backend.connect_unix_socket(path, timeout, socket_options))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait between attempts to connect."""
+        await self._backend.sleep(seconds)

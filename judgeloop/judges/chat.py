@@ -17,7 +17,7 @@ from judgeloop.judges.base import BaseJudge, JudgeOptions
 from judgeloop.judges.prompt import Template
 from judgeloop.providers.chat import Chat, ChatSpec, Form, Said
 from judgeloop.providers.endpoint import endpoint_for
-from judgeloop.providers.prices import model_price, published_at
+from judgeloop.providers.pricing import model_price, published_at
 from judgeloop.providers.token_limit import effort_for, thinking_tokens_for
 
 # Limit of output tokens for a bare label; no label needs 8 tokens.
@@ -131,7 +131,7 @@ def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answe
 
 
 def form_of(template: Template, by: str) -> Form:
-    """Return the form of a reply to `template`."""
+    """The form of a reply to `template`."""
     return Form(by, template.schema, tuple(template.labels))
 
 

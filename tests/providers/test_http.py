@@ -18,8 +18,8 @@ from support.judges import judge
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
-from judgeloop.providers import http_client
-from judgeloop.providers.http_client import MOST_BYTES, bound_body
+from judgeloop.providers import http
+from judgeloop.providers.http import MOST_BYTES, bound_body
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 MEGABYTE = 1024 * 1024
@@ -56,7 +56,7 @@ def _imported():
 
 @pytest.mark.parametrize("spec", ["openai/m", "anthropic/m", "vllm/m"])
 def test_a_host_that_does_not_answer_a_connection_is_not_there(spec, monkeypatch):
-    monkeypatch.setattr(http_client, "CONNECT_S", 0.2)
+    monkeypatch.setattr(http, "CONNECT_S", 0.2)
     with socket.socket() as deaf, ExitStack() as held:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)

@@ -6,19 +6,19 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
-from judgeloop.formats.verdicts import Recorded, VerdictTable
-from judgeloop.judges.replay import ReplayJudge
+from judgeloop.formats.verdicts import RecordedScore, VerdictTable
+from judgeloop.judges.recorded import ReplayJudge
 
 SINGLE = VerdictTable(
     "single.csv",
     "digest",
     paired=False,
     rows={
-        ("q1", "a"): Recorded(0.75, 3),
-        ("q1", "b"): Recorded(0.25, 4),
-        ("q2", "a"): Recorded(None, 5),
-        ("q2", "b"): Recorded(0.5, 6),
-        ("q3", "a"): Recorded(0.5, 7),
+        ("q1", "a"): RecordedScore(0.75, 3),
+        ("q1", "b"): RecordedScore(0.25, 4),
+        ("q2", "a"): RecordedScore(None, 5),
+        ("q2", "b"): RecordedScore(0.5, 6),
+        ("q3", "a"): RecordedScore(0.5, 7),
     },
 )
 PAIRED = VerdictTable(
@@ -26,10 +26,10 @@ PAIRED = VerdictTable(
     "digest",
     paired=True,
     rows={
-        ("q1", "a", "b"): Recorded(0.75, 3),
-        ("q2", "b", "a"): Recorded(1.0, 4),
-        ("q3", "a", "b"): Recorded(None, 5),
-        ("q4", "a", "b"): Recorded(0.5, 6),
+        ("q1", "a", "b"): RecordedScore(0.75, 3),
+        ("q2", "b", "a"): RecordedScore(1.0, 4),
+        ("q3", "a", "b"): RecordedScore(None, 5),
+        ("q4", "a", "b"): RecordedScore(0.5, 6),
     },
 )
 
@@ -92,7 +92,7 @@ def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(tabl
 
 
 def test_only_some_of_many_known_systems_are_shown():
-    table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)})
+    table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): RecordedScore(1.0) for n in range(10)})
     with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4 and 5 more$"):
         ReplayJudge(table).check([("s0", "other")], [], 1.0)
 
@@ -129,7 +129,7 @@ def test_only_the_rated_system_has_to_have_rows():
 
 @pytest.mark.parametrize(("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")])
 def test_a_score_beyond_0_to_1_is_refused_as_a_rating_and_fine_in_a_comparison(score, shown):
-    rows = {("q1", "a"): Recorded(1.0), ("q2", "a"): Recorded(score), ("q2", "b"): Recorded(0.0)}
+    rows = {("q1", "a"): RecordedScore(1.0), ("q2", "a"): RecordedScore(score), ("q2", "b"): RecordedScore(0.0)}
     judge = ReplayJudge(VerdictTable("t", "d", paired=False, rows=rows))
     judge.check([("a", "b")], items("q2"), 0.0)
     judge.check([("a",)], items("q1"), 0.0)
@@ -154,7 +154,7 @@ def test_another_system_without_verdicts_is_refused_beside_the_one_compared_with
 
 
 def test_scores_that_cannot_be_verdicts_against_a_system_are_refused():
-    table = VerdictTable("t", "d", paired=False, rows={("q1", "a"): Recorded(31.0)})
+    table = VerdictTable("t", "d", paired=False, rows={("q1", "a"): RecordedScore(31.0)})
     message = "t scores a on 'q1' with 31.0; a verdict against base lies between 0 and 1"
     with pytest.raises(InputError, match=message):
         ReplayJudge(table, against="base").check([("a", "base")], items("q1"), 0.0)

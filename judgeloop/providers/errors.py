@@ -1,18 +1,24 @@
-"""How an attempt ended that brought no reply: what happens next, and whether it may be billed.
+"""How an attempt ended that brought no reply: what happens next, and whether it may be billed. Pure.
 
-Takes an SDK's error, or the `Failure` that a server described. Returns a `JudgeError`, whose kind,
-bill, wait and text are all that `engine/attempts.py` looks at. The codes of all providers are
-listed together, because servers that imitate a provider mix them. Fields of the error decide. Its
-message is searched only where no field says anything, because it may quote the texts to judge.
+Takes an SDK's error, or a reply of status 200 that holds an error in place of an answer. A `Failure` reads it, as JSON
+has it in many forms: those of OpenAI, Anthropic, Azure, Amazon Bedrock, Google (a list of one object), OpenRouter (the
+error of the provider behind it in `metadata`), LiteLLM (the status as the code), Ollama and vLLM. The outcome is a
+`JudgeError`, whose kind, bill, wait and text are all that `engine/attempts.py` looks at. The codes of all providers
+are listed together, because servers that imitate a provider mix them. Fields of the error decide. Its message is
+searched only where no field says anything, because it may quote the texts to judge.
 """
 
+import email.utils
+import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.providers.endpoint import NO_KEY, Endpoint
-from judgeloop.providers.failures import Failure
 
 TOO_LONG = "too long for the model"
 FILTERED = "refused by the provider's filter"
@@ -69,7 +75,7 @@ _NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
 _NEVER_SENT = {"PoolTimeout"}
 _NOT_REACHED = {"ConnectError", "ConnectTimeout"}
-_TOO_LARGE = "ReplyTooLargeError"  # of `http_client.py`
+_TOO_LARGE = "ReplyTooLargeError"  # of `http.py`
 # Some servers say only in the message that a request is too long: Anthropic, vLLM, Amazon, Google,
 # Ollama, llama.cpp and LiteLLM. OpenAI reports a request over the limit of tokens a minute as a
 # rate limit, which no waiting mends.
@@ -88,6 +94,149 @@ _SCARCE = re.compile(r"resource[ _-]?unavailable", re.IGNORECASE)
 # What OpenAI and Azure say with HTTP 400, in place of a truncated reply, if a model has used up its
 # limit while it was thinking.
 _RAN_OUT = re.compile(r"max_tokens or model output limit was reached", re.IGNORECASE)
+# The status of an error within a reply that names none: of a failure behind the server.
+UNKNOWN = int(HTTPStatus.BAD_GATEWAY)
+# Google's wait, such as 3.5s.
+_GOOGLES_WAIT = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error of a server.
+
+    - `status`: the HTTP status, or the one that a reply of status 200 names in its error.
+    - `error`: the object that describes the error; empty if there is none.
+    - `headers`: the reply's headers. `text`: its body.
+    - `late`: True if the error is within a reply of status 200, and a model was already asked.
+    """
+
+    status: int
+    error: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    late: bool = False
+
+    @classmethod
+    def of(cls, error: Any) -> Self:
+        """Read an SDK's error with a status."""
+        said = error.response
+        text = said.content.decode("utf-8", "replace")
+        return cls(error.status_code, _error_in(error.body), said.headers, text)
+
+    @classmethod
+    def within(cls, body: Any) -> Self | None:
+        """Read the error in the body of a reply of status 200; None if there is none."""
+        first = _fields(_first(body))
+        held = first.get("error") and not first.get("choices")
+        choice = _fields(_first(_fields(body).get("choices")))
+        found = _error_in(body) if held else _fields(choice.get("error"))
+        if not found:
+            return None
+        code = found.get("code")
+        status = code if isinstance(code, int) and code in set(HTTPStatus) else UNKNOWN
+        return cls(status, found, late=True)
+
+    @property
+    def title(self) -> str:
+        """What happened, in a few words."""
+        if not self.late:
+            return f"HTTP {self.status}"
+        code = "" if self.status == UNKNOWN else f" with the code {self.status}"
+        return f"an error in the reply{code}"
+
+    @property
+    def codes(self) -> list[str]:
+        """The error's codes, the most telling first; numbers that repeat the status are left out.
+
+        OpenAI uses the fields `code` and `type`, Google `status` and `details`, Anthropic `type`
+        and `details`, Azure `innererror`, LiteLLM "None" for none.
+        """
+        details = self.error.get("details")
+        parts = [_fields(part) for part in (details if isinstance(details, list) else [details])]
+        found = [
+            *(self.error.get(name) for name in ("code", "status", "type")),
+            *(part.get(name) for name in ("error_code", "reason") for part in parts),
+            _fields(self.error.get("innererror")).get("code"),
+        ]
+        return [code for code in found if isinstance(code, str) and not code.isdecimal() and code not in {"", "None"}]
+
+    @property
+    def message(self) -> str:
+        """The server's words, with those of the provider behind a gateway."""
+        said = next((self.error[name] for name in ("message", "Message", "detail") if self.error.get(name)), self.text)
+        raw = self._metadata.get("raw")
+        return f"{said} ({raw})" if isinstance(raw, str) and raw else str(said)
+
+    @property
+    def parameter(self) -> str:
+        """The field of the request that is refused; empty if none is named."""
+        found = self.error.get("param")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def is_moderated(self) -> bool:
+        """Whether a gateway's moderation flagged the texts, which OpenRouter says with a 403."""
+        return "reasons" in self._metadata or "flagged_input" in self._metadata
+
+    @property
+    def wait_s(self) -> float | None:
+        """The wait in seconds that the headers ask for, or the error; None if neither does."""
+        details = self.error.get("details")
+        listed = details if isinstance(details, list) else []
+        waits = [retry_after_s(self.headers), *map(_googles_wait_s, listed)]
+        return next((wait for wait in waits if wait is not None), None)
+
+    @property
+    def _metadata(self) -> Mapping[str, Any]:
+        return _fields(self.error.get("metadata"))
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; empty if the value is no object."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first(value: Any) -> Any:
+    """Return the first of a list, and any other value as it is; None for an empty list."""
+    return next(iter(value), None) if isinstance(value, list) else value
+
+
+def _error_in(body: Any) -> Mapping[str, Any]:
+    """Return the object that describes an error in a body, or in a list of one body."""
+    body = _fields(_first(body))
+    inner = body.get("error")
+    if isinstance(inner, str):
+        return {"message": inner}
+    return inner if isinstance(inner, Mapping) else body
+
+
+def _googles_wait_s(detail: Any) -> float | None:
+    delay = _fields(detail).get("retryDelay")
+    found = _GOOGLES_WAIT.fullmatch(delay) if isinstance(delay, str) else None
+    seconds = float(found[1]) if found else math.inf
+    return seconds if math.isfinite(seconds) else None
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the wait in seconds that `headers` ask for; None if absent or invalid."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if (seconds := _seconds(headers.get(name) or "", unit_s)) is not None:
+            return seconds
+    return None
+
+
+def _seconds(text: str, unit_s: float) -> float | None:
+    try:
+        seconds = float(text) * unit_s
+    except ValueError:
+        try:
+            when = email.utils.parsedate_to_datetime(text)
+        except (ValueError, OverflowError, TypeError):
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def ending(error: Any, endpoint: Endpoint) -> JudgeError:
@@ -151,7 +300,7 @@ def changed(endpoint: Endpoint) -> JudgeError:
 
 
 def ran_out(failure: Failure) -> bool:
-    """Return whether a server says that the reply reached its limit of tokens."""
+    """Whether a server says that the reply reached its limit of tokens."""
     return not _says_why(failure.codes) and _RAN_OUT.search(failure.message) is not None
 
 
@@ -191,7 +340,9 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         text = f"{what}: the account has no credit left{said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=False)
     if BAD_KEY & set(codes) or status in _BAD_KEY:
-        text = f"{what}: {_wrong_key(endpoint)}{said}"
+        wrong = "no key was sent" if endpoint.api_key == NO_KEY else "the key is not accepted for this request"
+        names = endpoint.names
+        text = f"{what}: {wrong} (a server set by `{names.base_url}` gets {names.key}){said}"
         return JudgeError(ErrorKind.REJECTED, text, billed=late)
     if status in _CROWDED:
         scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))
@@ -216,16 +367,9 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
 
 
 def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
-    """Return whether an error says that every request with the same settings would be refused."""
+    """Whether every request with the same settings would be refused."""
     return (
         bool(OF_SETTINGS & set(codes))
         or failure.parameter.split(".")[0] in SETTINGS
         or _UNSUPPORTED.match(failure.message) is not None
     )
-
-
-def _wrong_key(endpoint: Endpoint) -> str:
-    sent = endpoint.api_key != NO_KEY
-    what = "the key is not accepted for this request" if sent else "no key was sent"
-    names = endpoint.names
-    return f"{what} (a server set by `{names.base_url}` gets {names.key})"
