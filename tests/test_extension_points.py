@@ -134,13 +134,17 @@ class Mirror(CodeSystem):
 
     async def run(self, item):
         return item.prompt[::-1], None, ""
-
-
-def make_system(rest, options):
-    return Mirror("mirror", rest, "1", options)
 '''
+SYSTEM_MAKER = """
+def _mirror(word: str, options: SystemOptions) -> System:
+    from judgeloop.systems.mirror import Mirror
+
+    return Mirror("mirror", word, "1", options)
+
+
+"""
 SYSTEM_ROW = """
-    SystemRow("mirror:", "WORD", "mirror:make_system", OF_CODE),
+    SystemRow("mirror:", "WORD", _mirror, OF_CODE),
 """
 
 SETTING = """
@@ -307,6 +311,7 @@ def test_a_format_is_its_functions_and_one_row(copy: Copy, tmp_path: Path) -> No
 
 def test_a_system_is_its_file_and_one_row(copy: Copy, incidents: Path) -> None:
     copy.add("systems/mirror.py", SYSTEM)
+    copy.insert("systems/catalogue.py", "SYSTEMS = (", SYSTEM_MAKER)
     copy.row("systems/catalogue.py", "SYSTEMS = (", SYSTEM_ROW)
 
     items = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge1", "--allow-plugins"]

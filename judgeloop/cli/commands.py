@@ -165,11 +165,10 @@ COMMANDS = (
     ),
     Command(
         "runs",
-        "List the runs of a ledger, show one again, compare two, or follow a pair over its runs.",
+        "List the runs of a ledger, show one again, or follow a pair over its runs.",
         below=(
             Command("list", "", (f"{_OF}RunsConfig",), (JSON,)),
             Command("show", "", (f"{_OF}ShowConfig",), (JSON, QUIET, RESULT_FILES)),
-            Command("diff", "", _LEDGER),
             Command("trend", "", _LEDGER, (PICTURE_FILE,)),
         ),
         makes="runs:runs",

@@ -188,7 +188,7 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
 
 
 def _meant(spec: str, kind: str) -> str:
-    """Return the judge that was probably meant, as a part of a message, or ""."""
+    """The judge that was probably meant, as a part of a message, or ""."""
     lower, rest = spec.lower(), spec[len(kind) + 1 :]
     if lower.startswith(("http://", "https://")):
         return " (an address is given by `judge_base_url`, the model by openai/MODEL)"

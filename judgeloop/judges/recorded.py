@@ -1,6 +1,6 @@
 """Judges whose verdicts are known before they are asked: recorded scores, recorded verdicts, a script.
 
-`formats/recorded.py` and `formats/verdicts.py` read the files. Nobody is asked, and nothing is paid.
+`formats/recorded.py` and `formats/verdicts.py` read the files. No model is asked, and nothing is paid.
 """
 
 import asyncio
@@ -152,7 +152,7 @@ class ReplayJudge(BaseJudge):
         return all((item, system) in rows for system in systems if system != self._against)
 
     def quote(self, call: Call) -> Quote:
-        """Return the recorded cost, marked as rehearsed."""
+        """The recorded cost, marked as rehearsed."""
         cost_p = sum(record.cost_p for record in self._records(call) if record)
         return Quote(cost_p, cost_p, rehearsed=True)
 

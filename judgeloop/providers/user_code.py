@@ -111,7 +111,7 @@ def runs_in_the_loop(function: Plugin) -> bool:
 
 
 def _place(error: BaseException, function: Plugin) -> str:
-    """Return the last line of the function's own file that an exception came through."""
+    """The last line of the function's own file that an exception came through."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     lines = [
         frame.lineno
@@ -167,7 +167,7 @@ def why_unknown(function: Plugin) -> str | None:
 
 
 def _is_in(source: str, function: Any) -> bool:
-    """Return whether `source` still is what the function was loaded from.
+    """Whether `source` still is what the function was loaded from.
 
     A notebook runs for days, and its modules may be edited meanwhile. The verdicts of the old code
     must not be kept under the new source.

@@ -12,8 +12,8 @@ from judgeloop.core.pool import Pool
 from judgeloop.methods.estimators.win_rates import scouted_items
 from judgeloop.methods.rows import Draft
 from judgeloop.methods.stopping.best_of_many import BestRule
-from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.questions.select.plan import may_stay_open, no_winner
+from judgeloop.questions.select.config import QUESTION, SELECTORS, SelectConfig
+from judgeloop.questions.select.plan import may_stay_open, no_winner, usual_calls
 from judgeloop.report.words import count
 from judgeloop.run.inputs import read_inputs
 from judgeloop.run.live import looks_at_all
@@ -50,10 +50,17 @@ class Selection(Prepared[SelectConfig]):
         return min(self.limits.max_judgments, len(self.pairs) * len(self.pool))
 
     @property
+    def usual(self) -> int | None:
+        """How many calls such a search usually takes to its end; None if it uses up its limit."""
+        if self.rule.level is None or self.config.selector != SELECTORS[0]:
+            return None
+        gap, config = self.config.min_gap or 0.0, self.config
+        return usual_calls(len(self.pool.systems), len(self.pool), gap, config.risk, sampled=self.sampled)
+
+    @property
     def names_none(self) -> str:
-        """Return that the search may well name no system, and what it takes."""
-        gap, systems = self.config.min_gap or 0.0, len(self.pool.systems)
-        return no_winner(self.most_judgments, systems, sampled=self.sampled, gap=gap)
+        """Return that a search for the best of items like these may well name no system, and what it takes."""
+        return no_winner(self.most_judgments, len(self.pool.systems), gap=self.config.min_gap or 0.0)
 
     @property
     def notice(self) -> str | None:

@@ -6,12 +6,11 @@ knows no exit codes.
 
 import itertools
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.protocols import Selector
-from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.ledger.opening import runs_of
 from judgeloop.methods.estimators.win_rates import Standings, WinRates, scouted_items
@@ -46,14 +45,8 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     finished = await drive_session(_session(selection, selector), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    foreseen = judgments_to_name(
-        outcome,
-        selection.limits,
-        partial(_imagined, selection, selector),
-        every=len(selection.pairs) * len(pool),
-        states_risk=selection.rule.level is not None,
-        over=over,
-    )
+    every = len(selection.pairs) * len(pool)
+    foreseen = judgments_to_name(outcome.asked, selection.usual, selection.limits, every=every, over=over)
     done, against = {label.choice.key for label in outcome.labels}, outcome.estimate.tally.baseline
     left = [
         (position, (system, against))
@@ -67,11 +60,15 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         (pool.query(*one) for one in left),
         foreseen[:2],
         finished.spend.left_p,
-        done=len(selection.pairs) * len(pool) - len(left),
+        done=every - len(left),
         controls=finished.controls,
     )
-    stays_open = selection.notice or (selection.names_none if foreseen.open else "")
-    if foreseen.needed and not selection.notice:
+    stays_open = selection.notice or ""
+    if (
+        not (stays_open or over) and selection.sampled and (selection.usual or 0) > every
+    ):  # all items leave it open, too
+        stays_open = selection.names_none
+    elif foreseen.needed and not stays_open:
         stays_open = limit_too_low(selection.limits.max_judgments, foreseen.needed)
     plan = replace(plan, stays_open=f"{stays_open}." if stays_open else "")
     return plan, _result(selection, selector, finished)
@@ -86,18 +83,12 @@ def _estimator(selection: Selection) -> WinRates:
     return WinRates(draft.systems, draft.baseline, level, draft.sampled, draft.gap)
 
 
-def _imagined(selection: Selection, selector: Selector[Any], limits: Limits) -> Session[Standings]:
-    """Return the session with other limits, for a forecast."""
-    inputs = replace(selection.inputs, limits=limits)
-    return _session(replace(selection, inputs=inputs), selector)
-
-
 def _result(selection: Selection, selector: Selector[Any], finished: Finished[Standings]) -> Selected:
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
-    if outcome.winner is None and not selection.notice:  # else answers hardly go on as they were
-        more = more_to_name(outcome, partial(_imagined, selection, selector))
+    if outcome.winner is None and not selection.notice:
+        more = more_to_name(outcome.asked, selection.usual, len(selection.pairs) * len(selection.pool))
     scouted = scouted_items(len(tally.wins), selection.baseline, len(selection.pool))
     result = selected_of(
         finished,
