@@ -141,7 +141,7 @@ SETTING = """
 
 QUESTION_ENTRY = """
 PASSES: Any = Question(
-    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimated"
+    "passes", "Find out whether one system passes.", "", "PassesConfig", "Estimation"
 )
 """
 QUESTION = {
@@ -159,7 +159,7 @@ class PassesConfig(EstimateConfig):
     pass
 ''',
     "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "result": "from judgeloop.questions.estimate.result import Estimated as Estimated\n",
+    "result": "from judgeloop.questions.estimate.result import Estimation as Estimation\n",
     "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
     "text": "def so_far(tally, systems, most): return ''\n",
 }

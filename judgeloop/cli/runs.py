@@ -14,7 +14,7 @@ from judgeloop.cli.streams import columns
 from judgeloop.core.errors import InputError
 from judgeloop.diagnostics.config import LedgerConfig, RunsConfig, ShowConfig
 from judgeloop.report.escaping import visible_lines
-from judgeloop.report.page import render, render_short, wrapped
+from judgeloop.report.terminal import render, wrapped
 
 if TYPE_CHECKING:
     from judgeloop.ledger.opening import Address
@@ -106,7 +106,7 @@ def _show(*, run: str | None, json: bool, quiet: bool, output: tuple[Path, ...],
         print(visible_lines(kept.text), end="")
         return
     result = result_of(kept, shown=config.report_texts)
-    short = f"{render_short(result.page, columns())}\n" if quiet else kept.text
+    short = f"{render(result.page, width=columns(), short=True)}\n" if quiet else kept.text
     print(render_json(result) if json else visible_lines(short), end="")
     write_outputs(output, result)
 
@@ -178,7 +178,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
         InputError: there is none.
     """
     from judgeloop.diagnostics.past_runs import past_runs
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Comparison
     from judgeloop.questions.compare.trend import Run
     from judgeloop.questions.stored import result_of, stored
 
@@ -194,7 +194,7 @@ def _of_pair(ledger: Address, patterns: tuple[str, ...]) -> list[Run]:
         if not all(fits):
             continue
         result = result_of(stored(ledger, run.id), texts=False)
-        if isinstance(result, Result):
+        if isinstance(result, Comparison):
             patterns = patterns or note.systems
             found.append(Run(night, result, note.outputs))
     if not found:

@@ -13,9 +13,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RunNote
 from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.escaping import visible
+from judgeloop.report.facts import Fact, Page, Section, Table, decided, named
 from judgeloop.report.labels import LabelRow, Texts
-from judgeloop.report.page import Page, Section, Table
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.report.words import count, shortened
 
 MOVED = 0.5  # a rating that differs by so much has turned
@@ -184,11 +184,11 @@ def page_of(found: Differences, runs: tuple[str, str], others: Sequence[str] = (
         ("judged", f"{found.only[0]:,} in {runs[0]} only, {found.only[1]:,} in {runs[1]} only"),
     )
     settings = tuple((name, f"{_short(x)}, then {_short(y)}") for name, x, y in found.settings)
-    notes = (Section("Settings that differ", settings or (("", "none"),)),)
     turned = f"{count(len(rows), 'item')} turned, of {found.both:,} judged in both"
-    said = tuple(f"{run}: {line}" for run, line in zip(runs, found.said, strict=True))
+    said = (Fact(run, Section.DECISION, run, line, first=True) for run, line in zip(runs, found.said, strict=True))
     head = turned if found.both else "no item was judged in both: there is nothing to compare"
-    return Page(head, (), said, tables, (*notes, Section("Everything else", details)))
+    differ = named(Section.DATA, settings or (("settings", "none differs"),))
+    return Page((decided(head), *said, *differ, *named(Section.EVIDENCE, details)), tables)
 
 
 def _short(value: object) -> str:

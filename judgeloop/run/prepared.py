@@ -24,7 +24,7 @@ from judgeloop.ledger.stored import Ledger
 from judgeloop.methods.selectors.catalogue import SelectorRow, selectors_of
 from judgeloop.methods.stopping.catalogue import RuleRow, rules_of
 from judgeloop.report.labels import Texts
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.result import RunResult
 from judgeloop.run.earlier import noted_questions
 from judgeloop.run.inputs import Inputs
 from judgeloop.run.live import identities, since_of

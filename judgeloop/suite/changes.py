@@ -15,8 +15,8 @@ from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.questions.stored import result_of, stored
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Table
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.facts import Page, Table, decided
+from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 from judgeloop.suite.summary import DATE, Line, is_doubtful, state_of
 
@@ -66,9 +66,9 @@ def changes(ledger: Address, x: str, y: str) -> Page:
     changed = tuple(row for row in rows if row[1] != row[2] or row[-1] or row[3] not in still)
     head = f"{count(len(changed), 'pair')} of {len(rows):,} changed between {visible(x)} and {visible(y)}"
     if not changed:
-        return Page(f"{head}.", ())
+        return Page((decided(f"{head}."),))
     note = NEITHER * any(not row[-1] and row[3] in still for row in changed) + DIFF
-    return Page(f"{head}.", (), tables=(Table("", ("systems", x, y, *COLUMNS), changed, note),))
+    return Page((decided(f"{head}."),), (Table("", ("systems", x, y, *COLUMNS), changed, note),))
 
 
 def compared(

@@ -16,7 +16,7 @@ from judgeloop.diagnostics.differences import differences, page_of
 from judgeloop.diagnostics.past_runs import local_day
 from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.report.labels import Texts
-from judgeloop.report.page import render
+from judgeloop.report.terminal import render
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_both_decisions_come_first_and_what_makes_a_judges_verdicts_others_is_na
     after = judged(None, judge_parameters=({"endpoint": "house", "prompt": "1"},))
     found = differences(before, after)
     text = render(page_of(found, ("x", "y")))
-    assert [text.index(f"{run}: {one.page.headline}") for run, one in (("x", before), ("y", after))]
+    assert [text.index(f"  {run}  {one.page.headline}") for run, one in (("x", before), ("y", after))]
     (judge,) = before.setup.judges
     assert found.settings == ((f"{judge}, endpoint", "http://a", "house"),)
 

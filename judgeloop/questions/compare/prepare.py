@@ -50,7 +50,7 @@ OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Prepared[CompareConfig]):
+class PreparedComparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
     `check` may give a run up. `ties` are the items that were a tie, of how many, in earlier comparisons with the
@@ -73,7 +73,7 @@ class Comparison(Prepared[CompareConfig]):
     @property
     def most_judgments(self) -> int:
         """The most judgments: all items, if further ones go to groups."""
-        most = super(Comparison, self).most_judgments
+        most = super(PreparedComparison, self).most_judgments
         return len(self.pool) if self.config.by_group else most
 
     @property
@@ -94,7 +94,7 @@ class Comparison(Prepared[CompareConfig]):
         return " ".join(unlikely_to_pass(equal, items)) or None
 
 
-def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
+def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedComparison:
     """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
@@ -119,7 +119,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     _check_flips(config, inputs)
     run, question = ids_of(QUESTION, config, inputs, **_groups(config, inputs))
     rule = _rule(config, inputs)
-    ready = Comparison(
+    ready = PreparedComparison(
         config,
         inputs,
         run,

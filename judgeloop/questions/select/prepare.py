@@ -25,7 +25,7 @@ FEWEST_SYSTEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Prepared[SelectConfig]):
+class PreparedSelection(Prepared[SelectConfig]):
     """A search for the best of many, ready to run.
 
     `baseline` is the number of the system that all others are compared with; None if the run chooses it.
@@ -58,7 +58,7 @@ class Selection(Prepared[SelectConfig]):
         return self.names_none if self.sampled and close and self.rule.level is not None else None
 
 
-def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False) -> Selection:
+def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False) -> PreparedSelection:
     """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
@@ -80,7 +80,7 @@ def prepare(config: SelectConfig, environment: Mapping[str, str], *, offline: bo
         risk=config.risk, items=inputs.items, limit=config.max_judgments, gap=config.min_gap or 0.0
     )
     run, question = ids_of(QUESTION, config, inputs)
-    return Selection(
+    return PreparedSelection(
         config,
         inputs,
         run,

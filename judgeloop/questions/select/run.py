@@ -20,19 +20,18 @@ from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.papers.llm_selector.information import Epsilons, choose_epsilons
 from judgeloop.questions import stored
-from judgeloop.questions.select.pictures import course_of
+from judgeloop.questions.select.page import course_of, page
 from judgeloop.questions.select.plan import judgments_to_name, limit_too_low, more_to_name
-from judgeloop.questions.select.prepare import Selection
-from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
-from judgeloop.questions.select.text import page
+from judgeloop.questions.select.prepare import PreparedSelection
+from judgeloop.questions.select.result import Selection, SelectOptions, selected_of
 from judgeloop.run.drive import data_notes, drive_session, session_of, setup_of, terms_of
 from judgeloop.run.foresee import planned
 from judgeloop.run.plan import Plan
 
 
 async def run(
-    selection: Selection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
-) -> Selected:
+    selection: PreparedSelection, *, interruption: Interruption | None = None, observe: Observe[Standings] = unobserved
+) -> Selection:
     """Judge until the best is found, or until money, judgments or items run out."""
     given = _given(selection)
     finished = await drive_session(
@@ -41,7 +40,7 @@ async def run(
     return _result(selection, given, finished)
 
 
-async def forecast(selection: Selection) -> tuple[Plan, Selected]:
+async def forecast(selection: PreparedSelection) -> tuple[Plan, Selection]:
     """Return what the search would take, and the result from the ledger's verdicts alone.
 
     Asks no judge and spends nothing.
@@ -81,7 +80,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     return plan, _result(selection, given, finished)
 
 
-def _given(selection: Selection) -> ForMany:
+def _given(selection: PreparedSelection) -> ForMany:
     """Return the data that the selector uses: weak judges' opinions."""
     config, pool, needs = selection.config, selection.pool, selection.config.selector_row.needs
     opinions = None
@@ -102,7 +101,7 @@ def _given(selection: Selection) -> ForMany:
     )
 
 
-def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilons:
+def _epsilons(selection: PreparedSelection, opinions: NDArray[np.int8] | None) -> Epsilons:
     """Return the epsilons of the settings, or else choose them by the `opinions`."""
     config, pool = selection.config, selection.pool
     if config.epsilon is not None:
@@ -112,23 +111,23 @@ def _epsilons(selection: Selection, opinions: NDArray[np.int8] | None) -> Epsilo
     return choose_epsilons(opinions, queries, np.random.default_rng([config.seed, queries]))
 
 
-def _session(selection: Selection, given: ForMany) -> Session[Standings]:
+def _session(selection: PreparedSelection, given: ForMany) -> Session[Standings]:
     selector = selection.config.selector_row.make(given)
     return session_of(selection, selector, _estimator(selection, given), selection.rule)
 
 
-def _estimator(selection: Selection, given: ForMany) -> WinRates:
+def _estimator(selection: PreparedSelection, given: ForMany) -> WinRates:
     systems, level = len(selection.pool.systems), selection.rule.level
     return WinRates(systems, selection.baseline, level, selection.sampled, given.gap)
 
 
-def _imagined(selection: Selection, given: ForMany, limits: Limits) -> Session[Standings]:
+def _imagined(selection: PreparedSelection, given: ForMany, limits: Limits) -> Session[Standings]:
     """Return the session with other limits, for a forecast."""
     inputs = replace(selection.inputs, limits=limits)
     return _session(replace(selection, inputs=inputs), given)
 
 
-def _result(selection: Selection, given: ForMany, finished: Finished[Standings]) -> Selected:
+def _result(selection: PreparedSelection, given: ForMany, finished: Finished[Standings]) -> Selection:
     config, outcome = selection.config, finished.outcome
     tally = outcome.estimate.tally
     more = None
@@ -161,7 +160,7 @@ def _result(selection: Selection, given: ForMany, finished: Finished[Standings])
     return replace(result, page=page(result))
 
 
-def _with_earlier(selection: Selection, result: Selected) -> Selected:
+def _with_earlier(selection: PreparedSelection, result: Selection) -> Selection:
     """Note the last search of the same outputs that ended otherwise, with another seed or another baseline."""
     ledger = selection.config.ledger
     runs = itertools.takewhile(lambda one: one.id != selection.run_id, runs_of(ledger))
