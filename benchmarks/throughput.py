@@ -32,7 +32,7 @@ from judgeloop.core.records import Call, Item
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.chat_model import ChatJudge, form_of
+from judgeloop.judges.chat import ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.opening import open_ledger
 from judgeloop.methods.estimators.preferences import Preferences

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from judgeloop.core.errors import LedgerError as LedgerError
     from judgeloop.engine.state import Progress as Progress
     from judgeloop.judges.function import function_judge as function_judge
-    from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.judges.recorded import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.result import Comparison as Comparison
     from judgeloop.questions.estimate.result import Estimation as Estimation
     from judgeloop.questions.select.result import Selection as Selection
@@ -43,7 +43,7 @@ _HOMES = {
     "LedgerError": "core.errors",
     "Progress": "engine.state",
     "Comparison": "questions.compare.result",
-    "ScriptedJudge": "judges.scripted",
+    "ScriptedJudge": "judges.recorded",
     "Selection": "questions.select.result",
     "assert_better": "api.questions",
     "assert_not_worse": "api.questions",

@@ -27,10 +27,7 @@ from typing import Any, TypeGuard, TypeVar
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.tables import Row, Table, shown
 
-ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
-    "id", "prompt", "reference", "group", "model", "output",
-)  # fmt: skip
-FIELDS = (ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT)
+FIELDS = ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = "id", "prompt", "reference", "group", "model", "output"
 MESSAGES = "messages"
 
 # Always read, in this order: the own name, then AlpacaEval's.
@@ -92,9 +89,8 @@ class MissingFieldError(DataError):
 class Column:
     """A column that may hold a field; several `names` where `map` puts columns together.
 
-    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may
-    belong to the same text: Stanford Alpaca's rows put the text to work on into `input`, beside the
-    `instruction`.
+    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may belong to the same
+    text: Stanford Alpaca's rows put the text to work on into `input`, beside the `instruction`.
     """
 
     names: tuple[str, ...]
@@ -139,7 +135,7 @@ def _candidates(names: tuple[str, ...], mapped: Map) -> Candidates:
 
 
 def columns_told(names: Iterable[str], mapped: Map) -> tuple[str, ...]:
-    """Return the columns of items that a system which answers may be told beside the prompt.
+    """The columns of items that a system which answers may be told beside the prompt.
 
     None is told that holds, or by its name may hold, a reference, a group, or somebody's output.
     """
@@ -239,7 +235,7 @@ class RowReader:
         return (self._value(column) or None) if column is not None else None
 
     def _pick(self, field: str, is_empty: Callable[[object], bool] | None = None) -> Column | None:
-        """Return the first column that holds something; refuse a second guess that differs."""
+        """The first column that holds something; refuse a second guess that differs."""
         fields, says_nothing = self.row.fields, is_empty or _is_empty
         held = [
             column for column in self.candidates[field] if not all(says_nothing(fields[name]) for name in column.names)
@@ -262,7 +258,7 @@ class RowReader:
         return (self._value(column) or None) if column is not None else None
 
     def turns(self) -> list[tuple[str, str]]:
-        """Return the roles and texts of a prompt that is a conversation; empty for another."""
+        """The roles and texts of a prompt that is a conversation; empty for another."""
         column = self._pick(PROMPT)
         value = None if column is None else self.row.fields[column.name]
         if not is_messages(value) or (len(value) == 1 and role_of(value[0]) == USER):
@@ -270,7 +266,7 @@ class RowReader:
         return [(role_of(part), mended(self._said(lambda one: said(one[0]), [part]))) for part in value]
 
     def _last_answer(self) -> str:
-        """Return the answer at the end of a `messages` list, and keep what stands before it."""
+        """The answer at the end of a `messages` list, and keep what stands before it."""
         for column in self.candidates[PROMPT]:
             messages = self.row.fields[column.name]
             if is_messages(messages):
@@ -281,12 +277,12 @@ class RowReader:
         raise self.missing(OUTPUT)
 
     def _value(self, column: Column) -> str | None:
-        """Return the text of a column, or of all columns that `map` joins."""
+        """The text of a column, or of all columns that `map` joins."""
         texts = [self._text(name, self.row.fields[name]) for name in column.names]
         return texts[0] if len(texts) == 1 else "\n\n".join(text for text in texts if text)
 
     def _text(self, name: str, value: object) -> str | None:
-        """Return a value as text that can be stored; numbers are written out."""
+        """A value as text that can be stored; numbers are written out."""
         if value is None:
             return None
         if isinstance(value, str):
@@ -304,35 +300,31 @@ class RowReader:
         try:
             return function(messages)
         except ValueError as error:
-            raise self._error(f"the messages cannot be shown to a judge: {error}") from None
+            raise self.table.wrong(f"the messages cannot be shown to a judge: {error}", self.row.line) from None
 
     def missing(self, field: str) -> DataError:
-        """Return the error for a field that no column holds."""
+        """The error for a field that no column holds."""
         if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
-            return self._error(BARE_REPLY)
+            return self.table.wrong(BARE_REPLY, self.row.line)
         mends = remedy(field, self.row.fields, self.candidates)
         return MissingFieldError(self.table, self.row, f"the field {field!r} is missing", mends)
 
     def _wrong(self, name: str, value: object) -> DataError:
         problem = f"the field {name!r} is wrong: expected text, found {shown(value)}"
         if not isinstance(value, Mapping | list):
-            return self._error(problem)
+            return self.table.wrong(problem, self.row.line)
         field = next(key for key, of in self.candidates.items() for one in of if name in one.names)
         part = next(iter(value), "NAME") if isinstance(value, Mapping) else 0
         remedy = f"say what in it, as in `map={field}={name}.{part}`"
         return MissingFieldError(self.table, self.row, problem, remedy)
 
     def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
-        return self._error(
-            f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
-        )
-
-    def _error(self, problem: str) -> DataError:
+        problem = f"both {first!r} and {other!r} may be the {field}; say which, as in `map={field}={first}{join}`"
         return self.table.wrong(problem, self.row.line)
 
 
 def remedy(field: str, fields: Mapping[str, object], candidates: Candidates) -> str:
-    """Return which columns were found, and the map that makes one `field`: for example the longest text."""
+    """Which columns were found, and the map that makes one `field`: for example the longest text."""
     taken = {name for columns in candidates.values() for one in columns for name in one.names}
     free = {
         name: len(value)
@@ -351,7 +343,7 @@ def mended(text: str) -> str:
 
 
 def _is_empty(value: object) -> bool:
-    """Return whether a value says nothing, as an empty cell of a CSV file."""
+    """Whether a value says nothing, as an empty cell of a CSV file."""
     return value is None or (isinstance(value, str) and not value)
 
 
@@ -424,7 +416,7 @@ def along_paths(rows: Iterable[Row], mapped: Map) -> Iterator[Row]:
 
 
 def _along(fields: Mapping[str, Any], path: str) -> Any:
-    """Return the value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
+    """The value to which a dotted path leads; `_ABSENT` where a part of it is missing."""
     value: Any = fields
     for part in path.split("."):
         value = opened(value)
@@ -500,7 +492,7 @@ def _leaves(fields: Mapping[str, Any], above: str = "", *, lists: bool) -> Itera
 
 
 def is_messages(value: object) -> TypeGuard[Messages]:
-    """Return whether a value is a list of messages."""
+    """Whether a value is a list of messages."""
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str | bytes)
@@ -586,7 +578,7 @@ def _part(part: object) -> str:
 
 
 def said(message: Mapping[str, Any]) -> str:
-    """Return what a message says: its text, and the tools that it calls.
+    """What a message says: its text, and the tools that it calls.
 
     Raises:
         ValueError: it has content that is no text.

@@ -115,7 +115,7 @@ def promptfoo_csv(file: OpenedFile) -> Iterator[Row]:
 
 
 def _promptfoo_outputs(header: list[str]) -> dict[int, tuple[str, str]]:
-    """Return the columns that hold outputs, each with its provider and the label of its prompt.
+    """The columns that hold outputs, each with its provider and the label of its prompt.
 
     >>> _promptfoo_outputs(["text", "[openai:gpt-4.1] Translate: {{text}}", *PROMPTFOO_AFTER])
     {1: ('openai:gpt-4.1', 'Translate: {{text}}')}
@@ -434,7 +434,7 @@ def pandas_split(file: OpenedFile) -> Iterator[Row]:
 
 
 def _parsed(prompt: Any, begins: str) -> Any:
-    """Return the messages that a text holds as JSON, if it begins so; else the prompt as it is."""
+    """The messages that a text holds as JSON, if it begins so; else the prompt as it is."""
     if isinstance(prompt, str) and re.match(begins, prompt):
         try:
             return json.loads(prompt)
@@ -458,7 +458,7 @@ def plain_rows(file: OpenedFile) -> Iterator[Row]:
 
 
 def _rows_inside(document: Fields) -> str:
-    """Return how to get at the rows that a document has inside; "" if it has none, or is a row."""
+    """How to get at the rows that a document has inside; "" if it has none, or is a row."""
     values = list(document.values())
     known = candidates_of(document, ())
     alone = len(values) == 1

@@ -89,7 +89,7 @@ def _row(file: OpenedFile, number: int, sample: Any, model: Any) -> Row:
 
 
 def _scores(scores: Any) -> dict[str, object]:
-    """Return the value of each scorer, or each of its values; letters become numbers."""
+    """The value of each scorer, or each of its values; letters become numbers."""
     found: dict[str, object] = {}
     for name, score in (scores or {}).items():
         value = within(score, "value")
@@ -101,7 +101,7 @@ def _scores(scores: Any) -> dict[str, object]:
 
 
 def _restored(value: Any, attachments: Fields) -> Any:
-    """Return a value with the texts that it refers to."""
+    """A value with the texts that it refers to."""
     if isinstance(value, str) and value.startswith(ATTACHMENT):
         return attachments.get(value.removeprefix(ATTACHMENT), value)
     if isinstance(value, list):

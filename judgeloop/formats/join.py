@@ -121,7 +121,7 @@ class KnownItems:
         return Item(entry.id or id_of(prompt), prompt, entry.reference, entry.group)
 
     def _remedy(self, path: Place) -> str:
-        """Return what mends rows without a prompt: the file of prompts, or the column that holds it."""
+        """What mends rows without a prompt: the file of prompts, or the column that holds it."""
         names = self.columns.get(path, ())
         candidates = candidates_of(names, NO_MAP)
         if candidates[ID]:
@@ -179,7 +179,7 @@ class KnownItems:
                 setattr(entry, name, getattr(row, name))
 
     def _contradict(self, name: str, rows: Sequence[Located[R]]) -> int:
-        """Return how many rows have another text in a field than the item with their id."""
+        """How many rows have another text in a field than the item with their id."""
         count = 0
         for located in rows:
             key = self.by_id.get(located.row.id or "")
@@ -195,7 +195,7 @@ def id_of(prompt: str) -> str:
 
 
 def _twice(first: ItemRow, second: ItemRow) -> str:
-    """Return whether two rows about one item are the same, and what mends it."""
+    """Whether two rows about one item are the same, and what mends it."""
     names = [field.name for field in fields(first) if getattr(first, field.name) != getattr(second, field.name)]
     if not names:
         return "both rows are the same: take one of them out"
@@ -206,7 +206,7 @@ def _twice(first: ItemRow, second: ItemRow) -> str:
 
 
 def _differing(name: str, here: str, there: str, count: int) -> str:
-    """Return two texts of a field around their first difference, and what mends it."""
+    """Two texts of a field around their first difference, and what mends it."""
     # The first position at which they differ, or at which one of them ends.
     pairs = enumerate(zip(here, there, strict=False))
     differ = next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(here), len(there)))
@@ -222,7 +222,7 @@ def _differing(name: str, here: str, there: str, count: int) -> str:
 
 
 def _part(text: str, start: int) -> str:
-    """Return a text from `start` on, in quotes, with marks where more of it was left out."""
+    """A text from `start` on, in quotes, with marks where more of it was left out."""
     end = start + 2 * AROUND
     before, behind = "…" if start else "", "…" if end < len(text) else ""
     return f"{before}{text[start:end]!r}{behind}"
@@ -323,7 +323,7 @@ def _matched(
 
 
 def _form(known: KnownItems, matched: Sequence[int]) -> str:
-    """Return a sentence on what was not matched only because of its Unicode normalization, or ""."""
+    """A sentence on what was not matched only because of its Unicode normalization, or ""."""
     left = known.entries.keys() - set(matched)
     names = [known.entries[key].id or known.entries[key].prompt or "" for key in left]
     forms = Counter(unicodedata.normalize("NFC", name) for name in {*names, *chain(*known.strangers.values())})
@@ -334,7 +334,7 @@ def _form(known: KnownItems, matched: Sequence[int]) -> str:
 def _left_out(
     names: Sequence[str], known: KnownItems, answers: Sequence[dict[int, OutputRow]], outputs: Sequence[Outputs]
 ) -> str:
-    """Return the counts of a partial join, in words; empty if every file has every item."""
+    """The counts of a partial join, in words; empty if every file has every item."""
     what = "an output" if known.texts else "a score"
     failed = [f"{file.failed:,} of {file.path} without {what}" for file in outputs if file.failed]
     full = all(len(found) == len(known.entries) for found in answers)
@@ -351,7 +351,7 @@ def _left_out(
 
 
 def _strange(strangers: Mapping[Place, Sequence[str]]) -> list[str]:
-    """Return how many rows of the files are not in the items file; of several with as many once."""
+    """How many rows of the files are not in the items file; of several with as many once."""
     paths: dict[int, list[Place]] = {}
     for path, names in strangers.items():
         paths.setdefault(len(names), []).append(path)
@@ -362,13 +362,13 @@ def _strange(strangers: Mapping[Place, Sequence[str]]) -> list[str]:
 
 
 def _first(counts: list[str]) -> list[str]:
-    """Return the counts of the first files, and of how many more there are some."""
+    """The counts of the first files, and of how many more there are some."""
     more = len(counts) - MOST_NAMED
     return counts[:MOST_NAMED] + ([f"and likewise in {more:,} more"] if more > 0 else [])
 
 
 def _apart(known: KnownItems, found: Mapping[str, set[int]], everywhere: set[int]) -> list[str]:
-    """Return what each file has alone; of many files what those lack that lack most."""
+    """What each file has alone; of many files what those lack that lack most."""
     if len(found) <= MOST_NAMED:
         alone = {name: sorted(keys - everywhere) for name, keys in found.items()}
         return [f"{len(keys):,} only in {name}{_examples(known, keys)}" for name, keys in alone.items() if keys]
@@ -384,7 +384,7 @@ def _examples(known: KnownItems, keys: Sequence[int]) -> str:
 
 
 def name_apart(files: Sequence[tuple[str, Place]]) -> tuple[str, ...]:
-    """Return a distinct name for each file's system: its name, else the file's name, else its path.
+    """A distinct name for each file's system: its name, else the file's name, else its path.
 
     Raises:
         DataError: two of the paths are the same.

@@ -223,7 +223,7 @@ def _parsed(reader: RowReader) -> OutputRow:
 
 
 def _plain(fields: dict[str, Any]) -> OutputRow | None:
-    """Return a row under judgeloop's own names; None unless all values are texts to keep as is.
+    """A row under judgeloop's own names; None unless all values are texts to keep as is.
 
     `RowReader` would find the same, in twice the time.
     """
@@ -285,7 +285,7 @@ class _Seen:
 
 
 def _why_failed(row: Row, candidates: Candidates) -> str:
-    """Return why a row has no output: its format says so, or the field is null; else ""."""
+    """Why a row has no output: its format says so, or the field is null; else ""."""
     names = [name for column in candidates[OUTPUT] for name in column.names]
     if row.failed or not names or any(row.fields[name] is not None for name in names):
         return row.failed
@@ -293,7 +293,7 @@ def _why_failed(row: Row, candidates: Candidates) -> str:
 
 
 def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
-    """Return how many of the rows that are left have no output, up to one that cannot be read."""
+    """How many of the rows that are left have no output, up to one that cannot be read."""
     count = 0
     with suppress(DataError):
         for row in rows:

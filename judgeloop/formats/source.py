@@ -164,7 +164,7 @@ def within(value: Any, *names: str) -> Any:
 
 
 def _yaml_object(path: Path, text: str) -> Fields | None:
-    """Return the object of a YAML text, by the extra `yaml`; None if it holds something else."""
+    """The object of a YAML text, by the extra `yaml`; None if it holds something else."""
     try:
         import yaml
     except ImportError:

@@ -275,7 +275,7 @@ def _check_unnamed(path: Path, header: Sequence[str], cells: Sequence[str], line
 
 
 def _delimiter_of(text: str) -> str:
-    """Return what parts the columns: the delimiter of which the header has most, else a comma."""
+    """What parts the columns: the delimiter of which the header has most, else a comma."""
     if hint := _HINT.match(text):
         return hint[1]
     header = text.lstrip("\r\n").partition("\n")[0]
@@ -369,7 +369,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> Fields:
 
 
 def _no_json(error: Exception, text: str, *, column: bool, is_last: bool = True) -> str:
-    """Return what is wrong with `text`, and whether it ends too early: with it ends the file if `is_last`."""
+    """What is wrong with `text`, and whether it ends too early: with it ends the file if `is_last`."""
     if not isinstance(error, json.JSONDecodeError):
         return f"this is no JSON: {error or type(error).__name__}"
     problem = error.msg.removesuffix(" at").removesuffix(" starting")
@@ -385,7 +385,7 @@ def _after_space(text: str, position: int) -> int:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, shortened."""
+    """A value for a message, shortened."""
     try:
         text = repr(value)
     except ValueError:  # Python does not write a number of thousands of digits

@@ -95,15 +95,8 @@ def _finite_or_absent(value: object) -> float | None:
     return number
 
 
-def _amount(value: object) -> int:
-    return 0 if value is None or value == "" else to_pico(str(value))
-
-
-def _empty_is_absent(value: object) -> object:
-    return None if value == "" else value
-
-
-Name = Annotated[str | None, BeforeValidator(_empty_is_absent)]
+Name = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
+Amount = Annotated[int, BeforeValidator(lambda value: 0 if value is None or value == "" else to_pico(str(value)))]
 
 
 class VerdictRow(BaseModel):
@@ -116,7 +109,7 @@ class VerdictRow(BaseModel):
     model_a: Name = None
     model_b: Name = None
     score: Annotated[float | None, BeforeValidator(_finite_or_absent)]
-    cost_usd: Annotated[int, BeforeValidator(_amount)] = 0
+    cost_usd: Amount = 0
 
     @model_validator(mode="after")
     def _names_one_or_two(self) -> VerdictRow:
@@ -182,7 +175,7 @@ def verdict_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _annotation(fields: Fields) -> Fields:
-    """Return the verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
+    """The verdict of an annotation, whose preference is 1 for the first output and 2 for the second."""
     score = fields.get("preference")
     if isinstance(score, int | float):
         # Earlier versions write a tie as 0.
@@ -214,7 +207,7 @@ def _judgments(rows: list[Row]) -> Iterator[Row]:
 
 
 def _score(fields: Fields) -> float | None:
-    """Return the score of a turn in [0, 1]; None if the judge gave none."""
+    """The score of a turn in [0, 1]; None if the judge gave none."""
     if "g1_winner" in fields:
         first, second = (WINS.get(str(fields.get(name))) for name in ("g1_winner", "g2_winner"))
         if first is None or second is None:

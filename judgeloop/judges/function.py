@@ -11,7 +11,6 @@ one, and is asked anew.
 """
 
 import functools
-import inspect
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import final
@@ -53,7 +52,11 @@ class PluginJudge(BaseJudge):
         self._name = name
         self._function = function
         self._parameters = parameters
-        self._left_out = _left_out(function)
+        signature = user_code.signature_of(function)
+        taken = signature.parameters.values() if signature else ()
+        any_name = signature is None or any(each.kind is each.VAR_KEYWORD for each in taken)
+        # What it is not told of the context, because it does not take it.
+        self._left_out = frozenset() if any_name else frozenset(CONTEXT) - {each.name for each in taken}
 
     @functools.cached_property
     def identity(self) -> records.JudgeIdentity:
@@ -70,9 +73,8 @@ class PluginJudge(BaseJudge):
         """
         del items, max_missing
         outputs = OUTPUTS[len(next(iter(questions), ())) == 1]
-        try:
-            signature = inspect.signature(self._function)
-        except (TypeError, ValueError):  # of a function written in C
+        signature = user_code.signature_of(self._function)
+        if signature is None:
             return
         try:
             signature.bind(**dict.fromkeys(self._given(outputs)))
@@ -83,7 +85,7 @@ class PluginJudge(BaseJudge):
             ) from None
 
     def _given(self, outputs: tuple[str, ...]) -> list[str]:
-        """Return the names of the arguments that the function gets."""
+        """The names of the arguments that the function gets."""
         return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
     async def judge(self, call: records.Call) -> records.Reply:
@@ -118,17 +120,6 @@ def answer_from(returned: object, *, rating: bool = False) -> records.Answer:
         return records.Verdict(float(returned))
     expected = ", ".join((*labels, "a score from 0 to 1"))
     return records.Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
-
-
-def _left_out(function: user_code.Plugin) -> frozenset[str]:
-    """Return the parts of the context that a function does not take."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of a function written in C
-        return frozenset()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return frozenset()
-    return frozenset(CONTEXT) - parameters.keys()
 
 
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:

@@ -152,7 +152,7 @@ class AnthropicChat(Chat[Message]):
         return self.spec.effort is not None and self.spec.effort.isdecimal()
 
     def _thoughts(self) -> dict[str, Any]:
-        """Return the request field that says whether to think, and how long at most."""
+        """The request field that says whether to think, and how long at most."""
         effort = self.spec.effort
         if effort is None:
             return {}
@@ -175,7 +175,7 @@ class AnthropicChat(Chat[Message]):
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the events as one message."""
+        """The events as one message."""
         found: dict[str, Any] = {}
         for event in events:
             match event.get("type"):

@@ -65,7 +65,7 @@ PROVIDERS: tuple[ProviderRow, ...] = (
 
 
 def chat_class(name: str) -> type[Chat[Any]] | None:
-    """Return the class that asks the models of a provider; None if there is no such provider."""
+    """The class that asks the models of a provider; None if there is no such provider."""
     return next((row.chat() for row in PROVIDERS if row.name == name), None)
 
 

@@ -50,7 +50,7 @@ REFUSED = "refused by the judge"
 
 
 def _whole_number(value: object) -> object:
-    """Return a whole number written as a float, such as 1e30, as an integer."""
+    """A whole number written as a float, such as 1e30, as an integer."""
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     return min(whole, LARGEST_COUNT) if isinstance(whole, int) else whole
 
@@ -289,7 +289,7 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the events of a stream as one body, or the event that is an error.
+        """The events of a stream as one body, or the event that is an error.
 
         Raises:
             EndedEarlyError: the last event is missing.
@@ -297,11 +297,11 @@ class Chat(ABC, Generic[WireT]):
 
     @abstractmethod
     def _is_truncated(self, message: WireT) -> bool:
-        """Return whether the reply was cut at the limit of output tokens."""
+        """Whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
     def _said(self, message: WireT) -> Said:
-        """Return what a reply says."""
+        """What a reply says."""
 
     def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
         """Change the form of further requests if that mends `failure`; return whether it does.
@@ -312,7 +312,7 @@ class Chat(ABC, Generic[WireT]):
         return False
 
     def _message(self, content: bytes, *, streamed: bool) -> WireT:
-        """Return the reply in a body; the key is removed before anything is parsed or quoted."""
+        """The reply in a body; the key is removed before anything is parsed or quoted."""
         try:
             whole = self._whole(list(_events(content))) if streamed else from_json(content)
             body = self.spec.endpoint.without_key(whole)
@@ -347,7 +347,7 @@ class Chat(ABC, Generic[WireT]):
         return Abstention(said.ended, too_long=said.ended == TOO_LONG) if said.ended else read(said)
 
     def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> pricing.Bill:
-        """Return what to book for a reply to a request with `texts`."""
+        """What to book for a reply to a request with `texts`."""
         spec = self.spec
         if spec.price is None:
             return pricing.Bill(0)
@@ -418,7 +418,7 @@ def _events(body: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _clean(answer: Answer | Output, endpoint: Endpoint) -> Answer | Output:
-    """Return an answer whose texts from the server are safe to store and show; an output is kept whole."""
+    """An answer whose texts from the server are safe to store and show; an output is kept whole."""
     if not isinstance(answer, Output):
         return replace(answer, reason=endpoint.clean(answer.reason))
     text = None if answer.text is None else endpoint.masked(answer.text)
@@ -430,7 +430,7 @@ def _texts(messages: Messages) -> tuple[str, ...]:
 
 
 def _cut(usage: Usage | None, texts: Sequence[str]) -> Abstention | None:
-    """Return an abstention if the server read only a part of the request; None if it read all.
+    """An abstention if the server read only a part of the request; None if it read all.
 
     Some servers, such as Ollama, cut a request that is longer than the model's context, and answer
     as if nothing had happened. Their count of tokens is then less than one for each word. This is

@@ -14,7 +14,6 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
-from judgeloop.providers.redaction import redact, redact_parts, redacted
 
 STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
 TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
@@ -152,6 +151,8 @@ class Endpoint:
 
     def masked(self, text: str) -> str:
         """Return a server's text as UTF-8, with the key masked."""
+        from judgeloop.providers.redaction import redact  # every command imports this module; few meet a key
+
         return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
 
     def clean(self, text: str) -> str:
@@ -164,11 +165,16 @@ class Endpoint:
         `in_part`: words that may be a part of the key are masked, too.
         """
         line = " ".join(self.masked(text).split())
-        line = redact_parts(line, self.api_key) if in_part else line
+        if in_part:
+            from judgeloop.providers.redaction import redact_parts
+
+            line = redact_parts(line, self.api_key)
         return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
         """Return a JSON value from a server with the key removed from every text in it."""
+        from judgeloop.providers.redaction import redacted
+
         return redacted(value, self.api_key)
 
     @property
@@ -260,7 +266,7 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], names: Na
 
 
 def _proxy(environment: Mapping[str, str], url: str) -> str | None:
-    """Return the address of the proxy for `url`; None for none, as for a server on this machine."""
+    """The address of the proxy for `url`; None for none, as for a server on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     address = _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy")
@@ -270,12 +276,12 @@ def _proxy(environment: Mapping[str, str], url: str) -> str | None:
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:
-    """Return a variable in lower case, else in upper case; empty if there is none."""
+    """A variable in lower case, else in upper case; empty if there is none."""
     return environment.get(name, environment.get(name.upper(), ""))
 
 
 def _is_excepted(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY names a host: by its name, a domain above it, or its network.
+    """Whether NO_PROXY names a host: by its name, a domain above it, or its network.
 
     >>> [_is_excepted(host, "a.org, 10.0.0.0/8") for host in ("b.a.org", "ba.org", "10.1.2.3")]
     [True, False, True]

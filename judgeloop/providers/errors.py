@@ -192,17 +192,17 @@ class Failure:
 
 
 def _fields(value: Any) -> Mapping[str, Any]:
-    """Return an object of JSON; empty if the value is no object."""
+    """An object of JSON; empty if the value is no object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _first(value: Any) -> Any:
-    """Return the first of a list, and any other value as it is; None for an empty list."""
+    """The first of a list, and any other value as it is; None for an empty list."""
     return next(iter(value), None) if isinstance(value, list) else value
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
-    """Return the object that describes an error in a body, or in a list of one body."""
+    """The object that describes an error in a body, or in a list of one body."""
     body = _fields(_first(body))
     inner = body.get("error")
     if isinstance(inner, str):
@@ -218,7 +218,7 @@ def _googles_wait_s(detail: Any) -> float | None:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the wait in seconds that `headers` ask for; None if absent or invalid."""
+    """The wait in seconds that `headers` ask for; None if absent or invalid."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if (seconds := _seconds(headers.get(name) or "", unit_s)) is not None:
             return seconds
@@ -240,7 +240,7 @@ def _seconds(text: str, unit_s: float) -> float | None:
 
 
 def ending(error: Any, endpoint: Endpoint) -> JudgeError:
-    """Return how an attempt ended, by the error of an SDK.
+    """How an attempt ended, by the error of an SDK.
 
     The SDK's error is not kept as the cause, because its body may contain the key.
     """
@@ -309,7 +309,7 @@ def _says_why(codes: list[str]) -> bool:
 
 
 def _reason_of_item(failure: Failure, codes: list[str]) -> str | None:
-    """Return the reason for an abstention if a failure concerns one item only, else None."""
+    """The reason for an abstention if a failure concerns one item only, else None."""
     status = failure.status
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return TOO_LONG
@@ -325,7 +325,7 @@ def _reason_of_item(failure: Failure, codes: list[str]) -> str | None:
 
 
 def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> JudgeError:
-    """Return the ending of a failure that no field ascribes to its item."""
+    """The ending of a failure that no field ascribes to its item."""
     status, wait_s = failure.status, failure.wait_s
     what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:

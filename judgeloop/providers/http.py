@@ -103,7 +103,7 @@ def _transport(context: ssl.SSLContext, proxy: str | None) -> httpx2.AsyncBaseTr
 
 @cache
 def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
-    """Return the TLS context that all pools share; making a context takes longer than a call.
+    """The TLS context that all pools share; making a context takes longer than a call.
 
     `ca_file` and `ca_dir` hold the certificates to trust; None for the system's.
 
@@ -278,7 +278,7 @@ class ReplyStream(httpcore2.AsyncNetworkStream):
         return (info == "is_readable" and self._spoilt) or self._stream.get_extra_info(info)
 
     def left_over(self, method: bytes) -> bool:
-        """Return whether bytes stand behind the reply to a `method` request.
+        """Whether bytes stand behind the reply to a `method` request.
 
         With bytes behind it the connection is spoilt. An empty line, with which some servers end,
         does not make the reply doubtful.

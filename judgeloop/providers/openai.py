@@ -249,7 +249,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return True
 
     def _extras(self, call: Hashable) -> Mapping[str, Any]:
-        """Return the fields of the dialect, with the effort and the tier to ask for."""
+        """The fields of the dialect, with the effort and the tier to ask for."""
         fields = dict(self.dialect.extras)
         if self.spec.effort is not None:
             fields["reasoning_effort"] = self.spec.effort
@@ -258,7 +258,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return fields
 
     def _form(self) -> dict[str, Any]:
-        """Return the request fields that force the form of the reply."""
+        """The request fields that force the form of the reply."""
         form = self.spec.form
         if form is None:
             return {}
@@ -268,7 +268,7 @@ class OpenAIChat(Chat[ChatCompletion]):
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
     def _whole(self, events: Sequence[Any]) -> Any:
-        """Return the chunks as one completion."""
+        """The chunks as one completion."""
         if failed := [event for event in events if event.get("error")]:
             return failed[0]
         chunks = [choice for event in events for choice in event.get("choices") or ()]
@@ -287,15 +287,11 @@ class OpenAIChat(Chat[ChatCompletion]):
     def _said(self, message: ChatCompletion) -> Said:
         choice = message.choices[0]
         refusal = choice.message.refusal
-        ended = REFUSED if refusal else FILTERED if _is_filtered(choice) else ""
+        finish = (choice.finish_reason or "").lower()
+        filtered = finish.startswith("content_filter") or finish in FILTERS
+        ended = REFUSED if refusal else FILTERED if filtered else ""
         if len(message.choices) > 1:
             ended = "more than one choice in the reply"
         places = choice.logprobs.content if choice.logprobs else None
         likely = [(one.token, one.logprob) for one in places[0].top_logprobs] if places else None
         return Said(choice.message.content or refusal or "", likely, ended)
-
-
-def _is_filtered(choice: GeneratedChoice) -> bool:
-    """Return whether a filter ended a reply."""
-    ended = (choice.finish_reason or "").lower()
-    return ended.startswith("content_filter") or ended in FILTERS

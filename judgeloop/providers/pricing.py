@@ -209,7 +209,7 @@ def _price_in(name: str, table: Any, path: Path) -> Price:
 
 
 def _flex_price(provider: Provider, model: str, url: str, price: Price, *, own: bool) -> Price | None:
-    """Return the price of `model` at flex; None if it is not known.
+    """The price of `model` at flex; None if it is not known.
 
     It is the user's (`price.flex`), else the published one, else half of the standard price at the
     host of a provider whose rule that is. Another server may charge the full price for flex. With
@@ -315,7 +315,7 @@ def table_date() -> date | None:
 
 
 def _reaches(pattern: str, base_url: str) -> bool:
-    """Return whether `pattern` matches the whole host of `base_url`.
+    """Whether `pattern` matches the whole host of `base_url`.
 
     The published patterns also match the beginning of a longer host name.
     """
@@ -340,7 +340,7 @@ def _rate(dollars_per_mtok: Any) -> Rate:
 
 
 def note(tier: str, price: Price | None) -> str:
-    """Return what asking for `tier` means for the price, in a sentence; empty for the standard."""
+    """What asking for `tier` means for the price, in a sentence; empty for the standard."""
     if tier == STANDARD:
         return ""
     reserved = "the standard price is reserved, because the reply may name another tier"
@@ -364,7 +364,7 @@ def price_sentence(judges: Sequence[Judge], systems: Sequence[System] = ()) -> s
 
 
 def _told_price(asked: Judge | System) -> str:
-    """Return a price and where it is from; empty for one that costs nothing."""
+    """A price and where it is from; empty for one that costs nothing."""
     if isinstance(asked, PaidByTheCall):
         return f"at most {show_usd(asked.most_p)} a call" if asked.most_p else ""
     price = asked.price if isinstance(asked, Priced) else None
@@ -488,14 +488,19 @@ def bill(claim: Claim, sent: Sent) -> Bill:
 
 
 def _bill_of_tokens(claim: Claim, sent: Sent) -> Bill:
-    """Return what to book by the usage; calls that cost nothing have no quote to contradict."""
+    """What to book by the usage; calls that cost nothing have no quote to contradict."""
     if not worst_cost(sent.most, sent.price):
         return Bill(0)
     usage = claim.usage
     most = max(usage.input_tokens, usage.output_tokens) if usage else 0
     if most > MOST_TOKENS:
         return Bill(None, f"it reports {most:,} tokens, which no call can use")
-    believed = usage is not None and _is_possible(usage, claim, sent)
+    # There is a token for every word that was sent and that came back.
+    believed = (
+        usage is not None
+        and usage.input_tokens >= least_tokens(sent.texts)
+        and usage.output_tokens >= least_tokens([claim.text])
+    )
     dearer = _dearer_model(claim.model, usage if usage and believed else sent.most, sent)
     breaches = _breaches(claim, usage, dearer, sent)
     if not believed and not breaches:
@@ -514,7 +519,7 @@ def _bill_of_tokens(claim: Claim, sent: Sent) -> Bill:
 
 
 def _breaches(claim: Claim, usage: Usage | None, dearer: Price | None, sent: Sent) -> list[str]:
-    """Return a sentence for each way in which `claim` costs more than was quoted."""
+    """A sentence for each way in which `claim` costs more than was quoted."""
     sentences = []
     if dearer is not None:
         sentences.append(f"it answered as {claim.model}, which costs more than {sent.model}")
@@ -532,18 +537,13 @@ def _breaches(claim: Claim, usage: Usage | None, dearer: Price | None, sent: Sen
     return sentences
 
 
-def _is_possible(usage: Usage, claim: Claim, sent: Sent) -> bool:
-    """Return whether `usage` has a token for every word that was sent and that came back."""
-    return usage.input_tokens >= least_tokens(sent.texts) and usage.output_tokens >= least_tokens([claim.text])
-
-
 def _is_dearer(tier: str | None) -> bool:
-    """Return whether `tier` may cost more than the standard one; an unknown tier may."""
+    """Whether `tier` may cost more than the standard one; an unknown tier may."""
     return bool(tier) and tier not in PLAIN_TIERS
 
 
 def _dearer_model(name: str, usage: Usage, sent: Sent) -> Price | None:
-    """Return the price of the model `name` if it costs more than the model asked for, else None.
+    """The price of the model `name` if it costs more than the model asked for, else None.
 
     Published prices are compared with each other: the user's own price may be lower for both.
     """

@@ -10,7 +10,7 @@ import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -22,20 +22,12 @@ PART = 6  # characters of a part of a key that is looked for first
 SHORTEST_RANDOM = 20
 TAIL, LONG = 4, 16  # characters of a key's end, and of a word that may be its hash
 _CUT, _MASKED = ("**", "..", "…"), MASK.replace(" ", "_")  # how a part of a key is quoted
-
-
-@cache
-def _aside() -> dict[int, int | None]:
-    # Made on first use: every command imports this module, and few meet a key.
-    signs = ((at, chr(at)) for at in range(0x10000))
-    return {
-        at: None for at, sign in signs if sign.isspace() or sign == "\\" or unicodedata.category(sign) in {"Cc", "Cf"}
-    }
-
-
-@cache
-def _bare() -> dict[int, int | None]:
-    return _aside() | {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
+_ASIDE = {
+    at: None
+    for at in range(0x10000)
+    if chr(at).isspace() or chr(at) == "\\" or unicodedata.category(chr(at)) in {"Cc", "Cf"}
+}
+_BARE = _ASIDE | {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
 
 
 def redact(text: str, secret: str) -> str:
@@ -44,7 +36,7 @@ def redact(text: str, secret: str) -> str:
     >>> redact("key=ABC%2B 12345%3D", "abc+12345=")
     'key=[masked key]'
     """
-    bare = text.translate(_bare())
+    bare = text.translate(_BARE)
     found = sorted(
         (at, at + length)
         for length, forms in _forms(secret).items()
@@ -53,7 +45,7 @@ def redact(text: str, secret: str) -> str:
     )
     if not found:
         return text
-    places = [at for at, character in enumerate(text) if ord(character) not in _aside()]
+    places = [at for at, character in enumerate(text) if ord(character) not in _ASIDE]
     kept, end = [], 0
     for first, last in found:
         if places[first] >= end:
@@ -89,12 +81,12 @@ def redact_own(text: str, secrets: Iterable[str]) -> str:
     >>> redact_own('{"tokenizer": "sk\\_1234567"}', ["tokenizer", "sk_1234567"])
     '{"tokenizer": "[masked key]"}'
     """
-    bare = text.translate(_bare())
+    bare = text.translate(_BARE)
     for secret in secrets:
         if secret.isalpha() and len(secret) < SHORTEST_RANDOM:
             continue
         for form in {secret, escape(secret)}:
-            plain = form.translate(_bare())
+            plain = form.translate(_BARE)
             parts = (plain[at : at + PART] for at in range(0, len(plain) - PART + 1, PART))
             if any(part in bare for part in parts):
                 text = redact(text, form)
@@ -118,14 +110,14 @@ def redacted(value: Any, secret: str) -> Any:
 
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> dict[int, set[str]]:
-    """Return what to mask, in lower case, by its length; nothing for a short key."""
+    """What to mask, in lower case, by its length; nothing for a short key."""
     if len(secret) < SHORTEST_KEY:
         return {}
     mixed = secret.lower() != secret != secret.upper()
     random = len(secret) >= SHORTEST_RANDOM and (mixed or any(map(str.isdigit, secret)))
     forms: dict[int, set[str]] = {}
     for written in _encoded(secret):
-        form = written.translate(_bare())
+        form = written.translate(_BARE)
         if len(form) < SHORTEST_KEY:
             continue
         length = RUN if random else len(form)

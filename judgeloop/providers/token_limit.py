@@ -40,7 +40,7 @@ LOWEST = 256  # tokens; below this little is saved
 
 
 def thinks(model: str) -> bool:
-    """Return whether the model of this name thinks unless it is told not to.
+    """Whether the model of this name thinks unless it is told not to.
 
     >>> thinks("o4-mini"), thinks("gpt-5-mini"), thinks("gpt-4.1"), thinks("gpt-5.1")
     (True, True, False, False)

@@ -97,13 +97,21 @@ async def called(function: Plugin, material: Mapping[str, object]) -> Any:
     return returned
 
 
+def signature_of(function: Plugin) -> inspect.Signature | None:
+    """Return what a function takes; None of a function written in C, which does not say it."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
 def runs_in_the_loop(function: Plugin) -> bool:
-    """Return whether a function is async: if it blocks, nothing else goes on."""
+    """Whether a function is async: if it blocks, nothing else goes on."""
     return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
 
 def _place(error: BaseException, function: Plugin) -> str:
-    """Return the last line of the function's own file that an exception came through."""
+    """The last line of the function's own file that an exception came through."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     lines = [
         frame.lineno
@@ -144,10 +152,6 @@ def why_unknown(function: Plugin) -> str | None:
         return "it is a lambda"
     if "<locals>" in name:
         return "it is defined inside another function"
-    return _why_not_in_its_module(function, name)
-
-
-def _why_not_in_its_module(function: Plugin, name: str) -> str | None:
     module = sys.modules.get(function.__module__ or "")
     try:
         found = attrgetter(name)(module)
@@ -159,13 +163,11 @@ def _why_not_in_its_module(function: Plugin, name: str) -> str | None:
         source = inspect.getsource(module)
     except (OSError, TypeError):
         return "its source is in no file, as in a notebook"
-    if not _is_in(source, function):
-        return "its file has changed since it was imported"
-    return None
+    return None if _is_in(source, function) else "its file has changed since it was imported"
 
 
 def _is_in(source: str, function: Any) -> bool:
-    """Return whether `source` still is what the function was loaded from.
+    """Whether `source` still is what the function was loaded from.
 
     A notebook runs for days, and its modules may be edited meanwhile. The verdicts of the old code
     must not be kept under the new source.

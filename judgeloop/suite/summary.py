@@ -19,6 +19,7 @@ from judgeloop.report.html import render_index
 from judgeloop.report.labels import csv_line
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
+from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, per_cent
 from judgeloop.suite.in_common import EACH, FIRST, Rows, Said, grouped
 
@@ -75,6 +76,7 @@ class Line:
     - `goes_on`: true if the same command may ask more of this pair
     - `used_up`: true if a budget ended it
     - `before`: how the same systems ended in the last night; empty if they were not compared
+    - `since`: the items that turned since the last night
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
     - `further`: whether more was asked about them now
@@ -103,6 +105,7 @@ class Line:
     goes_on: bool = False
     used_up: bool = False
     before: str = ""
+    since: Since = NONE_TURNED
     outputs: str = ""
     same_as: str = ""
     further: bool = False
@@ -145,6 +148,8 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """Return the line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
+        del values["since"]
+        values |= {"turned": [one._asdict() for one in self.since.turned], "judged_in_both": self.since.both}
         for name in ("charged", "unconfirmed"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values
@@ -239,6 +244,7 @@ class Summary:
         ]
         by = [Said(one.name, one.judged_by, one.judged_by) for one in self.lines if one.judged_by]
         wanted = [one.said(one.advice) for one in self.lines if one.advice]
+        turned = [Said(one.name, one.since.line, one.since.line) for one in self.lines if one.since.line]
         first = sorted(self.lines, key=lambda one: not one.exit_code)  # what did not pass
         said = [one.said(one.headline) for one in first]
         note = GAP if any(one.gap for one in self.lines) else ""
@@ -257,6 +263,7 @@ class Summary:
                 decided(self.headline),
                 Fact("cost", Section.COST, "cost", cost, first=True),
                 *named(Section.DECISION, grouped(said, len(self.lines))),
+                *named(Section.EVIDENCE, grouped(turned, len(self.lines))),
                 *named(Section.NEXT, grouped(wanted, len(self.lines))),
                 *named(Section.WARNING, (*absent, *self.warned())),
                 *named(Section.GATE, grouped(gates, len(self.lines))),

@@ -22,8 +22,7 @@ from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.prompt import shipped_template
-from judgeloop.judges.replay import ReplayJudge
-from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.judges.recorded import ReplayJudge, ScriptedJudge
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from judgeloop.core.money import Price
-from judgeloop.judges.chat_model import LABEL_TOKENS, ChatJudge, form_of
+from judgeloop.judges.chat import LABEL_TOKENS, ChatJudge, form_of
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.chat import ChatSpec

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
-from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import Rule, at_most, points, scores_for, show_risk
 from judgeloop.questions.compare.result import Comparison, ScoreFigures
 from judgeloop.report import facts as said

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from judgeloop.catalogue import rule_row
 from judgeloop.core.choices import Groups
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import BREAKS, Condition, Outcome, StopKind, StopReason, outcome_of
@@ -15,7 +16,6 @@ from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
-from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.rule import points
 from judgeloop.report.facts import GROUP, ended, of_the_run
 from judgeloop.report.groups import GroupRow, counted

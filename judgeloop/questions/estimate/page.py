@@ -3,9 +3,9 @@
 Takes an `Estimation`. Computes no figures and draws nothing.
 """
 
+from judgeloop.catalogue import selector_row
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.selectors.catalogue import Need, selector_row
-from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.methods.rows import INTERVALS
 from judgeloop.questions.estimate.result import Estimation
 from judgeloop.report import facts as said
 from judgeloop.report.escaping import visible
@@ -152,7 +152,7 @@ def _selector(result: Estimation) -> str:
         parts.append(f"{result.options.strata} strata")
     if setup.represent is not None:
         layer = f", layer {result.options.layer}" if result.options.layer else ""
-        outputs = Need.OUTPUT_VECTORS in selector_row("estimate", setup.selector).needs
+        outputs = selector_row("estimate", setup.selector).vectors == "outputs"
         what = " of the outputs" if outputs else layer or " of the texts (not the model's own hidden states)"
         parts.append(f"on {visible(setup.represent)} vectors{what}")
     return f"{', '.join(parts)}, seed {setup.seed}"

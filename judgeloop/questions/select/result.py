@@ -19,7 +19,6 @@ from judgeloop.report.labels import LabelRow, frame_of, label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
-from judgeloop.run.plan import FEWEST_KNOWN
 
 LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
@@ -185,9 +184,7 @@ class Selection(RunResult):
             return (note(NoteCode.NOTHING_JUDGED),)
         if self.more_judgments is None:
             return (note(NoteCode.NO_FORECAST),)
-        early = self.queries < FEWEST_KNOWN
-        code = NoteCode.MORE_JUDGMENTS_EARLY if early else NoteCode.MORE_JUDGMENTS
-        return (note(code, judgments=self.more_judgments, usd=self.more_usd),)
+        return (note(NoteCode.USUAL_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
 
 def selected_of(

@@ -111,7 +111,7 @@ class ChatJudge(BaseJudge):
 
 
 def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answer:
-    """Return the mean score of the labels, weighted by their probability as the first token.
+    """The mean score of the labels, weighted by their probability as the first token.
 
     For two labels with scores 1 and 0 this is P(A) / (P(A) + P(B)) (Li et al. 2023, AlpacaEval).
     Tokens that spell a label with white space around it count as the label. Returns an abstention
@@ -131,7 +131,7 @@ def verdict_from_probabilities(said: Said, labels: Mapping[str, float]) -> Answe
 
 
 def form_of(template: Template, by: str) -> Form:
-    """Return the form of a reply to `template`."""
+    """The form of a reply to `template`."""
     return Form(by, template.schema, tuple(template.labels))
 
 

@@ -7,7 +7,7 @@ import pytest
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.formats.verdicts import RecordedScore, VerdictTable
-from judgeloop.judges.replay import ReplayJudge
+from judgeloop.judges.recorded import ReplayJudge
 
 SINGLE = VerdictTable(
     "single.csv",
